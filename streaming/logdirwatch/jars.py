@@ -16,6 +16,7 @@ import requests
 import structlog
 from jgo.maven import MavenContext
 
+from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 
 log = structlog.get_logger(__name__)
@@ -50,26 +51,22 @@ CONNECT = "org.apache.kafka:connect-runtime"
 LOG4J_1_BINDING = "org.slf4j:slf4j-log4j12"
 """ZooKeeper of Kafka 3.1 to 3.8 needs it: since 1.7.34 it only redirects to slf4j-reload4j, which jgo does not do."""
 OLDEST_KAFKA = (2, 8)
-# The token provider is listed explicitly: not every mirror has every version, and this one works with 4.2.0.
-SPARK_COORDINATES = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "io.delta:delta-spark_4.2_2.13:4.4.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
-    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
-)
 
 
 def spark_jars(home: Path) -> list[Path]:
-    """Return the connector jars that pyspark does not ship, below ``home/jars/spark``; downloads them at first use.
+    """Return the connector jars that PySpark does not ship, below ``home/jars/spark-4.2`` or that of another release.
 
-    Raises UserError when they cannot be downloaded.
+    Downloads them at first use. Raises UserError when they cannot be downloaded, or there is no PySpark.
     """
+    version = spark_version.installed()
+    release = spark_version.release(version)
     import pyspark  # noqa: PLC0415 - slow to import, so only where Spark is used
 
     shipped = Path(pyspark.__file__).parent / "jars"
     provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
     return _materialised(
-        JarSet("spark", SPARK_COORDINATES, provided=provided, provided_by=f"pyspark {pyspark.__version__}"), home
+        JarSet(f"spark-{release.minor}", release.connectors, provided=provided, provided_by=f"pyspark {version}"),
+        home,
     )
 
 

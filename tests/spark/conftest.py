@@ -1,4 +1,7 @@
-"""One Spark session for the whole tier: two cores, Delta, UTC, built as the product builds its own."""
+"""One Spark session for the whole tier: two cores, Delta, UTC, built as the product builds its own.
+
+With LOGDIRWATCH_GIVEN_SESSION=1 it is built beside one with a foreign session catalog, as on Databricks.
+"""
 
 import os
 import shutil
@@ -13,6 +16,7 @@ from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
+from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
 
 # PySpark takes a main module without a file, as the processes of pytest-xdist have, for a doctest, and without Spark
@@ -36,6 +40,11 @@ def spark(tmp_path_factory):
         shuffle_partitions=2,
         extra={**INTERPRETED, "spark.sql.warehouse.dir": str(folder / "warehouse")},
     )
+    if os.environ.get("LOGDIRWATCH_GIVEN_SESSION"):
+        theirs = foreign_session(home, folder)
+        yield build_session(Settings(home=home, stream=stream.model_copy(update={"master": None, "extra": {}})))
+        theirs.stop()
+        return
     session = build_session(Settings(home=home, stream=stream), "logdirwatch-tests")
     yield session
     session.stop()

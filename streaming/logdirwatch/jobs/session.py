@@ -6,20 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyspark
+import structlog
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.utils import is_remote
 
+from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs.checkpoint.folder import Folder
 from logdirwatch.kafka.clients import spark_options
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
+
+log = structlog.get_logger(__name__)
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
@@ -33,11 +39,7 @@ _JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _C
 
 # By default Spark renames through Hadoop's FileContext, which starts a process (readlink) for every file of a local
 # folder: with several state files per batch that is a third of all the work. A local rename is atomic without it.
-_LOCAL_CHECKPOINTS = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    )
-}
+_CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 # Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
 # creates on a local disk; this implementation uses Java instead.
@@ -50,11 +52,10 @@ SHORT_FETCHES = {"kafka.fetch.max.wait.ms": "10"}
 
 Trigger = Callable[[DataStreamWriter], DataStreamWriter]
 
-# What the queries need in every environment; a cluster's own configuration adds to it.
+# What the queries need of their own session, whoever started Spark. None of it is static: it is set on a session that
+# nothing else uses.
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Avro allows new fields in state; the format cannot be changed once a checkpoint exists.
@@ -62,9 +63,6 @@ SESSION_CONF = {
     "spark.sql.streaming.minBatchesToRetain": "20",
     # Kafka limits the compressed size of a batch; uncompressed it may be a thousand times as large.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
-    # Spark caches 100 generated classes; one batch of the tables needs more, and had all of them generated, compiled
-    # and warmed up again. A class is cached by its source, which therefore must not contain the number of its stage.
-    "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.codegen.useIdInClassName": "false",
     # Spark describes the plan of every job, and takes a stack trace for every column: in many short batches that is a
     # large part of the time, for texts that are not used.
@@ -72,27 +70,82 @@ SESSION_CONF = {
     "spark.sql.maxPlanStringLength": "2000",
     "spark.sql.debug.maxToStringFields": "5",
     "spark.sql.dataFrameQueryContext.enabled": "false",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
-    # Redaction of plans, pages and event logs. Spark's default lacks Kafka's keys and those of some object stores.
-    "spark.redaction.regex": MASKED_NAMES,
 }
+
+DELTA_CONF = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What Delta Lake needs of an application. A platform may have classes of its own there, which must stay."""
+
+# Redaction of plans, pages and event logs. Spark's default lacks Kafka's keys and those of some object stores.
+_REDACTION = {"spark.redaction.regex": MASKED_NAMES}
+
+# What else an application has that this process starts with its own configuration.
+_APPLICATION_CONF = {
+    **DELTA_CONF,
+    **_REDACTION,
+    # Spark caches 100 generated classes; one batch of the tables needs more, and had all of them generated, compiled
+    # and warmed up again. A class is cached by its source, which therefore must not contain the number of its stage.
+    "spark.sql.codegen.cache.maxEntries": "5000",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+_started: set[str] = set()
+"""The ids of the applications that this process started: no other may be stopped."""
+
+_given: dict[str, SparkSession] = {}
+"""The session that was active, by application, before one of ours was built beside it."""
 
 
 def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
-    """Return the session: a local one with its own jars if ``stream.master`` is set, otherwise the one of spark-submit.
+    """Return a session that nothing else uses.
 
-    Raises UserError if there is none.
+    If this process has a Spark application already, as on Databricks, it is a new session of that application, which
+    stays as it is. Otherwise it is a local one with its own jars if ``stream.master`` is set, or that of spark-submit.
+    Raises UserError if there is none, or if the given one has no Delta Lake.
     """
+    if is_remote():
+        raise UserError(_NO_CONNECT)
+    given = SparkSession.getActiveSession()
+    if given is not None or SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public one
+        return _beside(given or SparkSession.Builder().getOrCreate(), settings)
+    session = _start(settings, name)
+    _started.add(session.sparkContext.applicationId)
+    if settings.stream.master is None:
+        check_delta(session)
+    return session
+
+
+_NO_CONNECT = (
+    "the Spark session is one of Spark Connect, as on serverless compute or in standard access mode; use a cluster in "
+    "dedicated access mode (docs/deployment.md)"
+)
+
+
+def _beside(given: SparkSession, settings: Settings) -> SparkSession:
+    """Return a session of the same application as a given one, with what the queries need."""
+    session = given.newSession()
+    check_delta(session)
+    refused = _configure(session, {**_session_conf(settings), **settings.stream.extra})
+    if ignored := sorted(refused & settings.stream.extra.keys()):
+        log.warning("session.extra_ignored", keys=ignored, meaning="only the configuration of the cluster can set them")
+    _given[session.sparkContext.applicationId] = given
+    return session
+
+
+def _start(settings: Settings, name: str) -> SparkSession:
+    """Start an application; what spark-submit was told of it stays, except what the queries need of their session."""
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         builder = builder.master(stream.master)
-    local = {} if stream.master is None else _local_conf(settings)
-    for key, value in {**_session_conf(settings), **local, **stream.extra}.items():
-        builder = builder.config(key, value)
     try:
+        whole = _submitted_conf() if stream.master is None else {**_APPLICATION_CONF, **_local_conf(settings)}
+        for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
+            builder = builder.config(key, value)
         return builder.getOrCreate()
     except (Py4JJavaError, PySparkRuntimeError) as error:
         told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
@@ -100,6 +153,41 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
             f"Spark started no session: {str(told).splitlines()[0]} Its log lines above say why; check the section "
             "stream of the configuration, or the arguments of spark-submit"
         ) from None
+
+
+def _submitted_conf() -> dict[str, str]:
+    """Return what spark-submit was not told, but must be so for the secrets' sake."""
+    SparkContext._ensure_initialized()  # noqa: SLF001 - what spark-submit was told is in its JVM
+    told = SparkConf()
+    return {key: value for key, value in _REDACTION.items() if not told.contains(key)}
+
+
+def check_delta(session: SparkSession) -> None:
+    """Raise UserError if a given session lacks Delta Lake: its data source, or what it needs of the application."""
+    lacking = [] if _has_source(session, "delta") else ["its jars"]
+    if not lacking and not on_databricks():
+        lacking = [key for key in DELTA_CONF if session.conf.get(key, "builtin") in ("", "builtin")]
+    if lacking:
+        raise UserError(
+            f"the Spark session that was given lacks Delta Lake ({', '.join(lacking)}); start its application with: "
+            + spark_version.submit_arguments(session.version, DELTA_CONF)
+        )
+
+
+def on_databricks() -> bool:
+    """Whether this process runs in a Databricks runtime."""
+    return "DATABRICKS_RUNTIME_VERSION" in os.environ
+
+
+def _has_source(session: SparkSession, name: str) -> bool:
+    jvm = session._jvm  # noqa: SLF001 - PySpark has no list of data sources
+    assert jvm is not None
+    conf = session._jsparkSession.sessionState().conf()  # noqa: SLF001
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(name, conf)
+    except (Py4JJavaError, PySparkException):
+        return False
+    return True
 
 
 def without_empty_batches(spark: SparkSession, settings: Settings) -> SparkSession:
@@ -112,10 +200,21 @@ def without_empty_batches(spark: SparkSession, settings: Settings) -> SparkSessi
         return spark
     session = spark.newSession()
     conf = {**_session_conf(settings), "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-    for key, value in {**conf, **settings.stream.extra}.items():
-        if session.conf.isModifiable(key):
-            session.conf.set(key, value)
+    _configure(session, {**conf, **settings.stream.extra})
     return session
+
+
+def _configure(session: SparkSession, conf: Mapping[str, str]) -> set[str]:
+    """Set what may be set on a session, and return the keys that only the application's configuration may have."""
+    return {key for key, value in conf.items() if not _is_set(session, key, value)}
+
+
+def _is_set(session: SparkSession, key: str, value: str) -> bool:
+    try:
+        session.conf.set(key, value)
+    except PySparkException:
+        return False
+    return True
 
 
 def _session_conf(settings: Settings) -> dict[str, str]:
@@ -124,6 +223,7 @@ def _session_conf(settings: Settings) -> dict[str, str]:
 
 def _local_conf(settings: Settings) -> dict[str, str]:
     """Return the configuration of a session that this process starts itself."""
+    release = spark_version.release(pyspark.__version__)
     return {
         "spark.driver.extraClassPath": os.pathsep.join(map(str, spark_jars(settings.home_path))),
         "spark.driver.memory": settings.stream.driver_memory,
@@ -139,7 +239,7 @@ def _local_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
         **_LOCAL_FILES,
         **worker_conf(settings.stream.master),
-        **({} if "://" in settings.checkpoints.path else _LOCAL_CHECKPOINTS),
+        **({} if "://" in settings.checkpoints.path else {_CHECKPOINT_MANAGER: release.checkpoint_manager}),
     }
 
 
@@ -159,7 +259,15 @@ def worker_conf(master: str | None) -> dict[str, str]:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop the session and wait for the end of a JVM that this process started, so that nothing keeps running."""
+    """Stop the application that this process started, and wait for the end of its JVM, so that nothing keeps running.
+
+    An application that was there before is never stopped; the session that was active in it is active again.
+    """
+    application = spark.sparkContext.applicationId
+    if (given := _given.pop(application, None)) is not None:
+        given.createDataFrame([], "nothing int")  # PySpark makes a session active with it, and has no other way
+    if application not in _started:
+        return
     silence(spark)
     jvm = _own_jvm()
     spark.stop()
@@ -170,7 +278,7 @@ def end_session(spark: SparkSession) -> None:
 
 def silence(spark: SparkSession) -> None:
     """Stop the logging of a JVM that this process started: Spark logs errors about work interrupted by the shutdown."""
-    if _own_jvm() is not None:
+    if spark.sparkContext.applicationId in _started and _own_jvm() is not None:
         spark.sparkContext.setLogLevel("OFF")
 
 
@@ -258,5 +366,4 @@ def every(interval: str) -> Trigger:
 
 def real_time(batch: str) -> Trigger:
     """Run in Spark's real-time mode, with offsets committed each ``batch``."""
-    # PySpark 4.2.0 takes the argument, its overloads do not list it.
-    return lambda writer: writer.trigger(realTime=batch)  # type: ignore[call-overload]
+    return lambda writer: spark_version.in_real_time(writer, batch)

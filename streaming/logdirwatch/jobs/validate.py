@@ -48,7 +48,7 @@ def check(
     """Return the results of every expectation of the named tables that exist."""
     there = {table.name for table in TABLES.values() if tables.exists(table)}
     moment = CheckTimes(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
-    examiner = Examiner(settings.docs_path)
+    examiner = Examiner(spark, settings.docs_path)
     with ExitStack() as stack:
         frames = {
             table.name: stack.enter_context(as_of_now(tables, table, now_ms - settings.window_ms))

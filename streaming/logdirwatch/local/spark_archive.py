@@ -4,7 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from logdirwatch import jars
+from logdirwatch import spark_version
 from logdirwatch.local.jvm import find_java
 
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
@@ -12,11 +12,15 @@ _NAME = "spark-classes-{}.jsa"
 
 
 def java_options(jars_home: Path, folder: Path) -> str:
-    """Return the options of a driver that uses the archive or, if there is none yet, writes it to ``folder``."""
-    import pyspark  # noqa: PLC0415 - slow to import, so only where Spark is used
+    """Return the options of a driver that uses the archive or, if there is none yet, writes it to ``folder``.
 
+    There are none where Spark is not installed: brokers need none.
+    """
+    if not spark_version.is_installed():
+        return ""
+    spark = spark_version.installed()
     _, version = find_java()
-    key = "\n".join((version, pyspark.__version__, *jars.SPARK_COORDINATES))
+    key = "\n".join((version, spark, *spark_version.release(spark).connectors))
     name = _NAME.format(hashlib.sha256(key.encode()).hexdigest()[:12])
     kept = (jars_home / "jars").resolve() / name
     if kept.exists():

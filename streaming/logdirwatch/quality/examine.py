@@ -9,7 +9,7 @@ from great_expectations.checkpoint.actions import UpdateDataDocsAction, Validati
 from great_expectations.core import ExpectationSuite, ExpectationValidationResult
 from great_expectations.data_context.store.store import DataDocsSiteConfigTypedDict
 from great_expectations.data_context.types.base import ProgressBarsConfig
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from logdirwatch.quality.results import Checked
 
@@ -18,9 +18,9 @@ LONGEST = 500
 
 
 class Examiner:
-    """Validates frames; with ``docs_path`` Great Expectations' Data Docs are written there."""
+    """Validates frames of a session; with ``docs_path`` Great Expectations' Data Docs are written there."""
 
-    def __init__(self, docs_path: str | None) -> None:
+    def __init__(self, spark: SparkSession, docs_path: str | None) -> None:
         self._context = gx.get_context(mode="ephemeral")
         self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
         self._actions: list[ValidationAction] = []
@@ -28,6 +28,9 @@ class Examiner:
             self._context.add_data_docs_site(SITE, _site(docs_path))
             self._actions.append(UpdateDataDocsAction(name="docs", site_names=[SITE]))
         self._source = self._context.data_sources.add_spark("tables", persist=False)
+        # It would query the first session of the application, which knows no view of another.
+        self._source._spark = spark  # noqa: SLF001 - Great Expectations has no public way
+        self._source._execution_engine = None  # noqa: SLF001
 
     def check(self, suite: ExpectationSuite, frame: DataFrame) -> list[Checked]:
         """Return the result of each expectation."""

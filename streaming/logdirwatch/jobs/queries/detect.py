@@ -24,6 +24,7 @@ from logdirwatch.jobs.session import (
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import transform_with_state
 
 NAME = "detect"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
@@ -58,18 +59,14 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
     """Return the rows topic, key, value that the state machine writes; ``memories`` is its initial state."""
     begin = None if memories is None else memories.withColumn("shard", shard_of(F.col("broker")))
     processor = ShardProcessor(settings.detect, settings.default_cluster)
-    return (
+    grouped = (
         keyed(records, settings.default_cluster)
         .withColumn("shard", shard_of(F.col("broker")))
         .groupBy("cluster", "shard")
-        .transformWithState(
-            statefulProcessor=processor,
-            outputStructType=KAFKA_ROWS,
-            outputMode="update",
-            timeMode="processingTime",
-            initialState=None if begin is None else begin.groupBy("cluster", "shard"),
-        )
     )
+    initial = None if begin is None else begin.groupBy("cluster", "shard")
+    rows: DataFrame = transform_with_state(grouped, processor, KAFKA_ROWS, initial)
+    return rows
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:

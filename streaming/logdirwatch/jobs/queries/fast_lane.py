@@ -20,6 +20,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.identity import ID_LENGTH
 from logdirwatch.model.vocabulary import AlertStatus, Cause, EventName, Lane, LogDirStatus, Rule, Severity
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import NoRealTimeModeError
 
 log = structlog.get_logger(__name__)
 
@@ -212,8 +213,14 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
         except PySparkException as error:
             if REAL_TIME not in (error.getCondition() or ""):
                 raise
-            log.warning("fast_lane.micro_batches", because=error.getCondition(), lane=Lane.FAST_MICRO_BATCH.value)
+            _tell_micro_batches(error.getCondition() or "")
+        except NoRealTimeModeError:
+            _tell_micro_batches(f"Spark {spark.version} has no real-time mode")
     return _started(spark, settings, Lane.FAST_MICRO_BATCH, every(settings.stream.fast_lane_trigger))
+
+
+def _tell_micro_batches(because: str) -> None:
+    log.warning("fast_lane.micro_batches", because=because, lane=Lane.FAST_MICRO_BATCH.value)
 
 
 def _started(spark: SparkSession, settings: Settings, lane: Lane, trigger: Trigger) -> StreamingQuery:

@@ -14,6 +14,7 @@ from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream,
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import transform_with_state
 from logdirwatch.state.schema import STATE_SCHEMA
 
 NAME = "fleet"
@@ -35,17 +36,10 @@ def keyed(records: DataFrame) -> DataFrame:
 
 def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
     """Return the rows topic, key, value that ``fleet`` writes; ``memories`` is its initial state."""
-    return (
-        keyed(records)
-        .groupBy("cluster")
-        .transformWithState(
-            statefulProcessor=ClusterProcessor(settings.fleet, settings.detect),
-            outputStructType=KAFKA_ROWS,
-            outputMode="update",
-            timeMode="processingTime",
-            initialState=None if memories is None else memories.groupBy("cluster"),
-        )
-    )
+    processor = ClusterProcessor(settings.fleet, settings.detect)
+    initial = None if memories is None else memories.groupBy("cluster")
+    rows: DataFrame = transform_with_state(keyed(records).groupBy("cluster"), processor, KAFKA_ROWS, initial)
+    return rows
 
 
 def memories_of(spark: SparkSession, alerts: Iterable[AlertRecord]) -> DataFrame | None:
