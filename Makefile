@@ -7,6 +7,7 @@ PYTHON ?=
 ARGS ?=
 KILLS ?= 10
 MUTANTS ?= 200
+VERSIONS ?=
 DAYS ?= 30
 SEED ?=
 VENV := .venv
@@ -23,7 +24,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -73,6 +74,9 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 
 test-versions: java $(STAMP) ## releases of Kafka from 2.8.2 to 4.4.0, with ZooKeeper and in KRaft mode (their jars are downloaded once)
 	$(PYTEST) tests/kafka/test_versions.py -m long -n 2 $(ARGS)
+
+test-spark-versions: java $(STAMP) ## what touches Spark's API, with Spark 4.0 and 4.1 (VERSIONS="4.0.5"; downloads each once)
+	@VERSIONS="$(VERSIONS)" .ci/spark-versions "$(abspath $(VENV))" $(ARGS)
 
 test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
 	$(PYTEST) $(TRUST) -m "long and not release" $(ARGS)

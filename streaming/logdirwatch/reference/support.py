@@ -6,7 +6,7 @@ from importlib import metadata
 from itertools import groupby
 
 from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
-from logdirwatch.jars import KAFKA_VERSION, SPARK_COORDINATES
+from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.local.jvm import OLDEST_JAVA
 from logdirwatch.model.capabilities import (
     CAPABILITIES,
@@ -15,8 +15,10 @@ from logdirwatch.model.capabilities import (
     SEVERAL_DIRECTORIES_SINCE,
     is_possible,
     is_reported,
+    release_key,
 )
 from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch.spark_version import INSTALL, REAL_TIME_SINCE, RELEASES, ROWS_SINCE, SparkRelease
 
 TESTED_KAFKA = (
     ("2.8.2", MetadataMode.ZOOKEEPER),
@@ -29,6 +31,9 @@ TESTED_KAFKA = (
     ("4.4.0", MetadataMode.KRAFT),
 )
 """The releases that tests/kafka/test_versions.py runs."""
+
+TESTED_SPARK = "4.2"
+"""The release of Spark that the locked requirements have."""
 
 DATABRICKS_RUNTIMES = {"17.3 LTS": "4.0", "18 LTS": "4.1", "19": "4.2"}
 """Runtimes of Databricks and the Spark in them."""
@@ -90,23 +95,37 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def spark_version() -> str:
-    """Return the version of Spark that the connectors are of."""
-    return next(name.rpartition(":")[2] for name in SPARK_COORDINATES if ":spark-sql-kafka" in name)
-
-
 def _spark() -> Iterator[str]:
-    spark = spark_version()
     yield "## Spark\n"
-    yield f"Spark {_minor(spark)}, with the connectors that logdirwatch downloads:\n"
-    yield from (f"- `{name}`" for name in SPARK_COORDINATES)
+    yield (
+        f"`{INSTALL}` brings Spark and Delta Lake; a Spark of this table that is installed already stays. Most "
+        "commands need neither. The connectors are downloaded at the first start.\n"
+    )
+    yield "| Spark | state of `detect` and `fleet` | `fast_lane` | tested |\n|---|---|---|---|"
+    yield from map(_spark_row, RELEASES.values())
+    yield "\n| Spark | connectors |\n|---|---|"
+    for release in RELEASES.values():
+        yield f"| {release.minor} | {', '.join(f'`{name}`' for name in release.connectors)} |"
     yield "\n| Databricks runtime | Spark | logdirwatch |\n|---|---|---|"
     for runtime, its_spark in DATABRICKS_RUNTIMES.items():
-        fits = (
-            "its Spark fits; not tested there" if its_spark == _minor(spark) else f"no: it needs Spark {_minor(spark)}"
-        )
+        fits = "its Spark fits; not tested there" if its_spark in RELEASES else "its Spark is not supported"
         yield f"| {runtime} | {its_spark} | {fits} |"
     yield ""
+    yield (
+        "Databricks adds stateful processing of rows and real-time mode to runtimes with an older Spark; they are used "
+        "where they are. [Deploy](deployment.md#databricks) says which compute it needs.\n"
+    )
+
+
+def _spark_row(release: SparkRelease) -> str:
+    state = "rows" if _since(release, ROWS_SINCE) else "rows over pandas, slower: for small fleets"
+    lane = "real-time mode" if _since(release, REAL_TIME_SINCE) else "micro-batches"
+    tested = "by all tests" if release.minor == TESTED_SPARK else "`make test-spark-versions`"
+    return f"| {release.minor} | {state} | {lane} | {tested} |"
+
+
+def _since(release: SparkRelease, minor: str) -> bool:
+    return release_key(release.minor) >= release_key(minor)
 
 
 def _languages() -> Iterator[str]:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.jars import KAFKA_VERSION, SPARK_COORDINATES
+from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.jars import OLDEST_KAFKA as OLDEST_LOCAL
 from logdirwatch.model.capabilities import KAFKA_RELEASES, OLDEST_KAFKA, is_possible, release_key
 from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.reference import support
+from logdirwatch.spark_version import RELEASES as SPARK_RELEASES
 
 ROOT = Path(__file__).parents[3]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -59,12 +60,31 @@ def test_the_oldest_release_is_the_oldest_that_a_local_cluster_may_have():
 
 
 def test_the_page_names_what_pip_installs():
-    assert f'"pyspark=={support.spark_version()}",' in PROJECT
-    assert all(f"`{name}`" in PAGE for name in SPARK_COORDINATES)
+    assert all(f"`{name}`" in PAGE for release in SPARK_RELEASES.values() for name in release.connectors)
+    (pinned,) = re.findall(r"^pyspark==([\d.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    assert pinned.startswith(f"{support.TESTED_SPARK}.")
     (python,) = re.findall(r'^requires-python = "(.*)"', PROJECT, re.MULTILINE)
     assert f"`{python}`" in PAGE
 
 
-def test_only_a_databricks_runtime_with_its_spark_fits():
+def test_pip_installs_no_other_spark_than_the_page_has():
+    (first, *_, last) = map(release_key, SPARK_RELEASES)
+    (needed,) = re.findall(r'^  "pyspark([^"]*)",$', PROJECT, re.MULTILINE)
+    assert needed == f">={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"
+
+
+@pytest.mark.parametrize(
+    ("spark", "state", "lane"),
+    [
+        ("4.0", "rows over pandas, slower: for small fleets", "micro-batches"),
+        ("4.1", "rows", "real-time mode"),
+        ("4.2", "rows", "real-time mode"),
+    ],
+)
+def test_a_row_says_what_runs_otherwise_on_that_spark(spark, state, lane):
+    assert f"| {spark} | {state} | {lane} |" in PAGE
+
+
+def test_every_databricks_runtime_that_is_named_has_a_spark_that_fits():
     fits = re.findall(r"^\| (\S+(?: LTS)?) \| (\S+) \| its Spark fits", PAGE, re.MULTILINE)
-    assert [spark for _, spark in fits] == [".".join(support.spark_version().split(".")[:2])]
+    assert dict(fits) == support.DATABRICKS_RUNTIMES

@@ -12,6 +12,7 @@ import msgspec
 import typer
 from rich.console import Console
 
+from logdirwatch import spark_version
 from logdirwatch.cli.context import Context
 from logdirwatch.demo.story import Plan, Report, Story, choose
 from logdirwatch.errors import UserError
@@ -59,6 +60,7 @@ def demo(
     Starts brokers, load, collector and stream, breaks and fills directories, shows alerts, actions and tables, restores
     the directories, and runs until Ctrl-C. Leaves nothing behind but the downloaded jars.
     """
+    spark_version.require()
     context: Context = ctx.obj
     plan = _plan(brokers, log_dirs, seed, break_dir, fill_dir)
     tell = _teller(Console(stderr=as_json, highlight=False, markup=False, soft_wrap=True))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from logdirwatch import spark_version
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.errors import UserError
 
@@ -37,6 +38,7 @@ def stream(
     Runs until SIGTERM or Ctrl-C and lets running batches end; the next start continues where it stopped. Locally it
     starts its own Spark; under spark-submit or on Databricks set stream.master to null.
     """
+    spark_version.require()
     # Spark takes a second to import, which no other command should pay for.
     from logdirwatch.jobs import application  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from logdirwatch import spark_version
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.table_names import Names, chosen
@@ -44,6 +45,7 @@ def optimize(
 
 
 def _optimized(settings: Settings, names: list[str], *, is_dry_run: bool) -> Iterator[Upkept]:
+    spark_version.require()
     # Spark takes a second to import, which no other command should pay for.
     from logdirwatch.jobs.maintain import run  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from logdirwatch import spark_version
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.table_names import Names, chosen
@@ -53,6 +54,7 @@ def _encoded(one: Checked) -> str:
 
 
 def _job() -> ModuleType:
+    spark_version.require()
     # Spark and Great Expectations take seconds to import, which no other command should pay for.
     try:
         from logdirwatch.jobs import validate as job  # noqa: PLC0415
