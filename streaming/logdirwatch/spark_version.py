@@ -3,6 +3,7 @@
 Databricks backports: what an API can do is therefore asked of the API, not of the version.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -111,6 +112,11 @@ def release(version: str) -> SparkRelease:
         oldest, *_, newest = RELEASES
         raise UserError(f"Spark {version} is not supported; supported are {oldest} to {newest}: {INSTALL}")
     return found
+
+
+def on_databricks() -> bool:
+    """Whether this process runs in a Databricks runtime."""
+    return "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
 def submit_arguments(version: str, conf: dict[str, str]) -> str:

@@ -17,6 +17,8 @@ from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
+from logdirwatch.jobs.session import DELTA_CONF, SESSION_CONF
+from logdirwatch.reference.support import DATABRICKS_RUNTIMES
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 
@@ -133,6 +135,20 @@ def test_the_bundles_stream_keeps_to_what_real_time_mode_demands():
     assert cluster["aws_attributes"]["availability"] == "ON_DEMAND"
     assert cluster["spark_conf"]["spark.databricks.streaming.realTimeMode.enabled"] == "true"
     assert "continuous" in job
+
+
+def test_the_bundles_clusters_are_dedicated_and_of_a_runtime_that_is_supported():
+    bundle = yaml.safe_load(BUNDLE.read_text())
+    clusters = [job["job_clusters"][0]["new_cluster"] for job in bundle["resources"]["jobs"].values()]
+    assert {cluster["data_security_mode"] for cluster in clusters} == {"SINGLE_USER"}
+    assert {cluster["spark_version"] for cluster in clusters} == {"${var.runtime}"}
+    runtime = bundle["variables"]["runtime"]["default"]
+    assert runtime.split(".")[0] in {name.split()[0].split(".")[0] for name in DATABRICKS_RUNTIMES}
+
+
+def test_the_bundle_sets_on_a_cluster_nothing_that_the_session_sets():
+    cluster = yaml.safe_load(BUNDLE.read_text())["resources"]["jobs"]["stream"]["job_clusters"][0]["new_cluster"]
+    assert not cluster["spark_conf"].keys() & {*SESSION_CONF, *DELTA_CONF}
 
 
 def test_the_bundles_variables_are_those_that_are_defined():

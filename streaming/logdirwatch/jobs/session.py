@@ -165,18 +165,13 @@ def _submitted_conf() -> dict[str, str]:
 def check_delta(session: SparkSession) -> None:
     """Raise UserError if a given session lacks Delta Lake: its data source, or what it needs of the application."""
     lacking = [] if _has_source(session, "delta") else ["its jars"]
-    if not lacking and not on_databricks():
+    if not lacking and not spark_version.on_databricks():
         lacking = [key for key in DELTA_CONF if session.conf.get(key, "builtin") in ("", "builtin")]
     if lacking:
         raise UserError(
             f"the Spark session that was given lacks Delta Lake ({', '.join(lacking)}); start its application with: "
             + spark_version.submit_arguments(session.version, DELTA_CONF)
         )
-
-
-def on_databricks() -> bool:
-    """Whether this process runs in a Databricks runtime."""
-    return "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
 def _has_source(session: SparkSession, name: str) -> bool:

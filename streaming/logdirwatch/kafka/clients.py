@@ -19,7 +19,9 @@ from kafka.errors import (
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import properties
 from logdirwatch.kafka.network import Network, is_final, plain, with_stores
+from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.spark_version import on_databricks
 
 CONNECT_TIMEOUT_MS = 10_000
 READ_CONNECT_TIMEOUT_MS = 5_000
@@ -39,12 +41,12 @@ def quiet_client_logs() -> None:
 
 def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
     """Return kafka-python's arguments for a cluster; raises UserError for a wrong property or file."""
-    return with_stores(properties.python_arguments(settings.bootstrap_servers, settings.client))
+    return with_tokens(with_stores(properties.python_arguments(settings.bootstrap_servers, settings.client)))
 
 
 def spark_options(settings: KafkaSettings) -> dict[str, str]:
     """Return the options of Spark's Kafka source and sink; raises UserError like :func:`python_arguments`."""
-    return properties.spark_options(settings.bootstrap_servers, settings.client)
+    return properties.spark_options(settings.bootstrap_servers, settings.client, on_databricks=on_databricks())
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from logdirwatch.errors import UserError
 
 _JAAS = re.compile(
-    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\s(?P<options>.*);\s*", re.DOTALL
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)(?:\s(?P<options>.*))?;\s*", re.DOTALL
 )
 _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"']+)""", re.DOTALL)
 _PASSWORD_MODULES = {
@@ -19,7 +20,10 @@ _MECHANISM_MODULES = {
     "SCRAM-SHA-256": "ScramLoginModule",
     "SCRAM-SHA-512": "ScramLoginModule",
 }
-MECHANISMS = (*_MECHANISM_MODULES, "GSSAPI")
+OAUTH, MSK_IAM = "OAUTHBEARER", "AWS_MSK_IAM"
+MECHANISMS = (*_MECHANISM_MODULES, "GSSAPI", OAUTH, MSK_IAM)
+_OAUTH_MODULE, _MSK_MODULE = "OAuthBearerLoginModule", "IAMLoginModule"
+_MODULES = (*_PASSWORD_MODULES, _OAUTH_MODULE, _MSK_MODULE)
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -78,6 +82,32 @@ _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "retry.backoff.ms": ("retry_backoff_ms", _milliseconds),
 }
 _JAAS_KEY = "sasl.jaas.config"
+_ENDPOINT_KEY = "sasl.oauthbearer.token.endpoint.url"
+_LOGIN_HANDLER_KEY, _CLIENT_HANDLER_KEY = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
+_SERVICE_CREDENTIAL = "databricks.serviceCredential"
+# What only clients in Java understand: their classes, and how they ask for tokens.
+_JAVA_ONLY = re.compile(
+    r"sasl\.(login|oauthbearer)\..+|"
+    + "|".join(map(re.escape, (_CLIENT_HANDLER_KEY, _SERVICE_CREDENTIAL)))
+    + r"(\.scope)?"
+)
+_ON_DATABRICKS = {"org.apache.kafka.": "kafkashaded.", "software.amazon.msk.": "shadedmskiam."}
+"""What Databricks puts before the names of Kafka's classes, and of those of Amazon's login module."""
+_OF_MSK = {
+    _JAAS_KEY: "software.amazon.msk.auth.iam.IAMLoginModule required;",
+    _CLIENT_HANDLER_KEY: "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+}
+_OF_OAUTH = {_LOGIN_HANDLER_KEY: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}
+
+
+@dataclass(frozen=True)
+class ClientCredentials:
+    """What a token endpoint is asked with."""
+
+    endpoint: str
+    client_id: str = field(repr=False)
+    client_secret: str = field(repr=False)
+    scope: str | None = None
 
 
 def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, Any]:
@@ -88,7 +118,9 @@ def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[
     arguments: dict[str, Any] = {"bootstrap_servers": [part.strip() for part in bootstrap_servers.split(",")]}
     for key, value in client.items():
         if key == _JAAS_KEY:
-            arguments["sasl_plain_username"], arguments["sasl_plain_password"] = _jaas_credentials(value)
+            arguments |= _from_jaas(value, client)
+            continue
+        if _JAVA_ONLY.fullmatch(key):
             continue
         name, read = _translation(key)
         translated = read(key, value)
@@ -99,19 +131,57 @@ def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[
     return arguments
 
 
-def spark_options(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, str]:
+def spark_options(bootstrap_servers: str, client: Mapping[str, str], *, on_databricks: bool = False) -> dict[str, str]:
     """Return the options of Spark's Kafka source and sink for a cluster: the same properties under ``kafka.``.
 
-    Raises UserError as :func:`python_arguments` does, so that one configuration serves both or neither.
+    On Databricks, Kafka's classes have the names that they have there. Raises UserError as :func:`python_arguments`
+    does, so that one configuration serves both or neither.
     """
     arguments = python_arguments(bootstrap_servers, client)
+    if _SERVICE_CREDENTIAL in client:
+        return _by_service_credential(bootstrap_servers, client)
     options = {f"kafka.{key}": value for key, value in client.items() if key not in ("sasl.username", "sasl.password")}
     for store in ("truststore", "keystore"):
         if any(key.startswith(f"ssl.{store}.") for key in client):
             options.setdefault(f"kafka.ssl.{store}.type", "PEM")
     if "sasl_plain_username" in arguments and _JAAS_KEY not in client:
         options[f"kafka.{_JAAS_KEY}"] = _jaas_config(arguments)
+    for key, value in _defaults(arguments).items():
+        options.setdefault(f"kafka.{key}", value)
+    if on_databricks:
+        options = {key: _as_databricks_has_it(key, value) for key, value in options.items()}
     return {"kafka.bootstrap.servers": bootstrap_servers, **options}
+
+
+def _defaults(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the classes that a mechanism needs in Java."""
+    if arguments.get("sasl_mechanism") == MSK_IAM:
+        return _OF_MSK
+    return _OF_OAUTH if "client_credentials" in arguments else {}
+
+
+def _by_service_credential(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, str]:
+    """Return the options with a credential of Unity Catalog, which stands for all others."""
+    of_others = re.compile(r"sasl\..+|security\.protocol")
+    options = {
+        key if key.startswith(_SERVICE_CREDENTIAL) else f"kafka.{key}": value
+        for key, value in client.items()
+        if not of_others.fullmatch(key)
+    }
+    return {"kafka.bootstrap.servers": bootstrap_servers, **options}
+
+
+def _as_databricks_has_it(key: str, value: str) -> str:
+    """Return a property that names classes, with the names that they have there.
+
+    >>> _as_databricks_has_it("kafka.sasl.login.class", "org.apache.kafka.Login")
+    'kafkashaded.org.apache.kafka.Login'
+    """
+    if not key.endswith((".class", _JAAS_KEY)):
+        return value
+    name = value.lstrip()
+    added = next((prefix for package, prefix in _ON_DATABRICKS.items() if name.startswith(package)), "")
+    return f"{added}{name}"
 
 
 def _translation(key: str) -> tuple[str | None, Callable[[str, str], Any]]:
@@ -121,15 +191,27 @@ def _translation(key: str) -> tuple[str | None, Callable[[str, str], Any]]:
         raise _refused(key, f"not supported; supported are {', '.join(sorted([*_TRANSLATIONS, _JAAS_KEY]))}") from None
 
 
-def _jaas_credentials(value: str) -> tuple[str, str]:
+def _from_jaas(value: str, client: Mapping[str, str]) -> dict[str, Any]:
+    """Return kafka-python's arguments for the options of a login module."""
     match = _JAAS.fullmatch(value)
-    if match is None or match["module"].rpartition(".")[2] not in _PASSWORD_MODULES:
-        raise _refused(_JAAS_KEY, f"expected one login module of {', '.join(_PASSWORD_MODULES)}, ended by a semicolon")
-    options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(match["options"])}
+    module = None if match is None else match["module"].rpartition(".")[2]
+    if match is None or module not in _MODULES:
+        raise _refused(_JAAS_KEY, f"expected one login module of {', '.join(_MODULES)}, ended by a semicolon")
+    if module == _MSK_MODULE:
+        return {}
+    options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(match["options"] or "")}
     try:
-        return options["username"], options["password"]
+        if module == _OAUTH_MODULE:
+            return {"client_credentials": _client_credentials(options, client)}
+        return {"sasl_plain_username": options["username"], "sasl_plain_password": options["password"]}
     except KeyError as missing:
         raise _refused(_JAAS_KEY, f"the login module has no option {missing.args[0]}") from None
+
+
+def _client_credentials(options: Mapping[str, str], client: Mapping[str, str]) -> ClientCredentials:
+    if _ENDPOINT_KEY not in client:
+        raise _refused(_JAAS_KEY, f"its login module needs the property {_ENDPOINT_KEY}")
+    return ClientCredentials(client[_ENDPOINT_KEY], options["clientId"], options["clientSecret"], options.get("scope"))
 
 
 def _unquoted(text: str) -> str:

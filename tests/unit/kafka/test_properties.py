@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka.properties import python_arguments, spark_options
+from logdirwatch.kafka.properties import ClientCredentials, python_arguments, spark_options
 
 SERVERS = "a:1, b:2"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -110,3 +110,84 @@ def test_what_cannot_be_translated_is_named_without_its_value(client):
 def test_a_password_without_a_mechanism_that_takes_one_is_refused_for_spark():
     with pytest.raises(UserError, match=r"sasl\.username"):
         spark_options(SERVERS, {"sasl.username": "me", "sasl.password": "hidden"})
+
+
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+OAUTH_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+ENDPOINT = "https://login.example.org/token"
+BY_TOKEN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": ENDPOINT,
+    "sasl.jaas.config": f'{OAUTH} required clientId="me" clientSecret="a;b" scope="kafka";',
+}
+MSK = "software.amazon.msk.auth.iam."
+
+
+def test_client_credentials_are_read_from_the_login_module_and_not_shown():
+    arguments = python_arguments(SERVERS, BY_TOKEN)
+    assert arguments["sasl_mechanism"] == "OAUTHBEARER"
+    assert arguments["client_credentials"] == ClientCredentials(ENDPOINT, "me", "a;b", "kafka")
+    assert "a;b" not in repr(arguments["client_credentials"])
+
+
+def test_spark_gets_the_properties_of_oauthbearer_and_the_class_that_asks_for_tokens():
+    options = spark_options(SERVERS, BY_TOKEN)
+    assert options["kafka.sasl.oauthbearer.token.endpoint.url"] == ENDPOINT
+    assert options["kafka.sasl.jaas.config"] == BY_TOKEN["sasl.jaas.config"]
+    assert options["kafka.sasl.login.callback.handler.class"] == OAUTH_HANDLER
+
+
+@pytest.mark.parametrize(
+    ("left_out", "named"), [("sasl.oauthbearer.token.endpoint.url", "endpoint"), ("clientSecret", "clientSecret")]
+)
+def test_what_a_token_cannot_be_asked_for_without_is_named(left_out, named):
+    client = {key: value.replace(left_out, "other") for key, value in BY_TOKEN.items() if key != left_out}
+    with pytest.raises(UserError, match=named):
+        python_arguments(SERVERS, client)
+
+
+def test_amazons_mechanism_needs_no_more_than_its_name():
+    client = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
+    assert python_arguments(SERVERS, client)["sasl_mechanism"] == "AWS_MSK_IAM"
+    options = spark_options(SERVERS, client)
+    assert options["kafka.sasl.jaas.config"] == f"{MSK}IAMLoginModule required;"
+    assert options["kafka.sasl.client.callback.handler.class"] == f"{MSK}IAMClientCallbackHandler"
+    named = client | {"sasl.jaas.config": f'{MSK}IAMLoginModule required awsProfileName="other";'}
+    assert spark_options(SERVERS, named)["kafka.sasl.jaas.config"] == named["sasl.jaas.config"]
+    assert "client_credentials" not in python_arguments(SERVERS, named)
+
+
+@pytest.mark.parametrize(
+    ("client", "key", "expected"),
+    [
+        (
+            {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "org.apache.kafka.x"},
+            "sasl.jaas.config",
+            f'kafkashaded.{PLAIN} required username="me" password="org.apache.kafka.x";',
+        ),
+        (
+            {"sasl.jaas.config": f'kafkashaded.{PLAIN} required username="me" password="org.apache.kafka.x";'},
+            "sasl.jaas.config",
+            f'kafkashaded.{PLAIN} required username="me" password="org.apache.kafka.x";',
+        ),
+        (BY_TOKEN, "sasl.login.callback.handler.class", f"kafkashaded.{OAUTH_HANDLER}"),
+        (
+            {"sasl.mechanism": "AWS_MSK_IAM"},
+            "sasl.client.callback.handler.class",
+            f"shadedmskiam.{MSK}IAMClientCallbackHandler",
+        ),
+        ({"client.id": "org.apache.kafka.me"}, "client.id", "org.apache.kafka.me"),
+    ],
+    ids=["login module", "named already", "handler", "amazon", "no class"],
+)
+def test_on_databricks_classes_have_the_names_that_they_have_there(client, key, expected):
+    assert spark_options(SERVERS, client, on_databricks=True)[f"kafka.{key}"] == expected
+
+
+def test_a_service_credential_stands_for_every_other_way_to_log_in():
+    credential = {"databricks.serviceCredential": "msk", "databricks.serviceCredential.scope": "s"}
+    client = {**credential, "security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM", "client.id": "me"}
+    expected = {"kafka.bootstrap.servers": SERVERS, "kafka.client.id": "me", **credential}
+    assert spark_options(SERVERS, client, on_databricks=True) == expected
+    assert python_arguments(SERVERS, client)["sasl_mechanism"] == "AWS_MSK_IAM"

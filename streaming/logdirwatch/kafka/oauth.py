@@ -1,0 +1,69 @@
+"""Tokens for SASL/OAUTHBEARER from a token endpoint (OAuth's client credentials), named by Kafka's own properties."""
+
+import time
+from importlib.util import find_spec
+from typing import Any
+
+import requests
+from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from logdirwatch.errors import UserError
+from logdirwatch.kafka.properties import MSK_IAM, ClientCredentials
+
+TIMEOUT_S = 10
+RENEWED_AFTER = 0.8
+"""The part of a token's life after which another one is asked for, as in Kafka's own client."""
+SHORT_LIFE_S = 60.0
+"""The life of a token whose endpoint does not say it."""
+
+
+class Tokens(AbstractTokenProvider):  # type: ignore[misc]
+    """A token that is valid, asked for again before it ends."""
+
+    def __init__(self, credentials: ClientCredentials) -> None:
+        super().__init__()
+        self._credentials = credentials
+        self._token = ""
+        self._renew_s = 0.0
+
+    def token(self) -> str:
+        """Return the token; raises a KafkaError without any part of the credentials if there is none."""
+        if time.monotonic() >= self._renew_s:
+            granted = self._granted()
+            self._token = str(granted["access_token"])
+            self._renew_s = time.monotonic() + RENEWED_AFTER * float(granted.get("expires_in") or SHORT_LIFE_S)
+        return self._token
+
+    def _granted(self) -> dict[str, Any]:
+        asked = self._credentials
+        scope = {"scope": asked.scope} if asked.scope else {}
+        try:
+            answer = requests.post(
+                asked.endpoint,
+                data={"grant_type": "client_credentials", **scope},
+                auth=(asked.client_id, asked.client_secret),
+                timeout=TIMEOUT_S,
+            )
+        except requests.RequestException as error:
+            raise KafkaConnectionError(f"the token endpoint cannot be reached: {type(error).__name__}") from None
+        if not answer.ok:
+            raise SaslAuthenticationFailedError(f"the token endpoint answers {answer.status_code}")
+        try:
+            granted: dict[str, Any] = answer.json()
+            granted["access_token"]
+        except (ValueError, KeyError, TypeError):
+            raise SaslAuthenticationFailedError("the token endpoint answers without a token") from None
+        return granted
+
+
+def with_tokens(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return kafka-python's arguments, with a provider of tokens in place of the credentials for them.
+
+    Raises UserError without botocore, which signs for Amazon's mechanism.
+    """
+    if arguments.get("sasl_mechanism") == MSK_IAM and find_spec("botocore") is None:
+        raise UserError(f"Kafka client property sasl.mechanism: {MSK_IAM} needs botocore: pip install botocore")
+    rest = {key: value for key, value in arguments.items() if key != "client_credentials"}
+    credentials = arguments.get("client_credentials")
+    return rest if credentials is None else {**rest, "sasl_oauth_token_provider": Tokens(credentials)}

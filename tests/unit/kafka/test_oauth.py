@@ -1,0 +1,93 @@
+"""Tokens for OAUTHBEARER: asked for once, again before they end, and no error shows a credential."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+
+import pytest
+from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
+
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import oauth
+from logdirwatch.kafka.clients import python_arguments
+from logdirwatch.kafka.properties import ClientCredentials
+from logdirwatch.kafka.settings import KafkaSettings
+
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.server.asked.append((self.headers["Authorization"], body))
+        status, answer = self.server.answer
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def endpoint():
+    with HTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        server.asked = []
+        server.answer = 200, json.dumps({"access_token": "t1", "expires_in": 100}).encode()
+        server.url = f"http://127.0.0.1:{server.server_port}/token"
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def credentials(url, scope=None):
+    return ClientCredentials(url, "me", "secret", scope)
+
+
+def test_a_token_is_kept_until_most_of_its_life_is_over(endpoint, monkeypatch):
+    now = [1_000.0]
+    # Not the module itself: the server needs its clock.
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    tokens = oauth.Tokens(credentials(endpoint.url, "kafka"))
+    assert (tokens.token(), tokens.token()) == ("t1", "t1")
+    assert endpoint.asked == [("Basic bWU6c2VjcmV0", "grant_type=client_credentials&scope=kafka")]
+    now[0] += 81
+    endpoint.answer = 200, b'{"access_token": "t2"}'
+    assert tokens.token() == "t2"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [((401, b"secret"), "answers 401"), ((200, b"secret"), "without a token"), ((200, b"[]"), "without a token")],
+)
+def test_an_endpoint_that_grants_nothing_is_an_error_without_credentials(endpoint, answer, told):
+    endpoint.answer = answer
+    with pytest.raises(SaslAuthenticationFailedError, match=told) as refused:
+        oauth.Tokens(credentials(endpoint.url)).token()
+    assert "secret" not in str(refused.value)
+
+
+def test_an_endpoint_that_is_away_is_a_failed_connection():
+    with pytest.raises(KafkaConnectionError, match="the token endpoint cannot be reached: ConnectionError"):
+        oauth.Tokens(credentials("http://127.0.0.1:1/token")).token()
+
+
+def test_the_clients_ask_the_endpoint_that_the_properties_name(endpoint):
+    client = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": endpoint.url,
+        "sasl.jaas.config": f'{MODULE} required clientId="me" clientSecret="secret";',
+    }
+    arguments = python_arguments(KafkaSettings(client=client))
+    assert "client_credentials" not in arguments
+    assert arguments["sasl_oauth_token_provider"].token() == "t1"
+
+
+def test_amazons_mechanism_says_which_package_it_lacks(monkeypatch):
+    monkeypatch.setattr(oauth, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install botocore"):
+        python_arguments(KafkaSettings(client={"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}))
