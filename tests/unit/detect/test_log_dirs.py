@@ -217,6 +217,12 @@ class TestSizeNotReported:
         driver.poll(self.without_size(), not_reported=["capacity"])
         assert driver.said()[-1] == ("log_dir_unknown", "resolved", "recovered")
 
+    def test_growth_of_its_replicas_proves_that_it_takes_writes(self):
+        driver = Driver().poll(self.without_size(replica_bytes=GIB), not_reported=["capacity"])
+        assert driver.memory.log_dirs["/d1"].proof_ms is None
+        driver.poll(self.without_size(replica_bytes=2 * GIB), not_reported=["capacity"])
+        assert driver.memory.log_dirs["/d1"].proof_ms == driver.at_ms
+
     def test_an_open_alert_about_space_does_not_end_because_nobody_measures(self):
         driver = Driver().polls(0.97)
         driver.poll(self.without_size(), not_reported=["capacity"])

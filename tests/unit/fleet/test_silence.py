@@ -101,6 +101,7 @@ def test_a_broker_that_is_reported_again_and_does_not_answer_keeps_its_alert_unt
     driver.show(2, status=status, reason=reason, absence_alerts={rule: "of detect"}, after_ms=1_000)
     last = driver.alerts[-1]
     assert (last.status, last.reason, last.merged_into) == ("resolved", "merged", "of detect")
+    assert last.to_status == status
 
 
 def test_a_silent_broker_that_has_an_alert_already_gets_no_second_one():

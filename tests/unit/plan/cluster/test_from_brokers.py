@@ -52,6 +52,12 @@ def seen(causes=None, **fields):
     return live_facts("c", cluster(**fields), lambda path: settings.thresholds_for("c", path), causes or {})
 
 
+def test_a_topic_has_its_own_configuration():
+    facts = seen(topics=(Topic("t", False, (info(),)), Topic("u", False, (info(),))))
+    assert facts.topics["t"].configs == {"cleanup.policy": "delete"}
+    assert facts.topics["u"].configs == {}, "nobody told it"
+
+
 def test_a_zookeeper_broker_has_no_metadata_directory():
     facts = seen(broker_configs={1: {"log.dirs": "/d1,/d2", "process.roles": ""}, 2: {}})
     assert facts.directories[1, "/d1"].is_metadata_dir is False

@@ -108,6 +108,11 @@ class TestBrokerOffline:
         assert veto_names(start) == ["known_sick_disk"]
         assert start.position == len(actions) - 1, "what must not be done stands behind what may"
 
+    def test_several_failed_disks_are_replaced_once_nothing_common_explains_them(self):
+        sick = [directory(1, path, 100 * MIB, cause=Cause.FAILED, **UNSEEN) for path in ("/d1", "/d2")]
+        actions = [a for a in self.gone(*GONE, *sick) if a.kind is ActionKind.REPLACE_DISK]
+        assert [a.preconditions[0]["name"] for a in actions] == ["no_common_cause"] * 2
+
     @pytest.mark.parametrize("number", [None, 9])
     def test_many_brokers_in_turn_or_a_stranger_are_looked_at(self, number):
         about = alert(Rule.BROKER_OFFLINE, number=number, log_dir=None, to="offline", cause=None)

@@ -46,6 +46,15 @@ def test_a_scan_of_a_clock_too_far_ahead_of_kafka_is_refused():
         assert row.reason == "more than 60000 ms ahead of Kafka's time of the record - at `$.timestamp_ms`"
 
 
+def test_every_part_of_a_scan_is_a_row_of_its_own():
+    end = {"version": 1, "cluster": "c", "timestamp_ms": 5}
+    topic = end | {"type": "topic", "topic": "t", "partitions": []}
+    listed = end | {"type": "replicas", "broker": 7, "log_dir": "/d", "replicas": []}
+    for record in (topic, listed):
+        found = [rows(topics.INVENTORY, record | {"part": part, "parts": 2}) for part in (0, 1)]
+        assert len({row.identity for (row,) in found}) == 2
+
+
 def test_partitions_that_failed_in_one_millisecond_are_events_of_their_own():
     failed = {"version": 1, "cluster": "c", "broker": 7, "event": "PartitionFailed", "log_dir": "/d", "timestamp_ms": 5}
     places = [("t", 0), ("t", 1), ("u", 0)]
