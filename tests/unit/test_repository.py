@@ -39,6 +39,7 @@ MADE = [
 APART = [
     "test-long",
     "test-versions",
+    "test-spark-versions",
     "test-trust",
     "test-scenarios",
     "test-cluster",
