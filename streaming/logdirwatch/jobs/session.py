@@ -95,8 +95,8 @@ _APPLICATION_CONF = {
 _started: set[str] = set()
 """The ids of the applications that this process started: no other may be stopped."""
 
-_given: dict[str, SparkSession] = {}
-"""The session that was active, by application, before one of ours was built beside it."""
+_given: dict[SparkSession, SparkSession] = {}
+"""The session that was active before one of ours was built beside it, by ours; a job may build one beside another."""
 
 
 def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
@@ -131,7 +131,7 @@ def _beside(given: SparkSession, settings: Settings) -> SparkSession:
     refused = _configure(session, {**_session_conf(settings), **settings.stream.extra})
     if ignored := sorted(refused & settings.stream.extra.keys()):
         log.warning("session.extra_ignored", keys=ignored, meaning="only the configuration of the cluster can set them")
-    _given[session.sparkContext.applicationId] = given
+    _given[session] = given
     return session
 
 
@@ -258,10 +258,9 @@ def end_session(spark: SparkSession) -> None:
 
     An application that was there before is never stopped; the session that was active in it is active again.
     """
-    application = spark.sparkContext.applicationId
-    if (given := _given.pop(application, None)) is not None:
+    if (given := _given.pop(spark, None)) is not None:
         given.createDataFrame([], "nothing int")  # PySpark makes a session active with it, and has no other way
-    if application not in _started:
+    if spark.sparkContext.applicationId not in _started:
         return
     silence(spark)
     jvm = _own_jvm()
