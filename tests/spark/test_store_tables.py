@@ -1,15 +1,21 @@
 """The tables themselves: made once, told by comments, read by anyone, and merged beside other writers."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from delta.exceptions import ConcurrentAppendException
 from deltalake import DeltaTable
 
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
+from logdirwatch.store import first_version
 from logdirwatch.store import tables as store_tables
-from logdirwatch.store.schema.definitions import DECISIONS, TABLES
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, DECISIONS, LOG_DIR_SAMPLES, TABLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables, retried, within
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.long
 
@@ -36,6 +42,86 @@ def test_a_table_of_an_earlier_release_gains_the_columns_it_lacks(spark, tmp_pat
     tables.create_missing([DECISIONS])
     assert sorted(tables.read(DECISIONS).columns) == sorted(DECISIONS.names)
     assert [row["id"] for row in tables.read(DECISIONS).collect()] == ["a"]
+
+
+def tables_in(spark, folder):
+    return Tables(spark, Settings(tables=TableSettings(path=str(folder))))
+
+
+def first_entry(folder):
+    """Return the actions of version 0 by name, without what differs from table to table."""
+    lines = (folder / "_delta_log" / first_version.FILE_NAME).read_text().splitlines()
+    entry = {name: action for line in lines for name, action in json.loads(line).items()}
+    for action, name in (("metaData", "id"), ("metaData", "createdTime"), ("commitInfo", "timestamp")):
+        del entry[action][name]
+    for name in ("engineInfo", "txnId"):
+        entry["commitInfo"].pop(name, None)
+    parameters = entry["commitInfo"]["operationParameters"]
+    parameters["properties"] = json.loads(parameters["properties"])
+    entry["metaData"]["schemaString"] = json.loads(entry["metaData"]["schemaString"])
+    entry["protocol"]["writerFeatures"].sort()
+    return entry
+
+
+def detail(tables, table):
+    """Return what Delta says about a table, without what differs from table to table."""
+    told = tables.delta(table).detail().head().asDict()
+    return {name: told[name] for name in told if name not in ("id", "location", "createdAt", "lastModified")}
+
+
+def test_a_table_is_the_same_whether_spark_creates_it_or_its_log_entry_is_written(
+    spark, empty_tables, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(first_version, "can_write", lambda *_: False)
+    by_sql, written = tables_in(spark, tmp_path), tables_in(spark, empty_tables)
+    compared = (BROKER_STATE, LOG_DIR_SAMPLES, ALERTS)
+    by_sql.create_missing(compared)
+    for table in compared:
+        assert "logdirwatch/" in (empty_tables / table.name / "_delta_log" / first_version.FILE_NAME).read_text()
+        assert first_entry(empty_tables / table.name) == first_entry(tmp_path / table.name)
+        assert detail(written, table) == detail(by_sql, table)
+        assert written.read(table).schema.jsonValue() == by_sql.read(table).schema.jsonValue()
+
+
+def test_creating_all_tables_runs_no_spark_job(spark, tmp_path):
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.nextJobId()
+    tables_in(spark, tmp_path).create_missing(TABLES.values())
+    assert scheduler.nextJobId() == before
+
+
+def test_of_several_that_create_a_table_at_once_one_does(spark, tmp_path):
+    begin, writers = Barrier(4), range(4)
+    lines = {str(n): first_version.actions(DECISIONS, '{"type":"struct","fields":[]}', {}, str(n), 0) for n in writers}
+    path = tmp_path / DECISIONS.name
+
+    def write(table_id):
+        begin.wait(DEADLINE_S)
+        return table_id if first_version.write(spark.newSession(), str(path), lines[table_id]) else None
+
+    with ThreadPoolExecutor(len(writers)) as pool:
+        (winner,) = filter(None, pool.map(write, lines))
+    assert (path / "_delta_log" / first_version.FILE_NAME).read_text().splitlines() == lines[winner]
+
+
+def test_a_table_that_exists_is_not_created_again_after_its_first_entry_expired(spark, tmp_path):
+    tables, log = tables_in(spark, tmp_path), tmp_path / DECISIONS.name / "_delta_log"
+    tables.create_missing([DECISIONS])
+    spark.sql(f"ALTER TABLE {tables.name(DECISIONS)} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
+    spark.sql(f"INSERT INTO {tables.name(DECISIONS)} (id) VALUES ('a')")
+    assert list(log.glob("*.checkpoint.parquet"))
+    (log / first_version.FILE_NAME).unlink()
+    tables_in(spark.newSession(), tmp_path).create_missing([DECISIONS])
+    assert not (log / first_version.FILE_NAME).exists()
+
+
+def test_default_properties_of_the_session_apply_to_new_tables(spark, tmp_path):
+    key = "spark.databricks.delta.properties.defaults.checkpointInterval"
+    session = spark.newSession()
+    session.conf.set(key, "7")
+    tables = tables_in(session, tmp_path)
+    tables.create_missing([DECISIONS])
+    assert tables.delta(DECISIONS).detail().head()["properties"]["delta.checkpointInterval"] == "7"
 
 
 def test_tables_can_lie_in_a_catalog_and_schema(spark):

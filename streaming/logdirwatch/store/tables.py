@@ -1,6 +1,7 @@
 """Delta tables: where they are, how they come to be, and the merges that may be repeated without effect."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ from delta.exceptions import (
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from logdirwatch.errors import UserError
+from logdirwatch.store import first_version
 from logdirwatch.store.schema.columns import Column, Table
 from logdirwatch.store.settings import MaintainSettings, StoreSettings
 
@@ -126,11 +129,16 @@ class Tables:
 
     def _create(self, table: Table) -> None:
         columns = ", ".join(map(_definition, table.columns))
-        properties = as_sql({**PROPERTIES, **kept_properties(table, self._upkeep)})
+        properties = {**PROPERTIES, **kept_properties(table, self._upkeep)}
+        if self._schema is None and first_version.can_write(self._spark):
+            schema, now_ms = StructType.fromDDL(columns).json(), time.time_ns() // 1_000_000
+            lines = first_version.actions(table, schema, properties, str(uuid.uuid4()), now_ms)
+            first_version.write(self._spark, f"{self._path}/{table.name}", lines)
+            return
         clustered_by = ", ".join(table.clustered_by)
         self._spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({columns}) USING delta CLUSTER BY ({clustered_by}) "
-            f"COMMENT {_quoted(table.comment)} TBLPROPERTIES ({properties})"
+            f"COMMENT {_quoted(table.comment)} TBLPROPERTIES ({as_sql(properties)})"
         )
 
     def insert_new(self, table: Table, rows: DataFrame, spans: Sequence[Span]) -> None:

@@ -1,0 +1,105 @@
+"""Version 0 of a Delta table, written as its log entry: Delta's own command runs a Spark job for each table."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from logdirwatch import __version__
+from logdirwatch.store.schema.columns import Table
+
+FILE_NAME = f"{0:020}.json"
+# What Delta 4.4 requires of writers of a table with clustering columns; readers need nothing.
+PROTOCOL = {
+    "minReaderVersion": 1,
+    "minWriterVersion": 7,
+    "writerFeatures": ["domainMetadata", "clustering", "invariants", "appendOnly"],
+}
+_DEFAULT_PROPERTIES = "spark.databricks.delta.properties.defaults."
+_ALREADY_EXISTS = "FileAlreadyExistsException"
+
+
+def actions(table: Table, schema: str, properties: Mapping[str, str], table_id: str, now_ms: int) -> list[str]:
+    """Return the lines of the log entry; ``schema`` is the JSON of Spark's type."""
+    clustering = {"clusteringColumns": [[name] for name in table.clustered_by], "domainName": "delta.clustering"}
+    entries: list[dict[str, Any]] = [
+        {"commitInfo": _commit_info(table, properties, now_ms)},
+        {
+            "metaData": {
+                "id": table_id,
+                "description": table.comment,
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": schema,
+                "partitionColumns": [],
+                "configuration": dict(properties),
+                "createdTime": now_ms,
+            }
+        },
+        {"protocol": PROTOCOL},
+        {"domainMetadata": {"domain": "delta.clustering", "configuration": _compact(clustering), "removed": False}},
+    ]
+    return [_compact(entry) for entry in entries]
+
+
+def _commit_info(table: Table, properties: Mapping[str, str], now_ms: int) -> dict[str, Any]:
+    return {
+        "timestamp": now_ms,
+        "operation": "CREATE TABLE",
+        "operationParameters": {
+            "partitionBy": "[]",
+            "clusterBy": _compact(table.clustered_by),
+            "description": table.comment,
+            "isManaged": "false",
+            "properties": _compact(properties),
+        },
+        "isolationLevel": "Serializable",
+        "isBlindAppend": True,
+        "operationMetrics": {},
+        "engineInfo": f"logdirwatch/{__version__}",
+    }
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def can_write(spark: SparkSession) -> bool:
+    """Tell whether tables may be created by their log entries; otherwise SQL has to.
+
+    Not in Databricks' Delta, which has other classes, and not with default properties, which SQL applies.
+    """
+    jvm: Any = spark._jvm  # noqa: SLF001 - PySpark has no other access to Delta's log
+    is_open_source = isinstance(jvm.org.apache.spark.sql.delta.DeltaLog, JavaClass)
+    return is_open_source and not any(key.startswith(_DEFAULT_PROPERTIES) for key in spark.conf.getAll)
+
+
+def write(spark: SparkSession, path: str, lines: Sequence[str]) -> bool:
+    """Write the log entry unless there is one, and return whether it was written.
+
+    Delta's store of the file system writes it, with the guarantees of any commit: one of several writers succeeds. The
+    caller has checked that the table does not exist: an old table's log no longer has this entry.
+    """
+    jvm: Any = spark._jvm  # noqa: SLF001
+    session = spark._jsparkSession  # noqa: SLF001
+    delta, hadoop = jvm.org.apache.spark.sql.delta, jvm.org.apache.hadoop.fs
+    # Delta keeps one log object per table, with which writers of one process exclude each other.
+    log = delta.DeltaLog.forTable(session, path)
+    conf, folder = log.newDeltaHadoopConf(), log.logPath()
+    folder.getFileSystem(conf).mkdirs(folder)
+    entry = jvm.java.util.ArrayList()
+    for line in lines:
+        entry.add(line)
+    store = delta.storage.LogStoreInverseAdaptor(log.store(), conf)
+    try:
+        store.write(hadoop.Path(folder, FILE_NAME), entry.iterator(), False, conf)
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getSimpleName() != _ALREADY_EXISTS:
+            raise
+        return False
+    finally:
+        # The log object still takes the table for missing.
+        delta.DeltaLog.invalidateCache(session, hadoop.Path(path))
+    return True
