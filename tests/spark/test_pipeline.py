@@ -7,7 +7,7 @@ import pytest
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs.queries.start_state import with_pipeline
-from logdirwatch.jobs.session import last_commit_ms
+from logdirwatch.jobs.streams import last_commit_ms
 from logdirwatch.model import topics
 from logdirwatch.model.records import ReplicaMoves
 from logdirwatch.pipeline.watch import offsets

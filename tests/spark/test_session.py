@@ -33,7 +33,8 @@ CUT = """
 import sys
 from pathlib import Path
 from logdirwatch.jobs.runner import Runner
-from logdirwatch.jobs.session import build_session, end_session, every, start_query
+from logdirwatch.jobs.session import build_session, end_session
+from logdirwatch.jobs.streams import every, start_query
 from logdirwatch.settings import load
 from logdirwatch.store.tables import short_errors
 

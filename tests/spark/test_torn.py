@@ -8,7 +8,7 @@ from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.queries.start_state import has_checkpoint
-from logdirwatch.jobs.session import checkpoint, start_query
+from logdirwatch.jobs.streams import checkpoint, start_query
 from logdirwatch.settings import Settings
 from tests.spark.test_detect import T0, Feed, metrics
 from tests.support import checkpoints

@@ -15,7 +15,8 @@ from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner, Start
-from logdirwatch.jobs.session import build_session, checkpoint, end_session
+from logdirwatch.jobs.session import build_session, end_session
+from logdirwatch.jobs.streams import checkpoint
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.pipeline.rejects import Rejects

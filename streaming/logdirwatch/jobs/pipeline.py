@@ -12,7 +12,7 @@ from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
-from logdirwatch.jobs.session import last_commit_ms
+from logdirwatch.jobs.streams import last_commit_ms
 from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.pipeline.bounds import KafkaBounds

@@ -10,7 +10,8 @@ from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.spark.shard import VARIABLES, shard_of
 from logdirwatch.jobs.checkpoint import older
 from logdirwatch.jobs.queries.start_state import start_state
-from logdirwatch.jobs.session import (
+from logdirwatch.jobs.session import without_empty_batches
+from logdirwatch.jobs.streams import (
     KAFKA_ROWS,
     checkpoint,
     every,
@@ -19,7 +20,6 @@ from logdirwatch.jobs.session import (
     start_query,
     to_kafka,
     unpacked,
-    without_empty_batches,
 )
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER

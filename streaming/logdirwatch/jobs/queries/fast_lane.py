@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.jobs.session import SHORT_FETCHES, Trigger, every, kafka_stream, real_time, start_query, to_kafka
+from logdirwatch.jobs.streams import SHORT_FETCHES, Trigger, every, kafka_stream, real_time, start_query, to_kafka
 from logdirwatch.model import topics
 from logdirwatch.model.identity import ID_LENGTH
 from logdirwatch.model.vocabulary import AlertStatus, Cause, EventName, Lane, LogDirStatus, Rule, Severity

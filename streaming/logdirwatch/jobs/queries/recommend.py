@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.jobs.policy import policy_for
-from logdirwatch.jobs.session import every, kafka_stream, start_query
+from logdirwatch.jobs.streams import every, kafka_stream, start_query
 from logdirwatch.kafka.clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord

@@ -18,7 +18,7 @@ from logdirwatch.detect.pipeline import query_state
 from logdirwatch.detect.spark.processor import PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.jobs.checkpoint.folder import Folder
-from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint, unpacked
+from logdirwatch.jobs.streams import SHORT_FETCHES, checkpoint, unpacked
 from logdirwatch.kafka.clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import SILENT, AlertRecord

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
+from logdirwatch.jobs.streams import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
