@@ -154,10 +154,12 @@ class Upkeep:
 def upkeep(of_tables: Upkeep, tables: Tables, chosen: Iterable[Table], *, is_dry_run: bool) -> Iterator[Upkept]:
     """Yield the result for each table, one after the other; an error in one does not affect the others."""
     for table in chosen:
-        if not tables.exists(table):
-            yield Upkept(table=table.name, is_there=False)
-            continue
         try:
-            yield of_tables.look(table) if is_dry_run else of_tables.keep_up(table)
+            # The log of a broken table cannot be read, which Delta reports here already.
+            if not tables.exists(table):
+                upkept = Upkept(table=table.name, is_there=False)
+            else:
+                upkept = of_tables.look(table) if is_dry_run else of_tables.keep_up(table)
         except Exception as error:
-            yield Upkept(table=table.name, error=short(error))
+            upkept = Upkept(table=table.name, error=short(error))
+        yield upkept
