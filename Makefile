@@ -107,7 +107,7 @@ soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and Databricks (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
 
-lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary and the documentation build
+lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, imports of all tests and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
@@ -115,6 +115,8 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/vocabulary
+	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
+	$(PYTEST) --collect-only -qq tests/browser tests/cluster tests/kafka tests/scenarios tests/spark tests/sql
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dashboards import sql
-from logdirwatch.decisions import Said
+from logdirwatch.decisions import DecisionIndex
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.fleet.disks import disks
 from logdirwatch.fleet.intake import digest
@@ -154,8 +154,8 @@ def test_who_takes_care_is_what_the_commands_would_say(panels):
     listed = {row["alert_id"]: row["said"] for row in said(panels, "fleet-5_Open_alerts", "a broker")}
     for name in world.SPOKEN_OF:
         alert, severities, record = world.spoken_of(name)
-        standing = Said([record], DecisionSettings().longest_ms).standing(alert, severities, world.NOW_MS)
-        lasting = next((each for each in standing if each), None)
+        decided = DecisionIndex([record], DecisionSettings().longest_ms).about(alert, severities, world.NOW_MS)
+        lasting = next((each for each in decided if each), None)
         assert listed[name] == (lasting and f"{lasting.decision}d by {lasting.by}"), name
 
 
