@@ -24,42 +24,28 @@ class SparkRelease:
 
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
-_BARE_LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+
+
+def _release(minor: str, kafka: str, tokens: str, package: str = f"{_STREAMING}.checkpointing") -> SparkRelease:
+    """Return a release with the versions of its connector to Kafka and of the token provider that this needs.
+
+    The token provider is listed, since not every mirror has every version of it; all of a minor release work together.
+    """
+    connectors = (
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{kafka}",
+        f"io.delta:delta-spark_{minor}_2.13:4.4.0",
+        f"org.apache.spark:spark-token-provider-kafka-0-10_2.13:{tokens}",
+        "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
+    )
+    return SparkRelease(minor, connectors, f"{package}.FileSystemBasedCheckpointFileManager")
+
 
 RELEASES = {
     release.minor: release
     for release in (
-        SparkRelease(
-            "4.0",
-            (
-                "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.1",
-                "io.delta:delta-spark_4.0_2.13:4.4.0",
-                # Listed, since not every mirror has every version of it; all of a minor release work with each other.
-                "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-                _BARE_LOCAL_FILES,
-            ),
-            f"{_STREAMING}.FileSystemBasedCheckpointFileManager",
-        ),
-        SparkRelease(
-            "4.1",
-            (
-                "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
-                "io.delta:delta-spark_4.1_2.13:4.4.0",
-                "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.1",
-                _BARE_LOCAL_FILES,
-            ),
-            f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager",
-        ),
-        SparkRelease(
-            "4.2",
-            (
-                "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-                "io.delta:delta-spark_4.2_2.13:4.4.0",
-                "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0",
-                _BARE_LOCAL_FILES,
-            ),
-            f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager",
-        ),
+        _release("4.0", kafka="4.0.1", tokens="4.0.0", package=_STREAMING),
+        _release("4.1", kafka="4.1.1", tokens="4.1.1"),
+        _release("4.2", kafka="4.2.0", tokens="4.2.0"),
     )
 }
 """The releases that are supported, the oldest first."""

@@ -3,8 +3,6 @@
 Every module in ``rules`` that has ``judge_answer`` or ``judge_scan`` takes part, in the order of their names.
 """
 
-import pkgutil
-from importlib import import_module
 from typing import Any
 
 from logdirwatch.detect import rules
@@ -12,8 +10,9 @@ from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
+from logdirwatch.modules_by_name import modules_by_name
 
-_MODULES = [import_module(f"{rules.__name__}.{found.name}") for found in pkgutil.iter_modules(rules.__path__)]
+_MODULES = modules_by_name(rules).values()
 _RULES = frozenset(Rule) - {*broker_offline.RULES}
 """The rules about a broker, except those about its absence."""
 

@@ -47,7 +47,7 @@ def check(
 ) -> list[Checked]:
     """Return the results of every expectation of the named tables that exist."""
     there = {table.name for table in TABLES.values() if tables.exists(table)}
-    moment = CheckTimes(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
+    times = CheckTimes(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
     examiner = Examiner(spark, settings.docs_path)
     with ExitStack() as stack:
         frames = {
@@ -59,7 +59,7 @@ def check(
         for name, frame in frames.items():
             frame.createOrReplaceTempView(view(TABLES[name]))
         chosen = [name for name in names if name in there]
-        return [one for name in chosen for one in examiner.check(suite_of(TABLES[name], moment), frames[name])]
+        return [one for name in chosen for one in examiner.check(suite_of(TABLES[name], times), frames[name])]
 
 
 def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: int) -> None:

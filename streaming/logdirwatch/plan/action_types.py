@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.modules_by_name import modules_by_name
 from logdirwatch.plan import actions
 from logdirwatch.plan.actions.action_type import ActionType
-from logdirwatch.plan.modules_by_name import modules_by_name
 
 _MODULES = modules_by_name(actions)
 

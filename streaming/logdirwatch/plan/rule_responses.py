@@ -6,9 +6,9 @@ from logdirwatch.model.evidence import Evidence, read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule
+from logdirwatch.modules_by_name import modules_by_name
 from logdirwatch.plan import responses
 from logdirwatch.plan.actions.brokers.investigate import PLANNED, Runbook, look_at
-from logdirwatch.plan.modules_by_name import modules_by_name
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response
 

@@ -7,6 +7,6 @@ from types import ModuleType
 
 
 def modules_by_name(package: ModuleType) -> Mapping[str, ModuleType]:
-    """Import every module below a package, and return it by the last part of its name."""
+    """Import every module below a package, in the order of their names, and return each by its last part."""
     found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     return {module.name.rpartition(".")[2]: import_module(module.name) for module in found}
