@@ -89,6 +89,8 @@ class Run:
     overrides: dict[str, Any] = field(default_factory=dict)
     queries: tuple[str, ...] = ("fast_lane", "detect", "store")
     service: Service | None = None
+    left_open: dict[str, set[int]] = field(default_factory=dict)
+    """The batches of each query that an earlier kill has cut: open from the start on, whatever the stream does."""
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
@@ -137,6 +139,7 @@ class Run:
         """Kill driver, JVM and Python workers at once."""
         os.killpg(self.service.pid, signal.SIGKILL)
         self.stop()
+        self.left_open = {query: self.uncommitted(query) for query in self.queries}
 
     def uncommitted(self, query: str) -> set[int]:
         """The batches of a query whose offsets are written and whose commit is not."""
@@ -150,14 +153,14 @@ class Run:
         return {int(name) for name in names if name.isdecimal()}
 
     def kill_inside_a_batch(self, query: str, deadline_s: float = 180.0) -> set[int]:
-        """Kill as soon as a batch of ``query`` has begun and not ended; return the batches that were cut."""
+        """Kill while a batch of ``query`` is open that no earlier kill has cut; return the batches that were cut."""
+        earlier = self.left_open.get(query, set())
         end_s = time.monotonic() + deadline_s
-        seen = self._batches(query, "offsets")
-        while not self.uncommitted(query) - seen:
+        while not self.uncommitted(query) - earlier:
             self.service.check()
-            assert time.monotonic() < end_s, f"no batch of {query} began within {deadline_s:g} s"
+            assert time.monotonic() < end_s, f"no batch of {query} began within {deadline_s:g} s; {self.service.tail()}"
         self.kill()
-        return self.uncommitted(query)
+        return self.uncommitted(query) - earlier
 
     def wait_for(self, condition, message: str, deadline_s: float = DEADLINE_S):
         def seen():

@@ -133,17 +133,17 @@ def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, se
     cut = {}
 
     def crash(piece):
-        if piece in {2, 4}:
-            query = "detect" if piece == 2 else "store"
-            # A batch may end in the moment between the look and the kill: then it was not cut, and the next one is.
-            while not cut.get(query):
+        for query, first in (("detect", 2), ("store", 4)):
+            # A batch may end in the moment between the look and the kill: then it was not cut, and one of the next
+            # piece is. The same piece brings no further batch for certain.
+            if piece >= first and not cut.get(query):
                 cut[query] = killed.kill_inside_a_batch(query, deadline_s=DEADLINE_S)
                 killed.start()
 
     try:
         play(killed, history(), between=crash)
-        assert cut["detect"], "the kill cut a batch of detect: offsets written, commit not"
-        assert cut["store"], "the kill cut a batch of store: offsets written, commit not"
+        assert cut["detect"], "a kill cut a batch of detect: offsets written, commit not"
+        assert cut["store"], "a kill cut a batch of store: offsets written, commit not"
         different = {key: values for key, values in killed.alerts().items() if len(values) > 1}
         assert different == {}, "repeats on the topic are byte for byte the same"
         seen = outcome(killed)
