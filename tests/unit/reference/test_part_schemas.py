@@ -54,7 +54,7 @@ EVERY = {name: (field, schema) for record in RECORDS for name, field, schema in 
 OF_RECORDS = {
     f"{kind.__name__}.{field}"
     for kind in vars(records).values()
-    if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__ == records.__name__
+    if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__.startswith(f"{records.__name__}.")
     for field in kind.__struct_encode_fields__
 }
 

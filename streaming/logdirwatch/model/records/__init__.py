@@ -1,0 +1,65 @@
+"""The records of every topic, version 1.
+
+JSON in UTF-8. Unknown fields are ignored, a missing required field rejects the record. Times are epoch milliseconds in
+fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` means unknown, never zero.
+"""
+
+from logdirwatch.model.evidence.stream import LostRange, RejectedRows
+from logdirwatch.model.records.actions import ActionRecord
+from logdirwatch.model.records.alerts import AlertRecord, AnyEvidence
+from logdirwatch.model.records.decisions import AlertPattern, DecisionRecord
+from logdirwatch.model.records.events import EventRecord
+from logdirwatch.model.records.host import HostLogDir, HostRecord, KernelNews
+from logdirwatch.model.records.inventory import (
+    InventoryRecord,
+    PartitionInfo,
+    Placement,
+    ReplicasRecord,
+    ScanRecord,
+    TopicRecord,
+)
+from logdirwatch.model.records.metrics import (
+    DEFAULT_INTERVAL_MS,
+    HeartbeatRecord,
+    LogDirSample,
+    MetricsRecord,
+    PartitionHealth,
+    ReplicaMoves,
+)
+from logdirwatch.model.records.notifications import NotificationRecord
+from logdirwatch.model.records.pipeline import PipelineRecord
+from logdirwatch.model.records.state import SILENT, LogDirView, StateRecord, Transition
+from logdirwatch.model.records.version import Version
+
+__all__ = [
+    "DEFAULT_INTERVAL_MS",
+    "SILENT",
+    "ActionRecord",
+    "AlertPattern",
+    "AlertRecord",
+    "AnyEvidence",
+    "DecisionRecord",
+    "EventRecord",
+    "HeartbeatRecord",
+    "HostLogDir",
+    "HostRecord",
+    "InventoryRecord",
+    "KernelNews",
+    "LogDirSample",
+    "LogDirView",
+    "LostRange",
+    "MetricsRecord",
+    "NotificationRecord",
+    "PartitionHealth",
+    "PartitionInfo",
+    "PipelineRecord",
+    "Placement",
+    "RejectedRows",
+    "ReplicaMoves",
+    "ReplicasRecord",
+    "ScanRecord",
+    "StateRecord",
+    "TopicRecord",
+    "Transition",
+    "Version",
+]

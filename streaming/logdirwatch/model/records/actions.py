@@ -1,0 +1,72 @@
+"""``logdir.actions``: a revision of a recommended action."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from logdirwatch.model.fields import ClusterName, StatusReason
+from logdirwatch.model.records.version import Version
+from logdirwatch.model.scalars import Count, Long, Name, Revision
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus
+
+
+class ActionRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.actions``: one revision of one recommendation."""
+
+    version: Version
+    action_id: Annotated[Name, Meta(description="Identity of the action.")]
+    revision: Annotated[Revision, Meta(description="Revision number; the highest one of an action is current.")]
+    status: Annotated[ActionStatus, Meta(description="Status of the action.")]
+    kind: Annotated[ActionKind, Meta(description="Kind of the action.")]
+    alert_id: Annotated[Name, Meta(description="alert_id of the alert that it answers.")]
+    alert: Annotated[dict[str, Any], Meta(description="The alert's key facts.")]
+    cluster: ClusterName
+    target: Annotated[dict[str, Any], Meta(description="What the action acts on.")]
+    reason: Annotated[str, Meta(description="Why it is recommended, for people.")]
+    expected: Annotated[dict[str, Any], Meta(description="Its expected effect, by kind.")]
+    preconditions: Annotated[list[dict[str, Any]], Meta(description="What must be true when it is carried out.")]
+    vetoes: Annotated[
+        list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty if there is no reason.")
+    ]
+    data_loss: Annotated[bool, Meta(description="Whether it deletes data that is nowhere else.")]
+    requires_approval: Annotated[bool, Meta(description="Whether somebody must accept it before it is carried out.")]
+    expires_at_ms: Annotated[
+        Long, Meta(description="When it expires unless somebody takes it up, in milliseconds since the epoch.")
+    ]
+    commands: Annotated[
+        list[str],
+        Meta(description="Commands to paste into a POSIX shell, in order; lines that begin with # are for people."),
+    ]
+    reassignment: Annotated[
+        dict[str, Any] | None,
+        Meta(description="Content of the file for kafka-reassign-partitions; null: no reassignment."),
+    ]
+    configs: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description="Values of topic configurations that it sets, by topic and Kafka configuration key; null: none."
+        ),
+    ]
+    undo: Annotated[dict[str, Any], Meta(description="How it is undone.")]
+    based_on: Annotated[dict[str, Any], Meta(description="How old the data is that it was planned on.")]
+    at_ms: Annotated[Long, Meta(description="Time of this revision, in milliseconds since the epoch.")]
+    observed: Annotated[
+        dict[str, Any] | None, Meta(description="What was observed of its execution; null: nothing yet.")
+    ] = None
+    status_reason: StatusReason = None
+    decision: Annotated[dict[str, Any] | None, Meta(description="The decision about it; null: none.")] = None
+    position: Annotated[
+        Count | None,
+        Meta(
+            description="Position among the actions of its alert, from 0: the least invasive first, followed by "
+            "those that gain time and those that protect other data; null: a record of an older "
+            "release."
+        ),
+    ] = None
+    content_hash: Annotated[
+        Name | None,
+        Meta(
+            description="Hash of what it would do, without its texts: an acceptance is valid only for the content "
+            "that was accepted; null: a record of release 0.1.0."
+        ),
+    ] = None

@@ -1,0 +1,70 @@
+"""``logdir.alerts``: a revision of an alert."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
+
+from logdirwatch.model.evidence import Evidence, evidence_of
+from logdirwatch.model.fields import ClusterName
+from logdirwatch.model.records.version import Version
+from logdirwatch.model.scalars import BrokerId, Long, Name, Revision
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
+
+if TYPE_CHECKING:
+    AnyEvidence = Evidence
+else:
+    # Its struct depends on the rule, which msgspec does not see: it decodes a mapping, and the record does the rest.
+    AnyEvidence = dict[str, Any]
+
+
+class AlertRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.alerts``: one revision of one alert."""
+
+    version: Version
+    alert_id: Annotated[Name, Meta(description="Identity of the alert.")]
+    revision: Annotated[Revision, Meta(description="Revision number; the highest one of an alert is current.")]
+    status: Annotated[AlertStatus, Meta(description="Whether the alert fires or is resolved.")]
+    rule: Annotated[Rule, Meta(description="The rule.")]
+    severity: Annotated[Severity, Meta(description="The severity.")]
+    cluster: ClusterName
+    broker: Annotated[
+        BrokerId | None,
+        Meta(description="Node id of the broker; null: the alert is about the cluster, or about logdirwatch itself."),
+    ]
+    log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: the alert is not about one.")]
+    from_status: Annotated[
+        str | None, Meta(description="Status before the transition behind the alert; null: there is none.")
+    ] = field(name="from")
+    to_status: Annotated[str | None, Meta(description="Status after that transition; null: there is none.")] = field(
+        name="to"
+    )
+    cause: Annotated[
+        Cause | None, Meta(description="Why the log directory is offline; null: it is not, or the cause is unknown.")
+    ]
+    opened_at_ms: Annotated[
+        Long, Meta(description="Time of the evidence that opened the alert, in milliseconds since the epoch.")
+    ]
+    at_ms: Annotated[
+        Long, Meta(description="Time of the evidence behind this revision, in milliseconds since the epoch.")
+    ]
+    lane: Annotated[Lane, Meta(description="Which query wrote the revision.")]
+    evidence: Annotated[AnyEvidence, Meta(description="The numbers and log lines behind the alert, by rule.")]
+    affected: Annotated[dict[str, Any], Meta(description="What the problem affects.")]
+    summary: Annotated[str, Meta(description="The alert in one sentence, for people.")]
+    reason: Annotated[str | None, Meta(description="Why the alert is resolved, for people; null: it fires.")] = None
+    merged_into: Annotated[str | None, Meta(description="alert_id of the alert that covers this one; null: none.")] = (
+        None
+    )
+    stale_since_ms: Annotated[
+        Long | None,
+        Meta(
+            description="Since when the subject is not monitored, in milliseconds since the epoch; null: it is "
+            "monitored."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Read the evidence as the rule says that it is."""
+        if not isinstance(self.evidence, Evidence):
+            force_setattr(self, "evidence", evidence_of(self.rule, self.evidence))

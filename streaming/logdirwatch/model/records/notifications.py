@@ -1,0 +1,28 @@
+"""``logdir.notifications``: a message that was sent, or failed."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from logdirwatch.model.records.version import Version
+from logdirwatch.model.scalars import EpochMs, Name
+from logdirwatch.model.vocabulary import Severity
+
+
+class NotificationRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts."""
+
+    version: Version
+    receiver: Annotated[Name, Meta(description="Name of the receiver.")]
+    route: Annotated[str, Meta(description="Name of the route.")]
+    group: Annotated[dict[str, str], Meta(description="Labels of the group, by name.")]
+    told: Annotated[
+        dict[str, Severity],
+        Meta(description="Alerts that the receiver takes for firing: the severity sent, by alert_id."),
+    ]
+    owed: Annotated[list[str], Meta(description="alert_id of the alerts that could not be sent yet.")] = []
+    quiet: Annotated[list[str], Meta(description="alert_id of the alerts in told that were silenced since.")] = []
+    sent_at_ms: Annotated[
+        EpochMs | None,
+        Meta(description="When the last message was delivered, in milliseconds since the epoch; null: never."),
+    ] = None
