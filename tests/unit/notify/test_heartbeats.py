@@ -1,7 +1,9 @@
 """The dead man's switch: it cries when heartbeats stop, once for all when all do, and says when they are back."""
 
+import msgspec
 import pytest
 
+from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
 from logdirwatch.notify.heartbeats import DAY_MS, GATHER_MS, Switch
 from logdirwatch.notify.settings import SwitchSettings
@@ -66,6 +68,7 @@ def test_one_that_stops_is_told_and_so_is_its_return():
         "prod",
     )
     assert "No heartbeat of cluster prod arrives, the last one is of 2023-11-14 22:14:10Z" in cry.summary
+    assert msgspec.json.decode(msgspec.json.encode(cry), type=AlertRecord) == cry
     made.hear(heartbeat("prod", last_ms + TIMEOUT_MS + 30_000), last_ms + TIMEOUT_MS + 30_001)
     (back,) = made.alerts(last_ms + TIMEOUT_MS + 30_001)
     assert (back.alert_id, back.status) == (cry.alert_id, AlertStatus.RESOLVED)

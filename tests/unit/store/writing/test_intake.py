@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,21 @@ def test_a_poll_is_one_row_and_its_configs_another():
     assert [row.kind for row in rows(topics.METRICS, METRICS)] == ["metrics"]
     both = rows(topics.METRICS, METRICS | {"configs": {"log.dirs": "/d"}})
     assert [(row.kind, row.rank, row.broker) for row in both] == [("metrics", 0, 7), ("configs", 5, 7)]
+
+
+@pytest.mark.parametrize(
+    ("topic", "record", "kind"),
+    [
+        (topics.METRICS, {"type": "host", "broker": 7, "log_dirs": []}, "host"),
+        (topics.EVENTS, {"broker": 7, "event": "LogDirFailure", "log_dir": "/d"}, "event"),
+        (topics.INVENTORY, {"type": "replicas", "broker": 7, "log_dir": "/d", "replicas": []}, "replicas"),
+        (topics.INVENTORY, {"type": "topic", "topic": "t", "partitions": []}, "topic"),
+        (topics.INVENTORY, {"type": "scan", "topics": 0, "is_complete": True}, "scan"),
+    ],
+)
+def test_a_row_says_what_record_it_is_of(topic, record, kind):
+    (row,) = rows(topic, {"version": 1, "cluster": "c", "timestamp_ms": 5} | record)
+    assert (row.kind, row.cluster, row.at_ms, row.broker) == (kind, "c", 5, record.get("broker"))
 
 
 def test_a_clock_too_far_ahead_of_kafka_counts_as_kafkas():

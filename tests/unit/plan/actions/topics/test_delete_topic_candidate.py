@@ -29,8 +29,10 @@ class TestCandidates:
         parts = [topic("old", (1,), configs={"cleanup.policy": "compact"})]
         (action,) = self.candidates(*parts, replica(1, "/d1", "old", size=300 * MIB, **IDLE))
         assert "old has 300 MiB in /d1, and its size has not changed for 8 d" in action.reason
-        assert not any("--delete" in command for command in action.commands)
-        assert any("kafka-consumer-groups.sh" in command for command in action.commands)
+        described, groups = (command.partition(".sh ") for command in action.commands)
+        assert (described[0].endswith("kafka-topics"), groups[0].endswith("kafka-consumer-groups")) == (True, True)
+        assert "--describe --topic=old" in described[2]
+        assert groups[2].endswith("--describe --all-groups")
         assert holds(action, "not_read") is None
         assert action.data_loss
 

@@ -38,6 +38,11 @@ class TestWithinBrokers:
         assert moved(plan) == ["t1 1/a 1/b", "t3 1/b 1/a"]
         assert summarise(plan).outside == []
 
+    def test_of_two_swaps_the_one_that_leaves_least_is_taken(self):
+        plan = planned(cluster(at(1, "/a", t0=240, t1=110), at(1, "/b", t2=300, t3=350, t4=140)), "balance-disks")
+        assert moved(plan) == ["t1 1/a 1/b", "t2 1/b 1/a"]
+        assert used(plan.after) == {(1, "/a"): 540, (1, "/b"): 600}
+
     def test_what_cannot_be_mended_is_listed_with_the_reason(self):
         plan = planned(cluster(at(1, "/a", t0=600), at(1, "/b", t1=200)), "balance-disks")
         assert moved(plan) == []
