@@ -19,7 +19,20 @@ from pathlib import Path
 from tests.mutation.judged import EQUIVALENT
 
 PACKAGES = ("detect", "fleet", "model", "notify", "parse", "plan", "store")
-TESTS = ("collect", "detect", "fleet", "jobs", "notify", "parse", "plan", "report", "situations", "store")
+TESTS = (
+    "collect",
+    "detect",
+    "fleet",
+    "jobs",
+    "model",
+    "notify",
+    "parse",
+    "pipeline",
+    "plan",
+    "report",
+    "situations",
+    "store",
+)
 CAUGHT_RATIO = 0.95
 # What mutmut says of a mutant; a mutant may loop for ever, or break the interpreter's stack.
 CAUGHT, SURVIVED, UNREACHED = ("killed", "timeout", "segfault"), ("survived", "suspicious"), "no tests"

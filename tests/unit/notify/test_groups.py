@@ -269,6 +269,15 @@ def test_a_merge_into_a_louder_alert_is_told_as_louder(world):
     assert ended(world.messages[-1]) == []
 
 
+def test_a_merge_into_one_that_was_told_as_louder_leaves_it_so(world):
+    world.fire("fast", log_dir=None)
+    world.fire("exact", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    world.resolve("fast", reason="merged", merged_into="exact")
+    world.pass_ms(2 * INTERVAL_MS)
+    assert world.reasons() == ["first"]
+
+
 @pytest.mark.parametrize(
     ("merged", "into"),
     [

@@ -29,7 +29,7 @@ def test_a_poll_is_one_row_and_its_configs_another():
 @pytest.mark.parametrize(
     ("topic", "record", "kind"),
     [
-        (topics.METRICS, {"type": "host", "broker": 7, "log_dirs": []}, "host"),
+        (topics.METRICS, {"type": "host", "broker": 7, "collector": "h"}, "host"),
         (topics.EVENTS, {"broker": 7, "event": "LogDirFailure", "log_dir": "/d"}, "event"),
         (topics.INVENTORY, {"type": "replicas", "broker": 7, "log_dir": "/d", "replicas": []}, "replicas"),
         (topics.INVENTORY, {"type": "topic", "topic": "t", "partitions": []}, "topic"),
