@@ -268,6 +268,27 @@ CONCLUSIONS = [
     Conclusion(
         "the host's own probe meets EIO", _host_sees(probe_error="probe: Input/output error"), {OFFLINE: "failed"}
     ),
+    Conclusion(
+        "the host's own probe meets EIO, in the words of Alpine Linux",
+        _host_sees(probe_error="probe: I/O error"),
+        {OFFLINE: "failed"},
+    ),
+    Conclusion(
+        "the host meets the quota, in the words of Alpine Linux",
+        _host_sees(probe_error="probe: Quota exceeded"),
+        {OFFLINE: "full"},
+        says=("disk quota reached",),
+    ),
+    Conclusion(
+        "a limit that the host source itself reached explains nothing",
+        _host_sees(probe_error="probe: Too many open files"),
+        {OFFLINE: "unknown"},
+    ),
+    Conclusion(
+        "an immutable directory refuses the host's probe",
+        _host_sees(probe_error="probe: Operation not permitted"),
+        {OFFLINE: "permission"},
+    ),
     Conclusion("the host finds the disk well", _host_sees(probe_ms=2.0), {OFFLINE: "unknown"}),
     Conclusion(
         "the kernel names a device before",

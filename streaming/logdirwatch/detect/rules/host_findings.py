@@ -4,6 +4,7 @@ from logdirwatch.detect import causes
 from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
+from logdirwatch.parse.broker_log.causes import cause_of, full_by
 
 PATH_LOST = "host_path_lost"
 
@@ -13,26 +14,15 @@ _EXPLAIN = (
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
 )
-# The error texts of glibc; the first match decides.
-_PATH_LOST = (
-    "Stale file handle",
-    "Stale NFS file handle",
-    "Transport endpoint is not connected",
-    "No such file or directory",
-    "No such device",
-    "Host is down",
-    "does not exist on this host",
-    "Not a directory",
-    "not a directory",
-)
-_BY_PROBE = (
-    ("Read-only file system", Cause.READ_ONLY, None, "host_read_only"),
-    ("Disk quota exceeded", Cause.FULL, FullBy.QUOTA, "host_quota"),
-    ("No space left on device", Cause.FULL, None, "host_no_space"),
-    ("Permission denied", Cause.PERMISSION, None, "host_permission"),
-    ("Structure needs cleaning", Cause.FILE_SYSTEM, None, "host_file_system"),
-    ("Input/output error", Cause.FAILED, None, "host_io_error"),
-)
+_NO_PATH = ("No such file or directory", "does not exist on this host", "Not a directory", "not a directory")
+# A limit that the host source itself reached tells nothing of the disk.
+_BY_ERROR = {
+    Cause.READ_ONLY: "host_read_only",
+    Cause.FULL: "host_no_space",
+    Cause.PERMISSION: "host_permission",
+    Cause.FILE_SYSTEM: "host_file_system",
+    Cause.FAILED: "host_io_error",
+}
 
 
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
@@ -94,10 +84,11 @@ def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
         return Verdict(cause=Cause.FULL, decided_by="host_quota", full_by=FullBy.QUOTA, said=error or None)
     if (used_inodes_ratio(seen) or 0.0) >= causes.INODES_OUT_RATIO:
         return Verdict(cause=Cause.FULL, decided_by="host_inodes", full_by=FullBy.INODES)
-    for text, cause, full_by, decided_by in _BY_PROBE:
-        if text in error:
-            return Verdict(cause=cause, decided_by=decided_by, full_by=full_by, said=error)
-    return None
+    cause = cause_of(error)
+    if full_by(error, cause) is FullBy.QUOTA:
+        return Verdict(cause=cause, decided_by="host_quota", full_by=FullBy.QUOTA, said=error)
+    decided_by = _BY_ERROR.get(cause)
+    return None if decided_by is None else Verdict(cause=cause, decided_by=decided_by, said=error)
 
 
 def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
@@ -105,7 +96,8 @@ def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
     if seen.is_root_volume:
         was_lost = log_dir.host_word is not None and log_dir.host_word.verdict.decided_by == PATH_LOST
         return was_lost or log_dir.is_root_volume is False
-    return log_dir.is_volume_told and seen.volume is None and any(text in error for text in _PATH_LOST)
+    is_gone = cause_of(error) is Cause.REMOUNT or any(text in error for text in _NO_PATH)
+    return log_dir.is_volume_told and seen.volume is None and is_gone
 
 
 def used_inodes_ratio(seen: HostLogDir) -> float | None:

@@ -1,7 +1,8 @@
 """From the exception of a directory's failure to its cause. Pure.
 
-Java words an error of the operating system as the C library does (``strerror``). What names none, a file that is not
-there, a closed channel, a lock that was lost, tells nothing of the disk: the cause stays unknown.
+Java words an error of the operating system as the C library does (``strerror``): glibc, or musl in images of Alpine
+Linux, such as Kafka's own. What names none, a file that is not there, a closed channel, a lock that was lost, tells
+nothing of the disk: the cause stays unknown.
 """
 
 import re
@@ -16,8 +17,10 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
     Cause.FULL: ["No space left on device", "not enough space on the disk", "ENOSPC", *_QUOTA],
     Cause.LIMIT: [
         "Too many open files",
+        "No file descriptors available",
         "Map failed",
         "Cannot allocate memory",
+        "Out of memory",
         "Not enough space",
         "File too large",
         "Too many links",
@@ -39,6 +42,7 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
     ],
     Cause.FILE_SYSTEM: [
         "Structure needs cleaning",
+        "Data consistency error",
         "Bad message",
         "(?:disk structure|file or directory) is corrupted",
         "Filesystem is corrupt",
@@ -49,16 +53,16 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
     ],
     Cause.REMOUNT: [
         "Stale (?:NFS )?file handle",
-        "(?:Transport endpoint|Socket) is not connected",
+        "(?:Transport endpoint is|Socket is|Socket) not connected",
         "No such device",
         "No medium found",
-        "Host is down",
+        "Host is (?:down|unreachable)",
         "No route to host",
-        "Network is (?:down|unreachable)",
+        "Network (?:is )?(?:down|unreachable)",
         "(?:Connection|Operation) timed out",
-        "Connection (?:refused|reset)",
+        "Connection (?:refused|reset|aborted)",
         "Software caused connection abort",
-        "Cannot send after transport",
+        "Cannot send after (?:transport|socket)",
         "network (?:path was not found|name is no longer)",
         "device is not ready",
         "Link has been severed",
@@ -70,6 +74,7 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
     ],
     Cause.FAILED: [
         "(?:Input/output|Remote I/O|I/O device) error",
+        r"[:(] ?I/O error",
         "cyclic redundancy check",
         # ENODATA is what Linux makes of an unreadable sector (BLK_STS_MEDIUM).
         "No data available",

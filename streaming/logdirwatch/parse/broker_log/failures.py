@@ -147,8 +147,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"AuthorizationException",
         r"\bNoAuth(?:Exception)?\b",
     ],
-    Reason.DISK_FULL: [r"No space left on device", r"[Dd]isk quota exceeded"],
-    Reason.LIMIT: [r"Too many open files", r"Map failed", r"Cannot allocate memory"],
+    Reason.DISK_FULL: [r"No space left on device", r"[Qq]uota exceeded"],
+    Reason.LIMIT: [r"Too many open files", r"No file descriptors available", r"Map failed", r"Cannot allocate memory"],
     Reason.READ_ONLY: [r"Read-only file system", r"ReadOnlyFileSystemException"],
     Reason.PERMISSION: [r"Permission denied", r"AccessDeniedException", r"Operation not permitted"],
     Reason.METADATA_FAULT: [

@@ -6,7 +6,7 @@ A line with a date begins an entry only when it has a level or a logger as well:
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logdirwatch.parse.broker_log.process_ends import HOST, level_of
 
@@ -61,6 +61,12 @@ _BEHIND = re.compile(
 )
 _EXCEPTION = r"(?:[a-z]\w{0,60}\.){1,12}[A-Z]\w{0,100}(?:Exception|Error|Throwable)\b"
 _INLINE = re.compile(rf": (?P<exception>{_EXCEPTION}(?:: |$))")
+# A pattern that keeps an entry on one line has the exception and its frames behind the logger.
+_ONE_LINE = re.compile(
+    rf"(?P<front>.{{0,2000}}?(?:\({_LOGGER}\)|\[{_LOGGER}\])(?: \[[^\]]{{0,100}}\])?)[ \t|;,\\n]+"
+    rf"(?P<thrown>{_EXCEPTION}.*)"
+)
+_ONE_LINE_FRAMES = re.compile(r"(?:[ \t|;,]|\\[nt])*(?:\bat [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?|\.\.\. \d+ more)")
 # A logger stands within so many characters of either end of a line.
 _FRONT_CHARACTERS, _BACK_CHARACTERS = 600, 400
 
@@ -129,6 +135,10 @@ def _undated(level: str, rest: str) -> Head | None:
 def _head(at: str, level: str, rest: str) -> Head:
     """Find the logger, behind the message or in front of it, and what is left is the message."""
     rest = rest.rstrip()
+    if ("Exception" in rest or "Error" in rest) and (one_line := _ONE_LINE.fullmatch(rest)) is not None:
+        thrown = _ONE_LINE_FRAMES.sub("\n", one_line["thrown"])
+        below = tuple(part for line in thrown.splitlines() if (part := line.strip(" \t|;,")))
+        return replace(_head(at, level, one_line["front"]), more=below)
     cut = max(0, len(rest) - _BACK_CHARACTERS)
     if behind := _BEHIND.search(rest, cut):
         return head(at, level, behind["round"] or behind["square"], rest[: behind.start()].rstrip())

@@ -85,8 +85,15 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    found = (fields[name] for name in names if isinstance(fields.get(name), (str, int, float)))
+    found = (value for name in names if isinstance(value := _plain(fields.get(name)), (str, int, float)))
     return next((text if isinstance(text, str) else str(text) for text in found), None)
+
+
+def _plain(value: Any) -> Any:
+    """Return the text that journald writes as numbers of bytes, since it has colours or is no UTF-8."""
+    if not isinstance(value, list) or not value or not all(isinstance(one, int) and 0 <= one < 256 for one in value):
+        return value
+    return bytes(value).decode(errors="replace")
 
 
 def _exception(fields: Mapping[str, Any]) -> Iterator[str]:

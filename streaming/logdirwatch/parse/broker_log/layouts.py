@@ -34,7 +34,7 @@ class Layout:
             inner = found if isinstance(found, str) else without_prefix(text)
             if inner is None:
                 break
-            text = inner
+            text = cleaned(inner)
         found = self._behind_unknown(text)
         return vague if vague is not None and isinstance(found, str) else found
 

@@ -34,6 +34,7 @@ _MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
 # A checker of multipathd names the map first, and then the path that it means.
 _CHECKED = r"multipathd?\[?.*?: (?:[\w!:.-]+: )?(?P<device>[\w!:]+) - .*"
 _SMARTD = r"smartd\[?.*Device: /dev/(?P<device>\w+)\b.*"
+_IO_COMMAND = r"0x(?:[28a]?[8a]|35|91)\b"
 _QLA = r"qla2xxx \[(?P<device>[0-9a-f:.]+)\]-\w+:\d+: "
 
 # No evidence, though a pattern below would fit: discards, unsupported commands, interrupts that were lost, drives
@@ -64,6 +65,7 @@ BLOCK = (
     # ENOTCONN, ESHUTDOWN, ETIMEDOUT: this client is away from the cluster, or was blocklisted by it.
     (PATH, r"rbd: (?P<device>rbd\d+): .*result -(?:107|108|110)\b"),
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
+    (FAILED, r"block (?P<device>nbd\d+): Possible stuck request"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
     (DEVICE, r"drbd (?:\S+ )?(?P<device>drbd\d+): (?:Local IO failed|disk\( \w+ -> Failed \))"),
 )
@@ -86,17 +88,20 @@ SCSI = (
     (DEVICE, rf"{_SD}(?:rejecting I/O to (?:offline|dead) device|Device offlined)"),
     (FAILED, rf"{_SD}(?:timing out command|attempting (?:task )?abort|task abort: FAILED)"),
     (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
-    (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
+    # Reads, writes and flushes only: tools that ask a virtual disk for its health get errors for an answer.
+    (FAILED, rf"hv_storvsc (?P<device>[0-9a-f-]{{36}}): tag#\d+ cmd {_IO_COMMAND} status: scsi 0x(?!0\b)\w+"),
     # A controller is the way to its disks, and says nothing of them.
     (PATH, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
     # Of a drive in an array of the controller: the array's other drives still hold what is there.
     (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
     (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
     (PATH, rf"hpsa {_PCI}: .*lockup"),
+    (FAILED, rf"(?:hpsa|aacraid) {_PCI}: .*(?:resetting (?:logical|physical)|Host adapter (?:abort|reset) request)"),
     (PATH, rf"smartpqi {_PCI}: controller (?:is )?offline"),
     (PATH, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
-    (DEVICE, rf"{_SMARTD}FAILED SMART"),
+    (DEVICE, rf"{_SMARTD}(?:FAILED SMART|SMART Failure: )"),
+    (DEVICE, rf"{_SMARTD}Critical Warning .*(?:Reliability|R/O)"),
 )
 
 ATA = (
@@ -124,7 +129,8 @@ NVME = (
     (PATH, r"block (?P<device>nvme\w+): no (?:usable|available) path"),
     (DEVICE, rf"{_NVME}(?:Device not ready; aborting|Removing after probe failure|Disabling (?:device )?after reset)"),
     (DEVICE, rf"{_NVME}(?:Identify Controller failed|Could not set queue count|failed to mark controller)"),
-    (DEVICE, rf"nvme {_PCI}: .*Unable to change power state"),
+    (DEVICE, rf"{_NVME}IO queues (?:lost|not created)"),
+    (DEVICE, rf"nvme {_PCI}: .*(?:Unable to|can't) change power state .*inaccessible"),
     (FAILED, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
     (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
     (FAILED, rf"nvme {_PCI}: (?:AER: )?PCIe Bus Error: severity=Uncorrect"),
@@ -134,6 +140,7 @@ NVME = (
 VOLUMES = (
     (DEVICE, rf"{_MD}Disk failure on {NAME}"),
     (MEDIUM, rf"{_MD}{NAME}: unrecoverable I/O (?:read )?error"),
+    (DEVICE, rf"{_MD}{NAME}: (?:Raid device exceeded read_error threshold|Failing raid device)"),
     (MEDIUM, rf"{_MD}(?:.*read error not correct(?:able|ed)[^(]*\(.* on |too many read errors on ){NAME}"),
     (DEVICE, rf"{_MD_DEVICE}(?:not enough operational|Cannot continue|failed to run)"),
     (DEVICE, rf"{_MD_DEVICE}.*\bactive with (\d+) out of (?!\2\b)\d+"),
@@ -170,7 +177,7 @@ PATHS = (
     (PATH, r"(?P<device>rport-\d+:\d+-\d+): blocked FC remote port time out"),
     (PATH, rf"lpfc {_PCI}: .*Link Down Event"),
     (PATH, rf"{_QLA}(?:LOOP DOWN|Cable is unplugged)"),
-    (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)|session lost|hung)"),
+    (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
 )
 
 # What says that a trouble of the same device is over.

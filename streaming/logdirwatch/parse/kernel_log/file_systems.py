@@ -60,6 +60,11 @@ EXT = (
         FILE_SYSTEM,
         rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at|orphan list check failed)",
     ),
+    (FILE_SYSTEM, rf"{_EXT}error loading journal"),
+    (
+        FILE_SYSTEM,
+        rf"EXT4-fs warning \(device {NAME}\): .*(?:errors in the filesystem|error recorded|Marking fs in need)",
+    ),
     (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
     (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
     (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
@@ -77,8 +82,8 @@ XFS = (
         FILE_SYSTEM,
         rf"{_XFS}.*(?:error -\d+|un?mount the filesystem|xfs_repair|validate failed|writeback error|async write)",
     ),
-    (FILE_SYSTEM, rf"{_XFS}(?:page discard|log mount failed|failed to locate log tail|empty log check failed)"),
-    (FILE_SYSTEM, rf"{_XFS}User initiated shutdown"),
+    (FILE_SYSTEM, rf"{_XFS}(?:page discard|log mount (?:finish )?failed|failed to (?:locate log tail|recover))"),
+    (FILE_SYSTEM, rf"{_XFS}(?:empty log check failed|xfs_log_force: error \d+ returned|User initiated shutdown)"),
     (FILE_SYSTEM, r"xfs_force_shutdown\((?P<device>[\w!-]+),"),
     (FILE_SYSTEM, r'Filesystem "(?P<device>[\w!-]+)": (?:XFS internal error|Corruption|.*shutting down)'),
 )

@@ -82,6 +82,18 @@ INLINE = {
 }
 
 
+# The pattern's own separator keeps an exception on the line of its entry.
+ONE_LINE = {
+    "one line, with bars": ("[2026-03-08 16:42:33,730] {p} {m} ({c})", " | "),
+    "one line, with blanks": ("2026-03-08 16:42:33,730 {p} {m} [{c}]", " "),
+    "one line, with escaped ends": ("2026-03-08 16:42:33,730 {p} {m} ({c}) [{t}]", "\\n"),
+}
+
+
+def _one_line(pattern, separator):
+    return lambda *said: [separator.join(_lines(pattern, *said))]
+
+
 def _lines(pattern, level, logger, message, exception, *, is_inline=False):
     causes = exception.splitlines() if exception else []
     if is_inline and causes:
@@ -214,6 +226,7 @@ OBJECTS = {
 LAYOUTS = {
     **{name: _of_pattern(pattern) for name, pattern in PATTERNS.items()},
     **{name: _of_pattern(pattern, is_inline=True) for name, pattern in INLINE.items()},
+    **{name: _one_line(*parts) for name, parts in ONE_LINE.items()},
     **OBJECTS,
 }
 
@@ -234,11 +247,16 @@ def _journal(line):
     return json.dumps({"__REALTIME_TIMESTAMP": "1772988153730123", "PRIORITY": "6", "MESSAGE": line, "_PID": "812"})
 
 
+def _journal_of_colours(line):
+    return json.dumps({"PRIORITY": "6", "MESSAGE": [*f"\x1b[31m{line}\x1b[m".encode()], "_PID": "812"})
+
+
 PREFIXES = {
     "none": lambda line: line,
     "docker json-file": _wrapped,
     "fluentd": _fluentd,
     "journald's JSON": _journal,
+    "journald's JSON, with colours": _journal_of_colours,
     "GCP's text": lambda line: json.dumps({"textPayload": line, "timestamp": ISO}),
     "containerd": _before(f"{NANO} stdout F "),
     "CRI-O with a zone": _before("2026-03-08T16:42:33.730123456+01:00 stderr F "),

@@ -177,6 +177,8 @@ REASONS = [
     ),
     (STARTUP, "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", "limit"),
     (STARTUP, "java.io.IOException: Too many open files", "limit"),
+    (STARTUP, "java.io.IOException: No file descriptors available", "limit"),
+    (STARTUP, "java.io.IOException: Quota exceeded", "disk_full"),
     (FATAL, f"{JAVA}KafkaException: Failed to load SSL keystore /etc/k.jks of type JKS", "tls"),
     (
         STARTUP,
