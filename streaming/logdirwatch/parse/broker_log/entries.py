@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from logdirwatch.parse.broker_log.heads import Head
 from logdirwatch.parse.broker_log.layouts import Layout
+from logdirwatch.parse.broker_log.parts import Parts
 
 # More than any line of use, an exception as a JSON object included; the rest of a longer one is only counted.
 LINE_BYTES = 65_536
@@ -78,6 +79,7 @@ class Entries:
 
     def __init__(self) -> None:
         self._lines = Lines()
+        self._parts = Parts()
         self._layout = Layout()
         self._open: Head | None = None
         self._more: list[str] = []
@@ -95,12 +97,13 @@ class Entries:
     @property
     def held_bytes(self) -> int:
         """How many of the bytes fed belong to no finished entry yet."""
-        return self._open_bytes + self._lines.held_bytes
+        return self._open_bytes + self._parts.held_bytes + self._lines.held_bytes
 
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Yield every entry that ``data`` completes."""
         for text, size in self._lines.feed(data):
-            yield from self._take(text, size)
+            if (whole := self._parts.joined(text, size)) is not None:
+                yield from self._take(*whole)
 
     def flush(self) -> Iterator[Entry]:
         """Yield the entry that waits, since nothing was added to it for a while; a line without its end stays."""
@@ -112,6 +115,9 @@ class Entries:
     def end(self) -> Iterator[Entry]:
         """Yield what is left at the end of a file."""
         for text, size in self._lines.end():
+            if (whole := self._parts.joined(text, size)) is not None:
+                yield from self._take(*whole)
+        for text, size in self._parts.end():
             yield from self._take(text, size)
         self.not_understood_lines += len(self._object)
         self._object = []

@@ -105,6 +105,9 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.KILLED: [r"still starting up, cannot shut ?down"],
 }
 
+_OF_BITNAMI = "==> "
+"""So the script of Bitnami's images begins a message; after an error it ends."""
+
 # A broker survives these elsewhere; here they are why it ends.
 _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     Reason.CRASHED: [r"A fatal error has been detected by the Java Runtime"],
@@ -179,6 +182,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"Invalid value .* for configuration",
         r"Missing required configuration",
         r"requirement failed",
+        r"Error creating broker listeners",
+        rf"^{_OF_BITNAMI}",
         r"(?:FileNotFound|NoSuchFile)Exception: \S+\.properties",
     ],
 }
@@ -240,6 +245,8 @@ def _is_of_lifecycle(entry: Entry) -> bool:
 
 def _is_fatal(entry: Entry) -> bool:
     """Tell whether an entry is one of an end: what only one thread or a client met is none."""
+    if entry.message.startswith(_OF_BITNAMI):
+        return entry.level == "ERROR"
     if entry.level == "FATAL":
         return True
     if entry.logger == "java":

@@ -1,7 +1,8 @@
-"""How a broker's process ended that could not say so itself: lines of the kernel, of systemd and of a shell. Pure.
+"""How a broker's process ended that could not say so itself: lines of the kernel, of systemd and of scripts. Pure.
 
-A process that is killed writes nothing. Where its output is in the journal its own log has these lines, and so have the
-logs of its host, where they may be about other processes: there a line counts that names Java or a Kafka service.
+A process that is killed writes nothing, nor does one that the script of its image could not start. Where its output
+is in the journal its own log has these lines, and so have the logs of its host, where they may be about other
+processes: there a line counts that names Java or a Kafka service.
 """
 
 import re
@@ -17,10 +18,22 @@ _OF_KERNEL = (
     r"(?:[Mm]emory cgroup )?[Oo]ut of memory: Kill|Killed process \d+|oom-kill:constraint=|\S+ invoked oom-killer"
 )
 _OF_SHELL = r"\S+: line \d+: +\d+ (?:Killed|Aborted|Bus error|Segmentation fault)\b"
+_TOOLS = ("mkdir", "touch", "chown", "chmod", "cp", "mv", "ln", "rm", "tee", "cat", "sed", "grep", "find", "install")
+_REFUSALS = {
+    "Read-only file system": Reason.READ_ONLY,
+    "No space left on device": Reason.DISK_FULL,
+    "(?:Disk quota|Quota) exceeded": Reason.DISK_FULL,
+    "Permission denied": Reason.PERMISSION,
+    "Operation not permitted": Reason.PERMISSION,
+}
 _OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
+_OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
+"""What Confluent's images say of a directory that they checked."""
+_OF_SCRIPT = rf"(?:\S+: line \d+: /|(?:{'|'.join(_TOOLS)}): )"
 _LINE = re.compile(
     r"(?:\[ *[\d.]+\] )?"
-    rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to)"
+    rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to"
+    rf"|{_OF_CHECK}|{_OF_SCRIPT}.*: (?:{'|'.join(_REFUSALS)})$)"
 )
 
 _CRASHED = "(?:4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV|13[24569]/)"
@@ -35,6 +48,8 @@ _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
         (Reason.KILLED, r"[Mm]ain process exited, code=(?:killed, status=9/KILL|exited, status=137/)"),
         (Reason.KILLED, r"timed out\. (?:Killing|Terminating|Aborting)|Watchdog timeout|with signal SIGKILL"),
         (Reason.KILLED, r": line \d+: +\d+ Killed\b|JVM (?:exited unexpectedly|received a signal SIGKILL)"),
+        (Reason.PERMISSION, f"^{_OF_CHECK}"),
+        *((reason, rf"^{_OF_SCRIPT}.*: {refusal}$") for refusal, reason in _REFUSALS.items()),
     )
 )
 

@@ -195,6 +195,7 @@ REASONS = [
     ),
     (FATAL, f"{JAVA}config.ConfigException: Missing required configuration `process.roles`", "configuration"),
     (FATAL, "java.lang.IllegalArgumentException: requirement failed: advertised.listeners", "configuration"),
+    (FATAL, "java.lang.IllegalArgumentException: Error creating broker listeners from 'X://:9093'", "configuration"),
     (STARTUP, "java.io.IOException: No space left on device", "disk_full"),
     (STARTUP, "java.nio.file.AccessDeniedException: /d0/meta.properties.tmp", "permission"),
     (STARTUP, "java.io.FileNotFoundException: /d0/x (Read-only file system)", "read_only"),
@@ -209,6 +210,14 @@ BARE = [
         "cannot_bind",
     ),
     ("Terminating due to java.lang.OutOfMemoryError: Java heap space", "out_of_memory"),
+    # The scripts of images, which refuse to start a broker.
+    ("Command [/usr/local/bin/dub path /var/lib/kafka/data writable] FAILED !", "permission"),
+    ("mkdir: cannot create directory '/bitnami/kafka/data': Permission denied", "permission"),
+    ("mkdir: can't create directory '/d0/x': Read-only file system", "read_only"),
+    ("mkdir: cannot create directory '/d0/x': No space left on device", "disk_full"),
+    ("/libkafka.sh: line 47: /opt/kafka/conf/server.properties: Permission denied", "permission"),
+    ("chown: changing ownership of '/d0': Operation not permitted", "permission"),
+    ("kafka 12:33:01.30 ERROR ==> The KAFKA_CFG_LISTENERS variable must not be empty", "configuration"),
     (
         "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 8, 0) failed; error='Not enough space'",
         "out_of_memory",
@@ -284,6 +293,9 @@ def test_a_signal_is_told_though_it_is_no_error():
         ),
         line("Unexpected error in plugin", "x.y", exception="java.lang.NoClassDefFoundError: x"),
         'Exception in thread "jmx" java.net.BindException: Address already in use\n',
+        "kafka 12:33:01.30 WARN  ==> Kafka has been configured with a PLAINTEXT listener\n",
+        "mkdir: created directory '/d0'\n",
+        line("Failed to x", "x.y", "WARN", "java.nio.file.FileSystemException: /d0/t-0: Read-only file system"),
         "OpenJDK 64-Bit Server VM warning: Option UseConcMarkSweepGC was deprecated in version 9.0\n",
         line(
             "[QuorumController id=7] registerBroker: failed",

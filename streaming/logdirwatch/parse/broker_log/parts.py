@@ -1,0 +1,53 @@
+"""Lines that a container runtime cut, since they are longer than 16 KiB, are joined before they are read. Pure."""
+
+import re
+
+from logdirwatch.parse.broker_log.prefixes import CRI
+
+LONGEST = 65_536
+"""What is kept of a line, as of any other one."""
+DOCKER_BYTES = 16_384
+"""What Docker writes at most at once; what is shorter and has no end is of a program that takes line ends away."""
+_DOCKER, _STREAM = '{"log":"', '","stream":"'
+_ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\n$")
+
+
+class Parts:
+    """Keeps the parts of a line until its last one comes; the two streams of a container may be mixed."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[str, int]] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of parts whose line has not ended."""
+        return sum(size for _, size in self._held.values())
+
+    def joined(self, text: str, size: int) -> tuple[str, int] | None:
+        """Return the line that ``text`` completes, with its length in bytes; None for a part of one that goes on."""
+        stream, begin, is_part = _part(text)
+        before, before_size = self._held.pop(stream, ("", 0))
+        whole = before + text[begin if before else 0 :]
+        if not is_part:
+            return whole, before_size + size
+        end = whole.rfind(_STREAM) if whole.startswith(_DOCKER) else len(whole)
+        self._held[stream] = whole[:end][:LONGEST], before_size + size
+        return None
+
+    def end(self) -> list[tuple[str, int]]:
+        """Return the lines whose rest does not come any more."""
+        left, self._held = self._held, {}
+        return [
+            (f'{text}{_STREAM}{stream}"}}' if text.startswith(_DOCKER) else text, size)
+            for stream, (text, size) in left.items()
+        ]
+
+
+def _part(text: str) -> tuple[str, int, bool]:
+    """Return of a line the stream it belongs to, where what was written begins, and whether it goes on in another."""
+    if text.startswith(_DOCKER) and (end := text.rfind(_STREAM)) > 0:
+        written, stream = text[len(_DOCKER) : end], text[end + len(_STREAM) :].partition('"')[0]
+        is_part = len(written.encode()) >= DOCKER_BYTES and _ESCAPED_END.search(written) is None
+        return stream, len(_DOCKER), is_part
+    cut = CRI.match(text)
+    return ("", 0, False) if cut is None else (cut["stream"], cut.end(), cut["tag"] == "P")
