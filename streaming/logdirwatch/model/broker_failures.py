@@ -70,7 +70,7 @@ WHAT = {
     BrokerFailureReason.JAVA: "Java does not start it",
     BrokerFailureReason.CRASHED: "its process crashed",
     BrokerFailureReason.KILLED: "its process was killed",
-    BrokerFailureReason.DISK_FULL: "a disk is full",
+    BrokerFailureReason.DISK_FULL: "a disk is full, or a quota is used up",
     BrokerFailureReason.PERMISSION: "it may not read or write a file",
     BrokerFailureReason.READ_ONLY: "a file system is mounted read-only",
     BrokerFailureReason.STOPPED: "it was asked to stop",

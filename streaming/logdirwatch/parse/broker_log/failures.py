@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from logdirwatch.model.broker_failures import WHAT
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.process_ends import HOST, reason_of
 from logdirwatch.text.printable import printable
@@ -201,7 +203,7 @@ _ENDS = re.compile(
 )
 # Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
 _LIFECYCLE = re.compile(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
-_QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
+QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
 # What brokers write of others: of clients, and a controller of the brokers that register with it.
 _OF_OTHERS = re.compile(
     r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
@@ -210,6 +212,7 @@ _OF_OTHERS = re.compile(
 # What a refused configuration may quote.
 _SECRET = re.compile(r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\s,;]+)")
 _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
+_OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})
 
 
 @dataclass(frozen=True)
@@ -226,12 +229,14 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
     if entry.logger == HOST:
         ended = reason_of(entry.message)
         return None if ended is None else failed_by(ended, entry.message)
-    if entry.level in _QUIET and not _is_of_lifecycle(entry):
+    if entry.level in QUIET and not _is_of_lifecycle(entry):
         is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
         return failed_by(Reason.STOPPED, entry.message) if is_signal else None
     is_fatal = _is_fatal(entry)
     for reason, pattern in _table(entry, is_fatal=is_fatal):
         said = next((line for line in (entry.message, *entry.more) if pattern.search(line)), None)
+        if said is not None and reason is Reason.METADATA_FAULT and (of_disk := _of_disk(entry)) is not None:
+            return failed_by(Reason.METADATA_DIRECTORY_FAILED, of_disk)
         if said is not None:
             return failed_by(reason, _with_exception(entry) if said == entry.message else said)
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
@@ -260,6 +265,11 @@ def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Patter
     if _OF_OTHERS.match(entry.message):
         return tuple((reason, _SAID_ALWAYS[reason]) for reason in _MEMORY)
     return tuple(_SAID_ALWAYS.items())
+
+
+def _of_disk(entry: Entry) -> str | None:
+    """Return the line which says that the disk or its file system failed: then what lies on it may be whole."""
+    return next((line for line in entry.more if cause_of(line) in _OF_DISK), None)
 
 
 def _with_exception(entry: Entry) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
-from logdirwatch.parse.broker_log.failures import BrokerFailed, broker_failed
+from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
 
 UNKNOWN_OPERATION = "unknown operation"
 DETAIL_CHARACTERS = 500
@@ -140,7 +140,7 @@ _ENDS = re.compile(r"InterruptedException|ClosedByInterruptException|Cancellatio
 _BAD_RECORD = re.compile(r"\b(?:Corrupt|Invalid)RecordException\b")
 # Of a mapped file a page could not be read or written: Java says no more of it, whether its disk is full or fails.
 _MEMORY_FAULT = re.compile(r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access")
-# A producer's bad batch is its own mistake: it is refused, and what is stored stays good.
+# A producer's bad batch is its own mistake: it is refused, and what is stored stays good. At DEBUG each one is told.
 _PRODUCER = re.compile(r"processing append operation on partition")
 _ANY_PARTITION = re.compile(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
 _DIR_IN_BRACKETS = re.compile(r"\bdir=(?P<dir>/[^\],)]+)")
@@ -248,7 +248,9 @@ def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
     if _MEMORY_FAULT.search(f"{entry.message}\n{entry.exception}"):
         match = _ANY_PARTITION.search(entry.message)
         return _partition_bad(match, entry, log_dirs) if match else None
-    if not _BAD_RECORD.search(f"{entry.message}\n{entry.exception}") or _PRODUCER.search(entry.message):
+    if entry.level in QUIET or _PRODUCER.search(entry.message):
+        return None
+    if not _BAD_RECORD.search(f"{entry.message}\n{entry.exception}"):
         return None
     match = _UNCLEANABLE.search(entry.message) or _ANY_PARTITION.search(entry.message)
     return _partition_bad(match, entry, log_dirs) if match else None

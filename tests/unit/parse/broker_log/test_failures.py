@@ -92,6 +92,17 @@ REASONS = [
         "metadata_fault",
     ),
     (FAULT + "Error loading metadata log record from offset 12", "java.lang.RuntimeException: x", "metadata_fault"),
+    # Its disk is to be mended, and what lies on it is not to be thrown away.
+    (
+        FAULT + "Unexpected error in raft IO thread",
+        "java.io.UncheckedIOException: Error while writing /m/quorum-state\nCaused by: x: Input/output error",
+        "metadata_directory_failed",
+    ),
+    (
+        FATAL,
+        "java.io.IOException: Error while reading /m/quorum-state\nCaused by: x: Structure needs cleaning",
+        "metadata_directory_failed",
+    ),
     (
         FATAL,
         f"{JAVA}errors.CorruptRecordException: Record is corrupt in file /m/__cluster_metadata-0/0.log",

@@ -197,6 +197,12 @@ def test_a_start_of_the_broker_is_recognised(text):
     [
         NOISE,
         line("Stopping serving logs in dir /d1", "kafka.log.LogManager", "WARN"),
+        line(
+            "[KafkaApi-1] Produce request with correlation id 5 from client c on partition t-0 failed due to "
+            "org.apache.kafka.common.errors.CorruptRecordException",
+            "kafka.server.KafkaApis",
+            "DEBUG",
+        ),
         line("[BrokerServer id=1] Transition from STARTING to STARTED", "kafka.server.BrokerServer", "INFO"),
         line(
             "[ReplicaManager broker=1] Error processing append operation on partition t-0",

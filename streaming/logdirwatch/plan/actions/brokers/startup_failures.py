@@ -150,7 +150,9 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "it more, its logs are recovered now), the kernel for lack of memory, or a person",
         (_KILLED, "journalctl -u kafka; kubectl describe pod POD"),
     ),
-    Reason.DISK_FULL: Remedy("make room on the disk that its log names, or it stops again", (_DIRECTORY,)),
+    Reason.DISK_FULL: Remedy(
+        "make room on the disk that its log names, or raise the quota that it names, or it stops again", (_DIRECTORY,)
+    ),
     Reason.PERMISSION: Remedy(
         "give what its log names back to Kafka's user (owner, mode, SELinux label), then start it",
         ("ls -laZ DIR, DIR being the directory that its log names",),
