@@ -52,6 +52,15 @@ def test_suspect_and_unknown_directories_are_not_served_from():
     for rule in (Rule.LOG_DIR_SUSPECT, Rule.LOG_DIR_UNKNOWN):
         after = seen(alert(rule, to="unknown", cause=None), directory(1))
         assert after.directories[1, "/d1"].status is LogDirStatus.UNKNOWN
+        assert after.directories[1, "/d1"].is_suspect is (rule is Rule.LOG_DIR_SUSPECT)
+
+
+def test_another_alert_of_a_suspect_directory_does_not_make_it_healthy():
+    after = seen(space_alert("filling"), directory(1, is_suspect=True), directory(2))
+    assert {place: found.is_suspect for place, found in after.directories.items()} == {
+        (1, "/d1"): True,
+        (2, "/d1"): False,
+    }
 
 
 def test_a_cluster_that_nobody_reports_has_no_broker_that_is_known_to_live():

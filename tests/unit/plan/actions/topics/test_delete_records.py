@@ -110,7 +110,9 @@ class TestDeleteRecords:
             '#!/bin/sh\ncase "$*" in *"--time -2"*) printf "a.b:0:100\\na.b:1:0\\n";; '
             '*) printf "a.b:0:1100\\na.b:1:9000000000\\n";; esac\n'
         )
-        (tools / "kafka-delete-records.sh").write_text("#!/bin/sh\ncat\n")
+        (tools / "kafka-delete-records.sh").write_text(
+            '#!/bin/sh\ncase "$*" in *"--offset-json-file /dev/stdin") cat;; *) exit 2;; esac\n'
+        )
         for tool in tools.iterdir():
             tool.chmod(0o755)
         found = recommended(*self.PARTS, growth=slowly(*self.PARTS), tools=ToolSettings(prefix=f"{tools}/"))
