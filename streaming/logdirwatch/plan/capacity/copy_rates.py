@@ -5,7 +5,7 @@
 or below the rate at which its partition is written never ends.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -114,11 +114,14 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
     return f"{told}, too late: in time it needs more than {human_rate(max(wanted, rate))}"
 
 
-def throttle_free(brokers: Iterable[int], keys: Iterable[str], snapshot: ClusterSnapshot) -> Precondition:
-    """Say whether a limit is set already on the brokers that a plan limits: the plan leaves it, and runs under it."""
-    named, wanted = sorted(set(brokers)), frozenset(keys)
+def throttle_free(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Precondition:
+    """Say whether limits that hold a plan's copies back are set already: the plan leaves them, and runs under them.
+
+    ``keys``: by broker.
+    """
+    named = sorted(keys)
     where = f"broker {', '.join(map(str, named))}"
-    found = [f"{key}={human_rate(limit)} on broker {broker}" for broker, key, limit in foreign(named, wanted, snapshot)]
+    found = [f"{key}={human_rate(limit)} on broker {broker}" for broker, key, limit in foreign(keys, snapshot)]
     if found:
         text = f"somebody else limits {where}: {', '.join(found)}; that stays, and these copies run under it"
         return Precondition("throttle_free", text, holds=False)
@@ -127,19 +130,20 @@ def throttle_free(brokers: Iterable[int], keys: Iterable[str], snapshot: Cluster
     return Precondition("throttle_free", text, True if is_known else None)
 
 
-def under_others(rate: int, brokers: Iterable[int], keys: Iterable[str], snapshot: ClusterSnapshot) -> int:
+def under_others(rate: int, keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> int:
     """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays.
 
-    Kafka takes a limit of 0, under which nothing is copied: so slow that no time is enough.
+    ``keys``: by broker the limits that hold the copies back. What a broker sends is not limited by what it may receive
+    (KIP-73). Kafka takes a limit of 0, under which nothing is copied: so slow that no time is enough.
     """
-    return max(1, min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), snapshot))]))
+    return max(1, min([rate, *(limit for _, _, limit in foreign(keys, snapshot))]))
 
 
-def foreign(brokers: Iterable[int], keys: frozenset[str], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:
-    """Yield the limits that are set on brokers already: broker, key, and bytes per second."""
-    for broker in sorted(set(brokers)):
+def foreign(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:
+    """Yield those of the limits, by broker, that are set already: broker, key, and bytes per second."""
+    for broker, named in sorted(keys.items()):
         configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
-        for key in sorted(keys):
+        for key in sorted(set(named)):
             if (value := configs.get(key)) is not None and is_limit(value):
                 yield broker, key, int(value)
 

@@ -69,13 +69,13 @@ def log_dir_rate(
         delete_delay_ms(source.broker, snapshot),
         written_bytes_per_s,
     )
-    return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], snapshot)
+    return copy_rates.under_others(wanted, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
 
 
 def _most_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
     most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
-    return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], snapshot)
+    return copy_rates.under_others(most, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
 
 
 def _spare(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int | None:

@@ -89,7 +89,7 @@ def _binding(
     """Yield the limits of others that hold a move back, each with the rate that it needs."""
     wanted = _needed_rate(proposal, source, snapshot)
     for broker, rates in from_data(proposal.expected[SETS_LIMITS]).brokers.items():
-        for limit in foreign([broker], frozenset(rates), snapshot):
+        for limit in foreign({broker: rates}, snapshot):
             if limit[2] < wanted:
                 yield limit, wanted
 

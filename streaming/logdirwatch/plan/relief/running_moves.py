@@ -4,11 +4,11 @@ Their bytes are free only when the whole copy is there and the old files are del
 moved or deleted a second time; what runs too late does not count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
@@ -135,14 +135,18 @@ def _rate(relief: Relief, snapshot: ClusterSnapshot, policy: Policy) -> int:
     seen = copy_rates.seen_rate(relief.destinations, snapshot) if relief.destinations else None
     if seen is not None:
         return int(seen)
-    keys: Sequence[str] = REPLICATION_THROTTLES if relief.is_between else (LOG_DIR_THROTTLE,)
-    brokers = {place[0] for place in relief.destinations}
-    configs = [snapshot.brokers[broker].configs for broker in brokers if broker in snapshot.brokers]
-    limits = [
-        int(value) for config in configs for key in keys if (value := config.get(key)) and copy_rates.is_limit(value)
-    ]
     usual = policy.limits
     return min(
-        limits,
+        (limit for _, _, limit in copy_rates.foreign(_keys_of(relief, snapshot), snapshot)),
         default=usual.replication_throttle_bytes_per_s if relief.is_between else usual.log_dir_throttle_bytes_per_s,
     )
+
+
+def _keys_of(relief: Relief, snapshot: ClusterSnapshot) -> dict[int, list[str]]:
+    """Return by broker the limits of a copy: where it arrives, and of the leader that sends it (KIP-73)."""
+    arrives = FOLLOWER_THROTTLE if relief.is_between else LOG_DIR_THROTTLE
+    keys = {broker: [arrives] for broker, _ in relief.destinations}
+    leader = snapshot.partitions[relief.replica.key].leader
+    if relief.is_between and leader is not None:
+        keys.setdefault(leader, []).append(LEADER_THROTTLE)
+    return keys

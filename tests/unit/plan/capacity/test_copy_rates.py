@@ -116,10 +116,10 @@ class TestOthers:
         ("configs", "holds"), [({"log.dirs": "/d1"}, True), ({LIMIT: "1000"}, False), ({LIMIT: str(2**63 - 1)}, True)]
     )
     def test_a_limit_that_is_set_already_is_told(self, configs, holds):
-        assert throttle_free([1], [LIMIT], facts(broker(1, **configs), self.SOURCE)).holds is holds
+        assert throttle_free({1: [LIMIT]}, facts(broker(1, **configs), self.SOURCE)).holds is holds
 
     def test_where_nobody_read_the_configuration_that_is_not_known(self):
-        assert throttle_free([1], [LIMIT], facts(self.SOURCE)).holds is None
+        assert throttle_free({1: [LIMIT]}, facts(self.SOURCE)).holds is None
 
 
 def test_a_move_that_is_too_slow_as_a_whole_goes_in_waves():

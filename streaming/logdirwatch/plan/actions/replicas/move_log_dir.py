@@ -93,7 +93,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
             *_sustained(moves, snapshot, policy),
             nothing_runs(snapshot),
             no_retention_cut(),
-            throttle_free([source.broker], [LOG_DIR_THROTTLE], snapshot),
+            throttle_free({source.broker: (LOG_DIR_THROTTLE,)}, snapshot),
         ),
         commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(snapshot)))),
         reassignment=to_json(moves.assignments),

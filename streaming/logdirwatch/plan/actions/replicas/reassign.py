@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, names_all_partitions
 from logdirwatch.plan.actions.replicas.reassignment import (
     CLEARS_THROTTLES,
@@ -61,7 +61,7 @@ def rebuild(
     """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
     rate = policy.limits.replication_throttle_bytes_per_s
     wanted = limits_of_repair(repair, rate, snapshot)
-    limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, REPLICATION_THROTTLES, snapshot)
+    limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
@@ -86,7 +86,7 @@ def rebuild(
         preconditions=(
             nothing_runs(snapshot),
             Precondition("strays", loss.stray, None),
-            throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), snapshot),
+            throttle_free(_keys_of(wanted), snapshot),
             *born_elsewhere(repair, snapshot),
         ),
         commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(snapshot)))),
@@ -111,6 +111,14 @@ def limits_of_repair(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Li
     return limits_of_copies(arriving, rate, snapshot)
 
 
+def _keys_of(limits: Limits) -> dict[int, tuple[str, ...]]:
+    """Return by broker the limits that hold the copies back; where they arrive also that of its directories."""
+    return {
+        broker: (*rates, LOG_DIR_THROTTLE) if FOLLOWER_THROTTLE in rates else tuple(rates)
+        for broker, rates in limits.brokers.items()
+    }
+
+
 def back_of(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits of the way back, where none is set; a broker that is away takes none."""
     wanted = of_plan(to_json(repair.before), log_dir_rate=None, rate=rate)
@@ -132,7 +140,7 @@ def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondit
         f"Kafka may make new replicas in other directories first (at most {told}; that much room is counted there) and "
         "then copies them to the planned one: no other move inside these brokers runs meanwhile, and none is limited"
     )
-    limited = foreign({broker for broker, _ in passing}, frozenset({LOG_DIR_THROTTLE}), snapshot)
+    limited = foreign({broker: (LOG_DIR_THROTTLE,) for broker, _ in passing}, snapshot)
     return (Precondition("born_elsewhere", text, False if any(limited) else None),)
 
 
@@ -164,10 +172,7 @@ def propose_offload(
         return []
     repair = plan.repair
     wanted = limits_of_repair(repair, plan.rate, snapshot)
-    limits, rate = (
-        unset(wanted, snapshot),
-        copy_rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, snapshot),
-    )
+    limits, rate = unset(wanted, snapshot), under_others(plan.rate, wanted.brokers, snapshot)
     written = max(
         (copy_rates.written_to(snapshot.partitions[one.key], snapshot) for one in repair.assignments), default=0.0
     )
@@ -208,7 +213,7 @@ def propose_offload(
                 *_sustained(plan, snapshot, policy),
                 nothing_runs(snapshot),
                 no_retention_cut(),
-                copy_rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), snapshot),
+                throttle_free(_keys_of(wanted), snapshot),
                 *born_elsewhere(repair, snapshot),
             ),
             vetoes=() if too_slow is None else (too_slow,),
