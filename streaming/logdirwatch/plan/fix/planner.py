@@ -12,7 +12,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import TAKEN_UP, ActionStatus, Rule
+from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
@@ -82,7 +82,7 @@ class _Planner:
         orders = [action for action in self._planned(alert) if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
         chosen = [*reliefs, *self._agree(_beside(beside, {*_IN_TURN, FixRole.FIRST}))]
-        return self._remedy(alert, chosen, self._against if missing else (), missing)
+        return self._remedy(alert, _as_planned(chosen, planned), self._against if missing else (), missing)
 
     def _remedy(
         self, alert: AlertRecord, chosen: Sequence[ActionRecord], against: tuple[str, ...], missing: int | None
@@ -213,6 +213,20 @@ class _Planner:
         if not any(_role(action) is FixRole.MAKES_ROOM_WITH_LOSS for action in chosen):
             return missing
         return bytes_to_delete(stand.source, (), missing, self._policy)
+
+
+def _as_planned(chosen: Sequence[ActionRecord], planned: Sequence[ActionRecord]) -> list[ActionRecord]:
+    """Return actions in the order in which they are proposed: a brake before what is late, a cordon before moves.
+
+    What was proposed only beside those before it stays behind them, and what only looks stays where it is.
+    """
+    places, place = {action.action_id: number for number, action in enumerate(planned)}, 0
+    ranked = []
+    for action in chosen:
+        place = places.get(action.action_id, place)
+        ranked += [] if action.kind is ActionKind.INVESTIGATE else [(place, action)]
+    ordered = iter(sorted(ranked, key=lambda one: one[0]))
+    return [action if action.kind is ActionKind.INVESTIGATE else next(ordered)[1] for action in chosen]
 
 
 def _role(action: ActionRecord) -> FixRole:

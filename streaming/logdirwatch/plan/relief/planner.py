@@ -72,7 +72,7 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     Copies to it end where they would overflow it, and before anything that is not needed elsewhere would be deleted.
     """
     found = _stand(directory, snapshot, policy, overflowing(directory, snapshot, policy))
-    if found.ended or found.source.status not in URGENT or not copies_to([directory.place], snapshot):
+    if found.ended or not copies_to([directory.place], snapshot):
         return found
     ways = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
     lost = bytes_to_delete(

@@ -45,6 +45,9 @@ _REPAIRED_FIRST = {
 }
 """What is done before a start, by why a directory failed on a disk that is sound."""
 NOTHING_SAID = OfflineEvidence()
+LITTLE_FREE_RATIO, LITTLE_FREE_BYTES = 0.02, 100 << 30
+"""With less free than both a directory was about to fill: a second sample would have said so before the broker halted.
+"""
 FULL_DIRECTORIES = 2
 """Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
 
@@ -133,11 +136,17 @@ def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[Lo
     found = [
         directory
         for directory in snapshot.directories_of.get(broker, ())
-        if told.get(directory.path, KnownLogDir()).last_status == LogDirStatus.SATURATED
-        or directory.cause is Cause.FULL
+        if directory.cause is Cause.FULL or _was_full(told.get(directory.path, KnownLogDir()), directory)
     ]
     found.sort(key=lambda directory: (directory.is_metadata_dir is not True, directory.usable_bytes or 0))
     return found[:FULL_DIRECTORIES]
+
+
+def _was_full(told: KnownLogDir, directory: LogDir) -> bool:
+    """Tell whether a directory was saturated when last seen, or its last sample shows it full."""
+    total, free = directory.total_bytes, directory.usable_bytes
+    is_nearly = total is not None and free is not None and free <= min(LITTLE_FREE_RATIO * total, LITTLE_FREE_BYTES)
+    return told.last_status == LogDirStatus.SATURATED or (is_nearly and directory.cause is None)
 
 
 def _sick(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:

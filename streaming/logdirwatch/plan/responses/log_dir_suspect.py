@@ -180,7 +180,8 @@ def _rebuilt(
     repair = plan_repair(directory.place, snapshot, policy)
     moved = _moved_inside(directory, repair, snapshot, policy, now_ms)
     if not repair.assignments:
-        helps = "; ".join(remedies(repair))
+        closed = [] if moved else _cordoned_beside(directory, repair, snapshot, policy, now_ms)
+        helps = "; ".join([*closed, *remedies(repair)])
         return moved, f"nothing can be moved off it now; would help: {helps}" if helps and not moved else None
     device = read_as(alert.evidence, BrokerSuspectEvidence).device
     disk = f" (disk {device})" if device else ""
@@ -214,6 +215,19 @@ def _moved_inside(
         replace(proposal, reason=f"{why}: {proposal.reason}")
         for proposal in propose_move(directory, moves, left, policy, now_ms)
     ]
+
+
+def _cordoned_beside(
+    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> list[str]:
+    """Return the cordoned directories of the broker that could take what only the dying disk holds."""
+    found = []
+    for closed in snapshot.directories_of[directory.broker]:
+        opened = {**snapshot.directories, closed.place: replace(closed, is_cordoned=False)}
+        moves = _moved_inside(directory, repair, replace(snapshot, directories=opened), policy, now_ms)
+        if closed.is_cordoned and any(not move.vetoes for move in moves):
+            found.append(f"uncordon {closed.path} of broker {closed.broker}, if whoever cordoned it agrees")
+    return found
 
 
 def _is_alone(replica: Replica, snapshot: ClusterSnapshot) -> bool:

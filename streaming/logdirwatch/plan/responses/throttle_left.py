@@ -24,7 +24,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 RESPONSE = Response(
     runbook=Runbook(
-        "see whether a move still needs the throttle; --verify of its reassignment removes it", (list_reassignments,)
+        "see whether a move still needs the throttle, and ask whoever set it; --verify without --preserve-throttles "
+        "removes the limits of every broker",
+        (list_reassignments,),
     ),
     propose=propose,
     ends_when="the limits are gone, or a move needs them",
