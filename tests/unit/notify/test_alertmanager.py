@@ -1,0 +1,112 @@
+"""What Alertmanager is sent: the labels that identify an alert, and from when to when it fires."""
+
+from datetime import datetime
+
+import pytest
+
+from logdirwatch.decisions import AlertDecisions
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
+from logdirwatch.notify.alertmanager import KEPT_FOR_RESENDS, alerts_of
+from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.routing import GroupKey
+from tests.unit.report.builders import NOW_MS, alert
+
+RESEND_MS = 60_000
+OPENED_MS = NOW_MS - 60_000
+NAME = "a" * 32
+
+
+def posted(*firing, ended=(), spoken=None, at_ms=NOW_MS):
+    members = tuple(found if isinstance(found, Member) else Member(found) for found in firing)
+    group = GroupKey("ops", "all", (("cluster", "prod"),))
+    return alerts_of(Message(group, Reason.FIRST, at_ms, members, tuple(ended), spoken or {}), RESEND_MS)
+
+
+def over(**fields):
+    return alert(status=AlertStatus.RESOLVED, revision=2, reason="recovered", **fields)
+
+
+def at_ms(text):
+    return round(datetime.fromisoformat(text).timestamp() * 1_000)
+
+
+def said(found):
+    """Each posted alert as severity, start and end."""
+    return [(one["labels"]["severity"], at_ms(one["startsAt"]), at_ms(one["endsAt"])) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels"),
+    [
+        ({}, {"broker": "7", "log_dir": "/data/d1"}),
+        ({"log_dir": None}, {"broker": "7"}),
+        ({"broker": None, "log_dir": None}, {}),
+        ({"broker": 0}, {"broker": "0", "log_dir": "/data/d1"}),
+    ],
+)
+def test_labels_say_what_and_where_and_leave_out_what_does_not_apply(fields, labels):
+    (found,) = posted(alert(**fields))
+    always = {"alertname": "log_dir_offline", "severity": "critical", "cluster": "prod", "alert_id": NAME}
+    assert found["labels"] == {**always, **labels}
+    assert found["annotations"] == {"summary": "Broker 7 /data/d1 is offline"}
+
+
+def test_a_firing_alert_ends_by_itself_after_four_missed_repeats():
+    assert said(posted(alert())) == [("critical", OPENED_MS, NOW_MS + KEPT_FOR_RESENDS * RESEND_MS)]
+    assert KEPT_FOR_RESENDS == 4
+
+
+@pytest.mark.parametrize(
+    ("ended_ms", "ends_ms"),
+    [
+        (NOW_MS - 5_000, NOW_MS - 5_000),
+        (NOW_MS + 5_000, NOW_MS),  # a clock that is ahead keeps nothing firing
+        (OPENED_MS - 5_000, OPENED_MS - 5_000),
+    ],
+)
+def test_an_ended_alert_ends_when_it_did_and_never_before_it_began(ended_ms, ends_ms):
+    ((severity, begun_ms, end_ms),) = said(posted(ended=[over(at_ms=ended_ms)]))
+    assert (severity, begun_ms, end_ms) == ("critical", min(OPENED_MS, ends_ms), ends_ms)
+
+
+@pytest.mark.parametrize(
+    ("spoken", "sent"),
+    [
+        ({}, ["page"]),
+        ({NAME: Severity.PAGE}, ["page"]),
+        ({"other": Severity.WARNING}, ["page"]),
+        ({NAME: Severity.WARNING}, ["warning", "page"]),
+    ],
+)
+def test_another_severity_is_another_alert_so_the_one_before_ends(spoken, sent):
+    found = said(posted(alert(severity=Severity.PAGE), spoken=spoken))
+    assert [severity for severity, _, _ in found] == sent
+    ends_ms = [end_ms for _, _, end_ms in found]
+    assert ends_ms == [*[NOW_MS] * (len(sent) - 1), NOW_MS + KEPT_FOR_RESENDS * RESEND_MS]
+
+
+@pytest.mark.parametrize(("spoken", "severity"), [({}, "page"), ({NAME: Severity.WARNING}, "warning")])
+def test_an_alert_ends_under_the_severity_that_was_sent(spoken, severity):
+    ((sent, _, _),) = said(posted(ended=[over(severity=Severity.PAGE)], spoken=spoken))
+    assert sent == severity
+
+
+def test_a_decision_stands_in_an_annotation_of_what_fires():
+    made = {"version": 1, "id": NAME, "by": "ada", "reason": "known", "at_ms": NOW_MS, "until_ms": NOW_MS + 3_600_000}
+    decided = AlertDecisions(
+        DecisionRecord(decision=Decision.ACKNOWLEDGE, **made), DecisionRecord(decision=Decision.SILENCE, **made)
+    )
+    (found,) = posted(Member(alert(), decided))
+    until = "until 2023-11-14 23:13:20Z: known"
+    assert found["annotations"]["said"] == f"acknowledged by ada {until}; silenced by ada {until}"
+
+
+def test_times_are_rfc_3339_in_utc_to_the_millisecond():
+    (found,) = posted(alert(opened_at_ms=NOW_MS - 1))
+    assert found["startsAt"] == "2023-11-14T22:13:19.999+00:00"
+
+
+def test_firing_alerts_come_before_ended_ones():
+    found = posted(alert("f"), alert("g"), ended=[over(alert_id="e")])
+    assert [one["labels"]["alert_id"] for one in found] == ["f", "g", "e"]

@@ -1,0 +1,170 @@
+"""What an operator reads first: the title's word, count and place, and which alerts the body lists."""
+
+import pytest
+
+from logdirwatch.decisions import AlertDecisions
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.routing import GroupKey
+from logdirwatch.notify.wording import LISTED, SUMMARY_CHARACTERS, headlines, text_of
+from tests.unit.report.builders import NOW_MS, alert
+
+
+def text(*firing, ended=(), left_out=(), reason=Reason.FIRST):
+    members = tuple(found if isinstance(found, Member) else Member(found) for found in firing)
+    group = GroupKey("ops", "all", (("cluster", "prod"),))
+    return text_of(Message(group, reason, NOW_MS, members, tuple(ended), {}, tuple(left_out)))
+
+
+def over(name="b" * 32, **fields):
+    return alert(name, 2, **{"status": AlertStatus.RESOLVED, "reason": "recovered", **fields})
+
+
+def many(count, **fields):
+    return [alert(f"{number:032}", log_dir=f"/d{number}", **fields) for number in range(count)]
+
+
+PAGE, WARNING = Severity.PAGE, Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("firing", "ended", "left_out", "word", "severity"),
+    [
+        ([alert(severity=WARNING)], [], [], "[warning] ", WARNING),
+        ([alert(severity=WARNING)], [over(severity=PAGE)], [], "[warning] ", WARNING),
+        ([alert(severity=WARNING)], [], [alert("s", severity=PAGE)], "[warning] ", WARNING),
+        ([], [over(severity=PAGE)], [], "[resolved] ", None),
+        ([], [over(severity=PAGE)], [alert("s", severity=WARNING)], "[partly resolved] ", WARNING),
+    ],
+)
+def test_the_title_begins_with_the_severity_of_what_fires(firing, ended, left_out, word, severity):
+    found = text(*firing, ended=ended, left_out=left_out)
+    assert found.title.startswith(f"{word}log_dir_offline: prod broker 7 /data/d1")
+    assert found.severity is severity
+
+
+def test_the_most_severe_alert_decides_wherever_it_stands():
+    assert text(alert("a", severity=WARNING), alert("b", severity=PAGE)).title.startswith("[page] 2 alerts")
+
+
+@pytest.mark.parametrize(("reason", "is_again"), [(reason, reason is Reason.REPEAT) for reason in Reason])
+def test_only_a_repeat_says_still(reason, is_again):
+    assert text(alert(), reason=reason).title.startswith("[critical] (still) " if is_again else "[critical] log_dir")
+
+
+@pytest.mark.parametrize(
+    ("places", "where"),
+    [
+        ([("prod", 7, "/a"), ("dev", 7, "/a")], "2 clusters"),
+        ([("prod", 7, "/a"), ("prod", 8, "/a")], "prod"),
+        ([("prod", 7, "/a"), ("prod", 7, "/b")], "prod broker 7"),
+        ([("prod", 7, "/a"), ("prod", 7, None)], "prod broker 7"),
+        ([("prod", 7, "/a"), ("prod", None, None)], "prod"),
+        ([("prod", 7, "/a"), ("prod", 7, "/a")], "prod broker 7 /a"),
+        ([("prod", 7, None), ("prod", 7, None)], "prod broker 7"),
+        ([("prod", None, None), ("prod", None, None)], "prod"),
+        ([("prod", 0, "/a"), ("prod", 0, "/b")], "prod broker 0"),
+    ],
+)
+def test_the_title_names_the_place_that_all_share(places, where):
+    alerts = [alert(f"{n}", cluster=c, broker=b, log_dir=d) for n, (c, b, d) in enumerate(places)]
+    assert text(*alerts).title.split(": ")[1] == where
+
+
+@pytest.mark.parametrize(
+    ("alerts", "said"),
+    [
+        (many(1), ["1 disk offline"]),
+        (many(2), ["2 disks offline"]),
+        (many(1, rule=Rule.THROTTLE_LEFT), ["throttle_left"]),
+        (many(3, rule=Rule.THROTTLE_LEFT), ["3 throttle_left"]),
+        # By severity, and what serves nobody first among equals.
+        (
+            [
+                *many(1, rule=Rule.LOG_DIR_SPACE, severity=WARNING),
+                *many(1, rule=Rule.BROKER_OFFLINE, severity=PAGE),
+                *many(1, rule=Rule.PARTITIONS_AT_RISK, severity=PAGE, to_status="under_min_isr"),
+            ],
+            ["under min isr", "1 broker offline", "1 disk filling up"],
+        ),
+    ],
+)
+def test_headlines_count_by_rule_the_most_severe_first(alerts, said):
+    assert headlines(alerts) == said
+
+
+@pytest.mark.parametrize(
+    ("examples", "said"),
+    [
+        ([[]], "leaderless"),
+        ([["a-0"]], "leaderless: a-0"),
+        ([["a-0", "a-1"]], "leaderless: a-0, a-1"),
+        ([["a-0", "a-1"], ["b-0"]], "leaderless: a-0, a-1 and 1 more"),
+    ],
+)
+def test_a_headline_names_two_partitions_at_risk(examples, said):
+    risk = {"rule": Rule.PARTITIONS_AT_RISK, "to_status": "leaderless", "log_dir": None}
+    alerts = [alert(f"{n}", affected={"examples": names}, **risk) for n, names in enumerate(examples)]
+    assert headlines(alerts) == [said]
+
+
+def test_a_headline_of_partitions_without_a_kind_or_examples_is_the_rule():
+    risk = {"rule": Rule.PARTITIONS_AT_RISK, "affected": {"examples": None}, "log_dir": None}
+    assert headlines([alert("a", to_status=None, **risk)]) == ["partitions at risk"]
+    kinds = [alert(kind, to_status=kind, **risk) for kind in ("leaderless", "sole_replica", "leaderless")]
+    assert headlines(kinds) == ["leaderless, sole replica"]
+
+
+def test_a_firing_alert_is_listed_with_what_changed_since_when_its_id_and_how_it_is_handled():
+    made = {"version": 1, "id": "a", "by": "ada", "reason": "known", "at_ms": NOW_MS, "until_ms": NOW_MS + 3_600_000}
+    decided = AlertDecisions(DecisionRecord(decision=Decision.ACKNOWLEDGE, **made))
+    assert text(Member(alert(), decided)).body.splitlines() == [
+        "critical log_dir_offline prod broker 7 /data/d1, online > offline, opened 1 min ago, aaaaaaaa",
+        "  Broker 7 /data/d1 is offline [acknowledged by ada until 2023-11-14 23:13:20Z: known]",
+    ]
+
+
+def test_an_alert_without_a_status_has_no_empty_part():
+    first, _ = text(alert(from_status=None, to_status=None)).body.splitlines()
+    assert first == "critical log_dir_offline prod broker 7 /data/d1, opened 1 min ago, aaaaaaaa"
+
+
+@pytest.mark.parametrize(
+    ("firing", "reason", "lines"),
+    [
+        ([], "recovered", ["resolved (recovered) log_dir_offline prod broker 7 /data/d1, bbbbbbbb"]),
+        ([], None, ["resolved log_dir_offline prod broker 7 /data/d1, bbbbbbbb"]),
+        ([alert()], None, ["over:", "resolved log_dir_offline prod broker 7 /data/d1, bbbbbbbb"]),
+    ],
+)
+def test_what_ended_is_listed_below_what_fires(firing, reason, lines):
+    found = text(*firing, ended=[over(reason=reason)]).body.splitlines()
+    assert found[2 * len(firing) :] == [*lines, "  Broker 7 /data/d1 is offline"]
+
+
+@pytest.mark.parametrize("count", [LISTED, LISTED + 1, LISTED + 30])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_ten_alerts_are_listed_and_the_rest_counted(count, is_over):
+    alerts = many(count)
+    ended = [over(found.alert_id, log_dir=found.log_dir) for found in alerts]
+    body = (text(ended=ended) if is_over else text(*alerts)).body
+    assert body.count("log_dir_offline") == 10
+    rest = f"and {count - 10} more{' resolved' if is_over else ''}; list them with: logdirwatch alerts"
+    assert (rest in body) is (count > 10)
+    assert ("--all" in body) is (is_over and count > 10)
+
+
+def test_what_is_silenced_and_still_fires_is_counted_at_the_end():
+    body = text(ended=[over()], left_out=many(3)).body
+    assert body.splitlines()[-1] == "still firing, but silenced: 3; list them with: logdirwatch alerts"
+    assert "still firing" not in text(ended=[over()]).body
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.parametrize(("length", "is_cut"), [(SUMMARY_CHARACTERS, False), (SUMMARY_CHARACTERS + 1, True)])
+def test_a_long_summary_is_cut(length, is_cut, is_over):
+    summary = "x" * length
+    body = (text(ended=[over(summary=summary)]) if is_over else text(alert(summary=summary))).body
+    shown = "x" * SUMMARY_CHARACTERS + "..." if is_cut else summary
+    assert body.splitlines()[1] == f"  {shown}"
