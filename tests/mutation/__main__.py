@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.mutation.judged import EQUIVALENT
@@ -46,10 +47,16 @@ def main() -> int:
     arguments.add_argument(
         "--only", default="*", help="files below the package, such as plan/vetoes/replica_vetoes.py or fleet/*"
     )
+    arguments.add_argument(
+        "--tests",
+        nargs="+",
+        default=TESTS,
+        help="files or folders below tests/unit that may catch them: with a module's own tests it takes a minute",
+    )
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="logdirwatch-mutation-") as scratch:
         stage = Path(scratch) / "stage"
-        _stage(stage, chosen.only)
+        _stage(stage, chosen.only, chosen.tests)
         _mutmut(stage, "run", "no-such-mutant")
         drawn = _drawn(stage, chosen.mutants, chosen.seed)
         if not drawn:
@@ -59,7 +66,7 @@ def main() -> int:
         return _told(stage, drawn)
 
 
-def _stage(stage: Path, only: str) -> None:
+def _stage(stage: Path, only: str, tests: Iterable[str]) -> None:
     """Copy what the tests need, with the package in ``src``: mutmut looks for it there."""
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
     for name in filter(os.path.exists, listed):
@@ -72,7 +79,7 @@ def _stage(stage: Path, only: str) -> None:
         "source_paths": ["src"],
         "only_mutate": wanted,
         "also_copy": others,
-        "pytest_add_cli_args_test_selection": [f"tests/unit/{name}" for name in TESTS],
+        "pytest_add_cli_args_test_selection": [f"tests/unit/{name}" for name in tests],
         "use_git_change_detection": False,
     }
     lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())

@@ -13,4 +13,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) + 1",
         "in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) - 1",
     ): "two bytes a second of a rate that is shown in MiB a second",
+    (
+        'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0',
+        'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 1',
+    ): "an action that frees one byte",
 }

@@ -44,7 +44,7 @@ def uncleanable(log_dir: LogDirMemory) -> str | None:
     which = some_of(named, _NAMED) if named else "partitions"
     if counted is not None and counted > len(named):
         count = "1 partition" if counted == 1 else f"{counted} partitions"
-        which = f"{count} ({which} and more)" if named else count
+        which = f"{count} ({', '.join(named[:_NAMED])} among them)" if named else count
     much = f" with {human_bytes(log_dir.uncleanable_bytes)} to clean" if log_dir.uncleanable_bytes else ""
     return f"its log cleaner gave up on {which}{much}"
 

@@ -4,6 +4,7 @@ import pytest
 
 from logdirwatch.detect.alerts import hints
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, RemoteCopies
+from logdirwatch.model.records import PartitionHealth
 
 GIB = 1 << 30
 FAILING = RemoteCopies(since_ms=1_700_000_000_000, failed_ms=1_700_000_000_000, text="timed out")
@@ -28,7 +29,7 @@ def test_each_thing_that_keeps_it_filling_is_told_and_has_a_name_that_stays():
     assert hints.kinds_of_growth(memory, stuck) == ["dead_cleaner", "remote_copies", "uncleanable"]
     assert list(hints.growth(memory, stuck, takes_new=None)) == [
         "a thread of the broker's log cleaner died: compacted topics may grow indefinitely",
-        "its log cleaner gave up on 3 partitions (t-0 and more) with 1 GiB to clean",
+        "its log cleaner gave up on 3 partitions (t-0 among them) with 1 GiB to clean",
         "copies to remote storage fail (since 2023-11-14 22:13:20Z), so local segments stay on the disk (timed out)",
     ]
 
@@ -62,3 +63,33 @@ def test_the_next_new_replica_is_named_where_there_is_a_choice_and_the_cordon_wh
     assert list(hints.growth(two, directory(), takes_new=True)) == [told]
     assert list(hints.growth(two, directory(is_cordoned=False), takes_new=True)) == [f"{told}: cordon it"]
     assert list(hints.growth(two, directory(), takes_new=None)) == []
+
+
+def test_of_many_partitions_three_are_named():
+    stuck = directory(uncleanable={f"t-{number}": 1 for number in range(5)}, uncleanable_count=7)
+    assert hints.uncleanable(stuck) == "its log cleaner gave up on 7 partitions (t-0, t-1, t-2 among them)"
+
+
+def test_threads_are_counted_and_those_of_the_directory_itself_are_its_own():
+    assert hints.dead_cleaner(1) == "a thread of its log cleaner died: compacted topics may grow indefinitely"
+    assert hints.dead_cleaner(2, "broker 1's").startswith("2 threads of broker 1's log cleaner died")
+
+
+@pytest.mark.parametrize(
+    ("topics", "groups", "expected"),
+    [
+        (None, None, ""),
+        ([], [], ""),
+        (["a"], None, "; impacted: topics a"),
+        (["a", "b"], ["g"], "; impacted: topics a, b; consumer groups g"),
+    ],
+)
+def test_impacted_topics_and_groups_are_named_where_they_are_known(topics, groups, expected):
+    assert hints.hurt(topics, groups) == expected
+
+
+def test_what_still_catches_up_after_a_return_is_counted_where_it_is_known():
+    assert hints.catching_up(broker()) == ""
+    assert hints.catching_up(broker(partitions=PartitionHealth(out_of_sync=0))) == ""
+    told = hints.catching_up(broker(partitions=PartitionHealth(out_of_sync=2)))
+    assert told == ". 2 replicas still catching up: do not restart another broker yet"

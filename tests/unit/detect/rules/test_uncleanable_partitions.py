@@ -46,7 +46,7 @@ def test_the_log_names_the_partition_and_what_the_cleaner_met():
 
 def test_a_gauge_that_counts_more_than_the_log_names_is_told_with_them():
     (alert,) = opened(given_up(Driver().polls(0.5)).poll(log_dir(), metrics=GIVEN_UP))
-    assert "gave up on 3 partitions (__consumer_offsets-20 and more) with 200 GiB to clean" in alert.summary
+    assert "gave up on 3 partitions (__consumer_offsets-20 among them) with 200 GiB to clean" in alert.summary
     assert alert.evidence["uncleanable_partitions"] == 3
 
 
