@@ -9,6 +9,7 @@ from logdirwatch.detect import causes
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
+    broker_gauges,
     broker_log,
     log_dir_offline,
     log_dir_space,
@@ -46,6 +47,8 @@ def take_event(context: BrokerContext, event: Event, now_ms: int) -> None:
         uncleanable_partitions.take_event(context, record, moment)
     elif record.event == EventName.REMOTE_COPY_FAILED:
         remote_copies.take_event(context, record, moment)
+    elif record.event in {EventName.LOG_CLEANER_DIED, EventName.LOG_CLEANER_STARTED}:
+        broker_gauges.take_cleaner_event(context, record, moment)
     elif record.event == EventName.PARTITION_FAILED:
         _take_partition_failure(context, record, moment)
     elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in context.memory.log_dirs:

@@ -200,6 +200,8 @@ class EventName(StrEnum):
     PARTITION_FAILED = "PartitionFailed"
     PARTITION_UNCLEANABLE = "PartitionUncleanable"
     REMOTE_COPY_FAILED = "RemoteCopyFailed"
+    LOG_CLEANER_DIED = "LogCleanerDied"
+    LOG_CLEANER_STARTED = "LogCleanerStarted"
     BROKER_FAILURE = "BrokerFailure"
     CANARY = "Canary"
 

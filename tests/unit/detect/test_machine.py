@@ -25,6 +25,8 @@ EVENTS = (
     "PartitionFailed",
     "PartitionUncleanable",
     "RemoteCopyFailed",
+    "LogCleanerDied",
+    "LogCleanerStarted",
     "BrokerFailure",
 )
 

@@ -13,6 +13,7 @@ from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
+    CleanerThread,
     DirFailed,
     Finding,
     MarkExplained,
@@ -29,7 +30,7 @@ CONSEQUENCES_MS = 600_000
 # A fetcher marks a partition right after it has said why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
-News = DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
+News = CleanerThread | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
 OfPartition = PartitionBad | PartitionUncleanable | RemoteCopyFailed
 Partition = tuple[type, str, int]
 
@@ -51,6 +52,7 @@ class NewsDesk:
         self._told_partitions: dict[Partition, int] = {}
         self._explained: dict[tuple[str, int], str | None] = {}
         self._told_failure: tuple[Reason, int] | None = None
+        self._is_cleaner_dead = False
 
     @property
     def told_dirs(self) -> dict[str, str]:
@@ -63,6 +65,7 @@ class NewsDesk:
         for finding in findings:
             news = self.news(finding, now_ms)
             if isinstance(finding, Started):
+                self._is_cleaner_dead &= not any(isinstance(one, CleanerThread) for one in told)
                 told.clear()
             elif news is not None:
                 told.append(news)
@@ -74,10 +77,10 @@ class NewsDesk:
             case Started():
                 self._told_dirs, self._told_partitions, self._explained = {}, {}, {}
                 self._told_failure = None
-                return None
             case MarkExplained():
                 self._note(finding)
-                return None
+            case CleanerThread():
+                return self._cleaner_news(finding)
             case DirFailed():
                 return self._dir_news(finding)
             case BrokerFailed():
@@ -86,11 +89,18 @@ class NewsDesk:
                 return self._bad_news(finding, now_ms)
             case PartitionUncleanable() | RemoteCopyFailed():
                 return self._partition_news(finding, now_ms)
+        return None
 
     def _note(self, finding: MarkExplained) -> None:
         self._explained[finding.topic, finding.partition] = finding.detail
         if len(self._explained) > MARKS_AWAITED:
             del self._explained[next(iter(self._explained))]
+
+    def _cleaner_news(self, thread: CleanerThread) -> News | None:
+        """Return the death of a thread, and of starts only the one after it: each start of a broker has some."""
+        is_news = thread.is_dead is not self._is_cleaner_dead
+        self._is_cleaner_dead = thread.is_dead
+        return thread if is_news else None
 
     def _dir_news(self, failed: DirFailed) -> News | None:
         key = failed.log_dir or ""

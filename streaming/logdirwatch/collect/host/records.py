@@ -10,16 +10,25 @@ from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import EventName, KernelTrouble
 from logdirwatch.parse.broker_log.failures import BrokerFailed
-from logdirwatch.parse.broker_log.findings import DirFailed, PartitionBad, PartitionUncleanable, RemoteCopyFailed
+from logdirwatch.parse.broker_log.findings import (
+    CleanerThread,
+    DirFailed,
+    PartitionBad,
+    PartitionUncleanable,
+    RemoteCopyFailed,
+)
 from logdirwatch.parse.kernel_log.lines import KernelError
 
 
 def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
     """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
+    name = _NAMES[type(news)]
+    if isinstance(news, CleanerThread) and not news.is_dead:
+        name = EventName.LOG_CLEANER_STARTED
     event = EventRecord(
         version=1,
         broker=broker,
-        event=_NAMES[type(news)],
+        event=name,
         cluster=origin.cluster,
         timestamp_ms=at_ms,
         detail=news.detail,
@@ -37,6 +46,8 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
             return replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
         case RemoteCopyFailed():
             return replace(event, topic=news.topic, partition=news.partition)
+        case CleanerThread():
+            return event if news.is_dead else replace(event, detail=None)
 
 
 _NAMES: Mapping[type, EventName] = {
@@ -45,6 +56,7 @@ _NAMES: Mapping[type, EventName] = {
     PartitionBad: EventName.PARTITION_FAILED,
     PartitionUncleanable: EventName.PARTITION_UNCLEANABLE,
     RemoteCopyFailed: EventName.REMOTE_COPY_FAILED,
+    CleanerThread: EventName.LOG_CLEANER_DIED,
 }
 
 

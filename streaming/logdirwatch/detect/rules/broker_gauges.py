@@ -1,12 +1,15 @@
-"""Judges the broker's own gauges: slow flushes, a dead log cleaner, queued reports to the controller."""
+"""Judges the broker's own gauges: slow flushes, a dead log cleaner, queued reports to the controller.
+
+The broker's log tells of a dead cleaner too, and that one starts again.
+"""
 
 from logdirwatch.detect.alerts import evidence, hints, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_suspect, remote_copies, uncleanable_partitions
 from logdirwatch.model.evidence.brokers import PlacementReportsStuckEvidence
-from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
+from logdirwatch.model.records import EventRecord, MetricsRecord
+from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, EventName, Rule, Severity
 
 FLUSH_MS = "LogFlushTimeMs:p99"
 OFFLINE_COUNT = "OfflineLogDirectoryCount"
@@ -47,8 +50,27 @@ def _take_cleaner(context: BrokerContext, record: MetricsRecord, moment: Evidenc
     memory.dead_cleaner_threads = None if dead is None else int(dead)
     if memory.dead_cleaner_threads == 0:
         log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
-    elif memory.dead_cleaner_threads and not log_dir_suspect.is_told(context, None, CLEANER_DEAD):
-        text = hints.dead_cleaner(memory.dead_cleaner_threads)
+    elif memory.dead_cleaner_threads:
+        _tell_dead_cleaner(context, hints.dead_cleaner(memory.dead_cleaner_threads), moment)
+
+
+def take_cleaner_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
+    """Apply what the broker's log tells of the cleaner's threads; where they are counted the count decides."""
+    if record.event == EventName.LOG_CLEANER_STARTED:
+        log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
+    else:
+        why = f" ({record.detail})" if record.detail else ""
+        _tell_dead_cleaner(context, f"{hints.dead_cleaner(1)}{why}", moment)
+
+
+def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:  # noqa: ARG001 - as its kin
+    """Believe a person who says that the cleaner runs, unless its dead threads are counted."""
+    if path is None and not context.memory.dead_cleaner_threads:
+        log_dir_suspect.clear(context, None, CLEANER_DEAD, moment, reason=reason)
+
+
+def _tell_dead_cleaner(context: BrokerContext, text: str, moment: EvidenceTime) -> None:
+    if not log_dir_suspect.is_told(context, None, CLEANER_DEAD):
         log_dir_suspect.suspect(context, None, CLEANER_DEAD, text, moment)
 
 

@@ -11,6 +11,7 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
 - ``Marking its partition (t-0) as uncleanable``: its log is compacted no more until a restart (KIP-346).
 - A coordinator that cannot read its partition serves no group or transaction of it (``GroupMetadataManager``,
   ``TransactionStateManager``, ``CoordinatorRuntime``).
+- A thread of the log cleaner that met what it does not expect ends (``ShutdownableThread``): it compacts no more.
 - What recovery truncates, and an index that it builds again, is repaired by that.
 """
 
@@ -86,7 +87,24 @@ class RemoteCopyFailed:
     detail: str
 
 
-Finding = Started | DirFailed | PartitionBad | MarkExplained | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
+@dataclass(frozen=True)
+class CleanerThread:
+    """A thread of the log cleaner died, or one starts: all of them start again together."""
+
+    is_dead: bool
+    detail: str
+
+
+Finding = (
+    CleanerThread
+    | Started
+    | DirFailed
+    | PartitionBad
+    | MarkExplained
+    | PartitionUncleanable
+    | RemoteCopyFailed
+    | BrokerFailed
+)
 
 _OPERATIONS = (
     ("append", re.compile(r"appending records|Failed to append")),
@@ -122,6 +140,7 @@ _FENCED = re.compile(rf"Partition {_PARTITION} has an older epoch")
 _FETCHER = re.compile(
     rf"(?:processing data for partition|occurred during truncation for|Failed to truncate) {_PARTITION} at offset"
 )
+_CLEANER_THREAD = re.compile(r"\[kafka-log-cleaner-thread-\d+\]:? (?:(?P<dies>Error due to)|Starting\b)")
 _UNCLEANABLE = re.compile(rf"Marking its partition \({_PARTITION}\) as uncleanable")
 _COORDINATOR = re.compile(
     rf"(?:Error loading offsets from|Error loading transactions from transaction log|Failed to load metadata from)"
@@ -153,6 +172,8 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
 
     ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them stands for it.
     """
+    if cleaner := _CLEANER_THREAD.search(entry.message):
+        yield CleanerThread(cleaner["dies"] is not None, _detail(entry, "a thread of the log cleaner died"))
     if _is_of_channel(entry):
         yield _dir_failed(entry, log_dirs)
     elif _STARTS.search(entry.message):

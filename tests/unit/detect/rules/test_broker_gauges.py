@@ -4,7 +4,8 @@ import pytest
 
 from logdirwatch.detect.state.broker_state import decode
 from logdirwatch.detect.state_view import state_record
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import Decision, PollStatus
 from tests.unit.detect.builders import GIB, Driver, log_dir
 
 DEAD = {"DeadThreadCount": 1.0}
@@ -34,6 +35,32 @@ def test_a_dead_thread_is_held_against_the_broker_until_it_runs_again():
     assert suspected(driver), "what is not seen is not well"
     driver.poll(log_dir(), metrics=WELL)
     assert suspected(driver) == []
+
+
+def test_the_log_tells_of_a_dead_thread_where_no_gauge_is_seen():
+    driver = Driver().poll(log_dir()).event("LogCleanerDied", detail="a thread of the log cleaner died: 3 messages")
+    driver.poll(log_dir()).poll(log_dir(), metrics={"scrape_ok": 0.0})
+    assert suspected(driver) == [(None, ["cleaner_dead"])]
+    assert "compacted topics may grow indefinitely (a thread of the log cleaner died: 3 messages)" in (
+        driver.open_alerts()[0].summary
+    )
+    driver.event("LogCleanerStarted")
+    assert suspected(driver) == []
+    driver.event("LogCleanerDied").poll(log_dir(), metrics=WELL)
+    assert suspected(driver) == [], "its dead threads are counted, and there are none"
+
+
+@pytest.mark.parametrize(("metrics", "is_over"), [({}, True), (DEAD, False)])
+def test_a_person_who_says_that_the_cleaner_runs_is_believed_unless_it_is_counted(metrics, is_over):
+    driver = Driver().poll(log_dir(), metrics=metrics).event("LogCleanerDied")
+    driver.at_ms += 1
+    driver.show(
+        DecisionRecord(
+            version=1, id="x", decision=Decision.HEALTHY, by="ada", reason="seen", at_ms=driver.at_ms, cluster="prod",
+            broker=7,
+        )
+    )  # fmt: skip
+    assert (suspected(driver) == []) is is_over
 
 
 def test_a_disk_in_doubt_besides_is_said():

@@ -5,7 +5,9 @@ import pytest
 from logdirwatch.collect.host.news import PARTITION_QUIET_MS, NewsDesk
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
+    CleanerThread,
     DirFailed,
     MarkExplained,
     PartitionBad,
@@ -249,6 +251,31 @@ def test_the_cleaner_tells_the_directory_of_a_bad_partition():
     assert isinstance(given_up, PartitionUncleanable)
     assert isinstance(bad, PartitionBad)
     assert {(found.topic, found.partition, found.log_dir) for found in (given_up, bad)} == {("a.b-c", 12, "/d1")}
+
+
+def cleaner_thread(text, level="INFO", exception=""):
+    return line(f"[kafka-log-cleaner-thread-0]: {text}", CLEANER, level, exception)
+
+
+DIES = cleaner_thread("Error due to", "ERROR", "java.lang.IllegalArgumentException: requirement failed: 3 messages")
+
+
+def test_a_thread_of_the_cleaner_that_dies_is_told_until_one_starts():
+    starts = cleaner_thread("Starting")
+    assert [(news.is_dead, "3 messages" in news.detail) for news in told(DIES, DIES)] == [(True, True)]
+    assert [news.is_dead for news in told(DIES, starts, starts, DIES)] == [True, False, True]
+    assert [news.is_dead for news in told(DIES, START, starts)] == [True, False], "a start of the broker is seen by it"
+    assert told(starts, cleaner_thread("Stopped"), START, starts) == []
+
+
+def test_a_thread_that_died_in_an_earlier_run_is_history():
+    found = findings_of(DIES + START + cleaner_thread("Starting"))
+    assert NewsDesk().of_present_run(found, 0) == []
+
+
+def test_a_cleaner_without_memory_is_dead_beside_its_broker():
+    found = findings_of(cleaner_thread("Error due to", "ERROR", "java.lang.OutOfMemoryError: Java heap space"))
+    assert [type(one) for one in found] == [CleanerThread, BrokerFailed]
 
 
 def test_a_partition_that_the_cleaner_gives_up_is_not_bad_for_it():
