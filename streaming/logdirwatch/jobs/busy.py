@@ -1,8 +1,8 @@
 """Distinguishes a machine that is too busy from a failing query.
 
-For queries with state, and for those that write tables, Spark starts a Python process when a query starts and gives it
-ten seconds to connect (Spark 4.2.0 ``PythonWorkerFactory.createSimpleWorker``; no setting changes it). On a
-busy machine the start of Python alone takes longer, and the query fails.
+When a query with state starts, Spark starts a Python process and gives it ten seconds to connect. Where this package
+starts Spark on the same machine, ``driver_worker`` connects in time. Elsewhere PySpark is imported first, which may
+take longer on a busy machine, and the query fails.
 """
 
 WORKER_STARTS_WITHIN_S = 10

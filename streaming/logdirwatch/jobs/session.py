@@ -17,6 +17,7 @@ from pyspark.sql.utils import is_remote
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
+from logdirwatch.jobs import worker_python
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
 
@@ -128,7 +129,8 @@ def _start(settings: Settings, name: str) -> SparkSession:
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["PYSPARK_PYTHON"] = worker_python.command() if _is_local(stream.master) else sys.executable
         builder = builder.master(stream.master)
     try:
         whole = _submitted_conf() if stream.master is None else {**_APPLICATION_CONF, **_local_conf(settings)}
@@ -231,7 +233,7 @@ def worker_conf(master: str | None) -> dict[str, str]:
 
     Executors on other machines may receive this package only with their first task, when their daemon already runs.
     """
-    if master is None or not master.startswith("local"):
+    if not _is_local(master):
         return {}
     return {
         "spark.python.daemon.module": "logdirwatch.jobs.worker_daemon",
@@ -239,6 +241,11 @@ def worker_conf(master: str | None) -> dict[str, str]:
         # all workers but those of queries with state.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
+
+
+def _is_local(master: str | None) -> bool:
+    """Tell whether the executors are in the driver's own JVM."""
+    return master is not None and master.startswith("local")
 
 
 def end_session(spark: SparkSession) -> None:

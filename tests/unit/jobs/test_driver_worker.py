@@ -1,0 +1,115 @@
+"""The process that Spark asks for a query's state connects before it imports anything of PySpark."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.jobs import driver_worker, worker_python
+
+SECRET = "a secret with ümlaut"
+
+
+class Jvm:
+    """Waits for a worker as ``PythonWorkerFactory`` does."""
+
+    def __init__(self, reply=b"ok"):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port, self.reply, self.told = self.listening.getsockname()[1], reply, b""
+        self.thread = threading.Thread(target=self._accept)
+        self.thread.start()
+
+    def _accept(self):
+        connection, _ = self.listening.accept()
+        with connection, self.listening, connection.makefile("rwb") as stream:
+            self.told = stream.read(4 + len(SECRET.encode()))
+            stream.write(len(self.reply).to_bytes(4, "big") + self.reply)
+            stream.flush()
+            self.told += stream.read(4)
+            stream.write(b"go on")
+
+
+@pytest.fixture
+def environment():
+    return {**os.environ, "PYTHON_WORKER_FACTORY_SECRET": SECRET}
+
+
+def test_the_worker_authenticates_and_tells_its_process_id():
+    jvm = Jvm()
+    with driver_worker.connected(jvm.port, SECRET) as stream:
+        assert stream.read(5) == b"go on"
+    jvm.thread.join()
+    secret = SECRET.encode()
+    assert jvm.told == len(secret).to_bytes(4, "big") + secret + os.getpid().to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("reply", [b"err", b""])
+def test_a_worker_that_is_refused_ends(reply):
+    jvm = Jvm(reply)
+    with pytest.raises(ConnectionError):
+        driver_worker.connected(jvm.port, SECRET)
+    jvm.thread.join()
+
+
+def test_the_module_of_pyspark_is_imported_after_the_connection_and_gets_it(tmp_path, environment):
+    (tmp_path / "slow.py").write_text(
+        "import sys\n"
+        "def main(infile, outfile):\n"
+        "    print(infile.read(5), infile is outfile, [name for name in sys.modules if 'pyspark' in name])\n"
+    )
+    jvm = Jvm()
+    done = subprocess.run(
+        [sys.executable, "-m", "logdirwatch.jobs.driver_worker", "slow"],
+        env={
+            **environment,
+            "PYTHON_WORKER_FACTORY_PORT": str(jvm.port),
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    jvm.thread.join()
+    assert (done.stdout.strip(), done.stderr) == ("b'go on' True []", "")
+
+
+def run(python, *arguments, environment):
+    done = subprocess.run([python, *arguments], env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip()
+
+
+def test_spark_starts_python_with_whatever_it_asks_for(tmp_path, environment):
+    python = worker_python.written(tmp_path)
+    assert run(python, "-c", "import sys; print(sys.argv[1:], sys.prefix)", "a b", environment=environment) == (
+        0,
+        f"['a b'] {sys.prefix}",
+    )
+
+
+def test_spark_starts_the_worker_that_connects_first(tmp_path, environment):
+    jvm = Jvm(b"err")
+    environment["PYTHON_WORKER_FACTORY_PORT"] = str(jvm.port)
+    code, _ = run(worker_python.written(tmp_path), "-m", worker_python.DRIVER_WORKER, environment=environment)
+    jvm.thread.join()
+    assert code == 1
+    assert jvm.told.startswith(len(SECRET.encode()).to_bytes(4, "big"))
+
+
+def test_where_no_script_can_be_run_spark_starts_the_interpreter(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker_python.os, "access", lambda path, mode: str(path) == "/bin/sh")
+    assert worker_python.written(tmp_path) == sys.executable
+
+
+def test_the_command_is_gone_when_the_process_ends():
+    done = subprocess.run(
+        [sys.executable, "-c", "from logdirwatch.jobs import worker_python; print(worker_python.command())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() != sys.executable
+    assert not Path(done.stdout.strip()).exists()
