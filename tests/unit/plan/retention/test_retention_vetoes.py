@@ -1,0 +1,320 @@
+"""Every veto of what frees a directory without a move, with what it refuses and what it lets through."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
+from logdirwatch.plan.retention import retention_vetoes as vetoes
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, slowly, topic
+
+HERE = [replica(1, "/d1", "t", size=100 * MIB), replica(1, "/d1", "t", 1, size=None)]
+FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
+ON_TOPIC = frozenset({"retention.ms"})
+TIERED = {"remote.storage.enable": "true"}
+YEARS_100 = 100 * 365 * 86_400_000
+
+
+def named(veto):
+    return veto and veto.name
+
+
+def owned(**rule):
+    return policy(topics=(TopicRule(topic="t", **rule),))
+
+
+@pytest.mark.parametrize(("leaderless", "found"), [((), None), ((0,), None), ((0, 1), "high_watermark_stands")])
+def test_retention_waits_for_the_high_watermark_of_a_led_partition(leaderless, found):
+    assert named(vetoes.high_watermark_stands(topic("t", (1,), (1,), leaderless=leaderless))) == found
+
+
+class TestKeptForEver:
+    def veto(self, configs, overridden=ON_TOPIC, **rule):
+        made = topic("t", (1,), (1,), configs=configs, overridden=overridden)
+        return vetoes.kept_for_ever(made, HERE, owned(**rule))
+
+    @pytest.mark.parametrize(
+        "configs",
+        [
+            FOR_EVER,
+            FOR_EVER | {"retention.ms": str(2**63 - 1), "retention.bytes": str(2**63 - 1)},
+            FOR_EVER | {"retention.ms": str(YEARS_100)},
+            FOR_EVER | {"retention.bytes": str(1 << 60)},
+            FOR_EVER | {"cleanup.policy": "compact,delete"},
+            FOR_EVER | {"cleanup.policy": None},
+        ],
+    )
+    def test_a_limit_that_nothing_reaches_is_none(self, configs):
+        assert named(self.veto(configs)) == "kept_for_ever"
+
+    @pytest.mark.parametrize(
+        "configs",
+        [
+            FOR_EVER | {"retention.ms": str(YEARS_100 - 1)},
+            FOR_EVER | {"retention.ms": "0"},
+            FOR_EVER | {"retention.bytes": str((1 << 60) - 1)},
+            FOR_EVER | {"retention.bytes": None},
+            FOR_EVER | {"retention.ms": None},
+            FOR_EVER | {"cleanup.policy": "compact"},
+        ],
+    )
+    def test_what_a_limit_ends_or_only_the_cleaner_keeps_may_be_cut(self, configs):
+        assert self.veto(configs) is None
+
+    @pytest.mark.parametrize(
+        ("overridden", "purpose"),
+        [(ON_TOPIC, " for ever on purpose "), (None, " for ever perhaps on purpose ")],
+    )
+    def test_the_owner_is_asked_how_sure_the_purpose_is(self, overridden, purpose):
+        reason = self.veto(FOR_EVER, overridden, owner="ann").reason
+        assert purpose in reason
+        assert "t keeps 100 MiB" in reason
+        assert reason.endswith("(retention.ms=-1): ask ann")
+        assert self.veto(FOR_EVER, overridden).reason.endswith(": ask its owner")
+
+    @pytest.mark.parametrize("overridden", [frozenset(), frozenset({"retention.bytes"})])
+    def test_a_brokers_default_is_nobodys_purpose(self, overridden):
+        assert self.veto(FOR_EVER, overridden) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ({}, None),
+        ({"owner": "ann"}, None),
+        ({"min_retention_bytes": MIB}, "owner_minimum"),
+        ({"min_retention_ms": 1000}, "owner_minimum"),
+    ],
+)
+def test_the_owners_minimum_may_keep_all(rule, found):
+    assert named(vetoes.owner_minimum(topic("t", (1,)), owned(**rule))) == found
+
+
+class TestTheHistoryThatStays:
+    """Segments have 10 MiB, so a replica of 20 MiB has none to give."""
+
+    def veto(self, *, size=100 * MIB, growth=None, configs=None, limits=None):
+        made, place = topic("t", (1,), configs=configs), replica(1, "/d1", "t", size=size)
+        rates = {} if growth is None else slowly(place, rate=growth)
+        found = facts(directory(1), made, place, growth=rates)
+        return vetoes.history_minimum(made, [place], found, policy(**({"min_retention_ms": 10_000} | (limits or {}))))
+
+    @pytest.mark.parametrize(
+        ("case", "found"),
+        [
+            ({}, "min_retention"),
+            ({"size": 20 * MIB}, None),
+            ({"size": 20 * MIB + 1}, "min_retention"),
+            ({"growth": 1.0 * MIB}, None),
+            ({"growth": 1.0 * MIB + 1}, "min_retention"),
+            ({"growth": 1.0}, None),
+            ({"configs": TIERED}, None),
+        ],
+    )
+    def test_it_is_more_than_the_segment_that_stays_anyway(self, case, found):
+        assert named(self.veto(**case)) == found
+
+    def test_how_fast_it_is_written_is_said(self):
+        assert self.veto(growth=2.0 * MIB).reason == (
+            "the last 10 s of t stay, which may be all of it: 2 MiB/s are written to a partition"
+        )
+        assert self.veto().reason.endswith("how fast it is written is not known")
+
+    @pytest.mark.parametrize(("key", "found"), [("retention.ms", None), ("local.retention.ms", "min_retention")])
+    def test_of_a_tiered_topic_the_age_of_the_local_copy_counts(self, key, found):
+        configs = TIERED | {"local.retention.ms": "-1", "retention.ms": "-1"} | {key: "10000"}
+        assert named(self.veto(growth=1.0, configs=configs)) == found
+
+    def test_of_another_topic_the_local_limit_means_nothing(self):
+        assert self.veto(growth=1.0, configs={"local.retention.ms": "10000"}) is None
+
+
+class TestConsumers:
+    def seen(self, unread, *, sizes=(100, 100, 100), configs=None):
+        made = topic("t", *[(1,)] * len(sizes), unread=unread, configs=configs)
+        places = [replica(1, "/d1", "t", number, size * MIB) for number, size in enumerate(sizes)]
+        return made, facts(directory(1), made, *places)
+
+    @pytest.mark.parametrize(
+        ("unread", "sizes", "slowest"),
+        [
+            (None, (100, 100), None),
+            ({}, (100, 100), None),
+            ({0: 0.05}, (100, 100), None),
+            ({0: 0.06}, (100, 100), 0),
+            ({0: 0.2, 1: 0.4}, (100, 100), 1),
+            ({0: 0.2, 1: 0.4}, (100, 10), 0),
+            ({1: 0.4, 2: 0.4}, (100, 100, 100), 1),
+        ],
+    )
+    def test_the_group_with_most_bytes_to_read_is_the_slowest(self, unread, sizes, slowest):
+        partition = vetoes.slowest_reader(*self.seen(unread, sizes=sizes))
+        assert (partition and partition.partition) == slowest
+
+    @pytest.mark.parametrize(
+        ("case", "limits", "found"),
+        [
+            ({"unread": {1: 0.5}}, {}, "consumers_unread"),
+            ({"unread": {1: 0.01}}, {}, None),
+            ({"unread": {1: 0.5}}, {"spare_unread": False}, None),
+            ({"unread": {1: 0.5}, "configs": TIERED}, {}, None),
+        ],
+    )
+    def test_what_is_spared_may_be_all_that_there_is(self, case, limits, found):
+        assert named(vetoes.consumers_unread(*self.seen(**case), policy(**limits))) == found
+
+    @pytest.mark.parametrize(
+        ("unread", "is_spared", "found"),
+        [({1: 0.5}, False, "consumers_unread"), ({1: 0.5}, True, None), ({1: 0.01}, False, None)],
+    )
+    def test_what_goes_on_into_it_is_a_persons_to_decide(self, unread, is_spared, found):
+        assert named(vetoes.unread_goes(*self.seen(unread), is_spared=is_spared)) == found
+
+    def test_the_group_its_partition_and_its_bytes_are_named(self):
+        said = "consumer group readers has still to read about 50 MiB of t-1"
+        assert vetoes.consumers_unread(*self.seen({1: 0.5}), policy()).reason == said
+        assert vetoes.unread_goes(*self.seen({1: 0.5}), is_spared=False).reason == said
+
+
+class TestTiered:
+    @pytest.mark.parametrize(
+        ("enabled", "found"),
+        [
+            ({}, None),
+            ({1: "true", 2: "true"}, None),
+            ({2: "false"}, "broker 2"),
+            ({1: "false", 2: "false"}, "broker 1"),
+            ({3: "false"}, None),
+        ],
+    )
+    def test_every_host_keeps_remote_storage(self, enabled, found):
+        brokers = [broker(n, **{"remote.log.storage.system.enable": enabled.get(n)}) for n in (1, 2, 3)]
+        veto = vetoes.tiered_storage_off(topic("t", (2, 1, 9)), facts(*brokers))
+        assert named(veto) == (found and "tiered_storage_off")
+        assert veto is None or f"{found} has remote storage switched off" in veto.reason
+
+    @pytest.mark.parametrize(("value", "found"), [(None, None), ("false", None), ("true", "remote_copies_off")])
+    def test_copies_go_on(self, value, found):
+        assert named(vetoes.remote_copies_off(topic("t", (1,), configs={"remote.log.copy.disable": value}))) == found
+
+    @pytest.mark.parametrize(
+        ("lag", "configs", "found"),
+        [
+            (None, TIERED, None),
+            (0, TIERED, None),
+            (MIB, TIERED, "1 MiB of t are not in remote storage yet: local"),
+            (MIB, {}, None),
+            (
+                MIB,
+                TIERED | {"remote.copy.lag.ms": "1"},
+                "1 MiB of t are not in remote storage yet (their copies are delayed by remote.copy.lag.*): local",
+            ),
+        ],
+    )
+    def test_what_waits_for_its_copy_stays(self, lag, configs, found):
+        veto = vetoes.remote_copy_lags(topic("t", (1,), configs=configs, remote_copy_lag_bytes=lag))
+        assert named(veto) == (found and "remote_copy_lags")
+        assert veto is None or veto.reason.startswith(found)
+
+    @pytest.mark.parametrize(
+        ("leaderless", "found"), [((), None), ((1,), "t-1 has"), ((0, 1, 2, 3), "t-0, t-1, t-2 and 1 more has")]
+    )
+    def test_only_a_leader_archives(self, leaderless, found):
+        made = topic("t", (1,), (1,), (1,), (1,), leaderless=leaderless)
+        veto = vetoes.leaderless_archives_nothing(made)
+        assert named(veto) == (found and "leaderless_archives_nothing")
+        assert veto is None or veto.reason.startswith(found)
+
+
+class TestDeleting:
+    @pytest.mark.parametrize(
+        ("place", "found"),
+        [
+            (directory(1), None),
+            (directory(1, status=LogDirStatus.CRITICAL), None),
+            (directory(1, status=LogDirStatus.SATURATED), "delete_records_frees_nothing"),
+            (offline(1), "delete_records_frees_nothing"),
+            (directory(1, status=LogDirStatus.UNKNOWN), "delete_records_frees_nothing"),
+        ],
+    )
+    def test_records_only_free_bytes_where_segments_can_be_deleted(self, place, found):
+        assert named(vetoes.delete_records_frees_nothing(place)) == found
+
+    @pytest.mark.parametrize(
+        ("cleanup_policy", "found"),
+        [
+            ("delete", None),
+            ("compact,delete", None),
+            ("compact", "is compact"),
+            ("deleted", "is deleted"),
+            (None, "is not known"),
+        ],
+    )
+    def test_kafka_deletes_records_only_under_a_policy_with_delete(self, cleanup_policy, found):
+        veto = vetoes.policy_without_delete(topic("t", (1,), configs={"cleanup.policy": cleanup_policy}))
+        assert named(veto) == (found and "policy_without_delete")
+        assert veto is None or veto.reason.endswith(found)
+
+    @pytest.mark.parametrize("rule", [vetoes.leaders_missing, vetoes.deleted_leaderless])
+    @pytest.mark.parametrize(
+        ("leaderless", "found"), [((), None), ((1,), "t-1 has"), ((0, 1, 2, 3), "t-0, t-1, t-2 and 1 more has")]
+    )
+    def test_neither_records_nor_topics_go_without_a_leader(self, rule, leaderless, found):
+        veto = rule(topic("t", (1,), (1,), (1,), (1,), leaderless=leaderless).partitions)
+        assert named(veto) == (found and rule.__name__)
+        assert veto is None or veto.reason.startswith(found)
+
+
+class TestCordons:
+    @pytest.mark.parametrize(
+        ("listed", "found"),
+        [((), None), (("/d1", "/d2"), None), (("/d2",), "cordon_not_enforced"), (("/d1/",), "cordon_not_enforced")],
+    )
+    def test_kafka_compares_the_path_as_log_dirs_spells_it(self, listed, found):
+        assert named(vetoes.cordon_not_enforced(directory(1), iter(listed))) == found
+
+    @pytest.mark.parametrize("path", ["/a,b", "/a[b", "/a]b", " /a", "/a "])
+    def test_what_kafka_configs_would_cut_is_not_sent(self, path):
+        veto = vetoes.path_not_expressible(path)
+        assert veto.name == "path_not_expressible"
+        assert path in veto.reason
+
+    @pytest.mark.parametrize("path", ["/a", "/a b", "/a-b_c.d"])
+    def test_any_other_path_is(self, path):
+        assert vetoes.path_not_expressible(path) is None
+
+    @pytest.mark.parametrize(
+        ("more", "found"),
+        [
+            ([directory(2), directory(3)], None),
+            ([directory(2), directory(1, "/d2")], None),
+            ([directory(2), directory(2, "/d2")], "1 brokers"),
+            ([directory(2), directory(3, is_cordoned=True)], "1 brokers"),
+            ([directory(2), directory(3, is_cordoned=False)], None),
+            ([directory(2), offline(3)], "1 brokers"),
+            ([directory(2), directory(3), broker(3, BrokerStatus.OFFLINE)], "1 brokers"),
+            ([], "0 brokers"),
+        ],
+    )
+    def test_as_many_brokers_stay_open_as_a_topic_has_replicas(self, more, found):
+        seen = facts(directory(1), *more, topic("small", (2,)), topic("t", (1, 2)))
+        veto = vetoes.nowhere_else(seen.directories[1, "/d1"], seen)
+        assert named(veto) == (found and "nowhere_else")
+        assert veto is None or veto.reason == (
+            f"{found} would be left to take new partitions, topics here have 2 replicas"
+        )
+
+    def test_one_broker_stays_open_where_no_topic_is_known(self):
+        seen = facts(directory(1), directory(2))
+        assert vetoes.nowhere_else(seen.directories[1, "/d1"], seen) is None
+        alone = facts(directory(1))
+        assert vetoes.nowhere_else(alone.directories[1, "/d1"], alone).name == "nowhere_else"
+
+
+@pytest.mark.parametrize(
+    ("unaccounted", "found"), [(None, None), (50 * MIB, None), (50 * MIB - 1, "reserve_gone"), (0, "reserve_gone")]
+)
+def test_a_reserve_is_there_only_where_as_much_is_unexplained(unaccounted, found):
+    place = replace(directory(1), unaccounted_bytes=unaccounted, sample_at_ms=NOW_MS)
+    assert named(vetoes.reserve_gone(place, 50 * MIB)) == found
