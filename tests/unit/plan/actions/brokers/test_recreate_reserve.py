@@ -1,0 +1,88 @@
+"""A reserve file is made again where it leaves the directory below its target, and its bytes show that it was."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
+from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
+from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.settings import LogDirRule
+from tests.unit.plan.builders import MIB, action, directory, facts, policy
+
+RULE = LogDirRule(log_dir="/d1", reserve_file="spare", reserve_bytes=40 * MIB)
+LIMITS = policy(log_dirs=(RULE,), target_ratio=0.5)
+
+
+def proposed(used=100 * MIB, after=None, **fields):
+    return propose_recreation(directory(1, "/d1", used, **fields), LIMITS, after)
+
+
+def test_the_file_takes_its_blocks_and_is_removed_to_undo_it():
+    found = proposed(unaccounted_bytes=MIB)
+    assert found.kind is ActionKind.RECREATE_RESERVE
+    assert found.commands == ("# On broker 1's host: fallocate -l 41943040 -- /d1/spare",)
+    assert found.undo == {"commands": ["# On broker 1's host: rm -- /d1/spare"]}
+    assert found.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -40 * MIB}]
+    assert (found.expected["needs_ms"], found.expected["takes_bytes"]) == (0, 40 * MIB)
+    assert found.expected["unaccounted_bytes_before"] == MIB
+    assert found.vetoes == ()
+
+
+def test_it_names_the_action_that_gave_it_up_where_one_did():
+    assert proposed().target == {"broker": 1, "log_dir": "/d1"}
+    assert proposed(after="one").target == {"broker": 1, "log_dir": "/d1", "after": "one"}
+
+
+def test_without_a_reserve_configured_there_is_none_to_make():
+    assert propose_recreation(directory(1, "/d2"), LIMITS) is None
+
+
+@pytest.mark.parametrize(
+    ("used", "fields", "vetoes"),
+    [
+        (460 * MIB, {}, []),
+        (460 * MIB + 1, {}, ["not_enough_room"]),
+        (100 * MIB, {"status": LogDirStatus.FILLING}, ["not_enough_room"]),
+        (100 * MIB, {"status": LogDirStatus.OFFLINE}, ["not_enough_room"]),
+        (None, {}, ["not_enough_room"]),
+        (0, {"total": 0}, ["not_enough_room"]),
+    ],
+)
+def test_it_may_fill_the_directory_to_its_target_and_no_further(used, fields, vetoes):
+    assert [veto.name for veto in proposed(used, **fields).vetoes] == vetoes
+
+
+@pytest.mark.parametrize(
+    ("replicas", "advised", "is_said"),
+    [(None, None, False), (4000, 40_000_000, False), (4194, 41_940_000, False), (4195, 41_950_000, True)],
+)
+def test_a_size_below_the_advice_is_told(replicas, advised, is_said):
+    """KIP-928 advises 10 KB a partition; 40 MiB are 41,943,040 bytes."""
+    found = proposed(replica_count=replicas)
+    assert found.expected["advised_bytes"] == advised
+    assert ("advised" in found.reason) is is_said
+
+
+class TestProgress:
+    def done(self, before, now, **expected):
+        asked = action(
+            ActionKind.RECREATE_RESERVE,
+            status=ActionStatus.ACCEPTED,
+            expected={"unaccounted_bytes_before": before, **expected},
+        )
+        seen = progress(asked, facts(directory(1, unaccounted_bytes=now)))
+        return seen and seen.is_done
+
+    @pytest.mark.parametrize(
+        ("before", "now", "done"),
+        [(10, 100, True), (10, 99, False), (10, 10, False), (100, 10, False), (None, 100, None), (10, None, None)],
+    )
+    def test_a_file_is_there_when_nine_tenths_of_it_show(self, before, now, done):
+        assert self.done(before, now, takes_bytes=100, frees_bytes=None) is done
+
+    @pytest.mark.parametrize(("before", "now", "done"), [(100, 10, True), (100, 11, False), (10, 100, False)])
+    def test_it_is_gone_when_they_show_no_more(self, before, now, done):
+        assert self.done(before, now, frees_bytes=100) is done
+
+    def test_of_a_directory_that_nobody_reports_nothing_is_known(self):
+        asked = action(ActionKind.RECREATE_RESERVE, expected={"unaccounted_bytes_before": 1, "takes_bytes": 1})
+        assert progress(asked, facts(directory(2))) is None

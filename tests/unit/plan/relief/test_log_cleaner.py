@@ -1,0 +1,64 @@
+"""The look at the log cleaner: only where compacted topics are most of what fills the directory."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
+from tests.unit.plan.builders import MIB, directory, facts, policy, replica, topic
+
+DESCRIBE = "kafka-configs.sh --bootstrap-server kafka:9092 --describe --all --entity-type "
+
+
+def checked(*, growth=None, both=0, **sizes):
+    """Sizes of compacted ``c`` and ``c2``, deleting ``d``, and ``both``, in MiB; growth by topic."""
+    sizes = {**sizes, "both": both}
+    policies = {"c": "compact", "c2": "compact", "d": "delete", "both": "delete, compact"}
+    here = {name: replica(1, "/d1", name, size=size * MIB) for name, size in sizes.items() if size}
+    rates = {(here[name].place, here[name].key): rate for name, rate in (growth or {}).items()}
+    topics = [topic(name, (1,), configs={"cleanup.policy": policies[name]}) for name in here]
+    source = directory(1)
+    return propose_cleaner_check(source, facts(source, *topics, *here.values(), growth=rates), policy())
+
+
+@pytest.mark.parametrize(
+    ("case", "is_looked_at"),
+    [
+        ({"c": 51, "d": 49}, True),
+        ({"c": 50, "d": 50}, False),
+        ({"both": 51, "d": 49}, True),
+        ({"c": 30, "both": 30, "d": 50}, True),
+        ({"d": 50}, False),
+        ({}, False),
+        ({"c": 10, "d": 90, "growth": {"c": 3.0, "d": 2.0}}, True),
+        ({"c": 90, "d": 10, "growth": {"c": 2.0, "d": 2.0}}, False),
+        ({"c": 10, "both": 10, "d": 90, "growth": {"c": 1.5, "both": 1.5, "d": 2.0}}, True),
+        ({"c": 90, "d": 10, "growth": {"c": 0.0, "d": 0.0}}, True),
+        ({"c": 10, "d": 90, "growth": {"c": 0.0, "d": 0.0}}, False),
+        ({"c": 10, "d": 90, "growth": {"c": 0.5, "d": 0.0}}, True),
+    ],
+)
+def test_growth_decides_where_it_is_known_else_the_bytes(case, is_looked_at):
+    assert bool(checked(**case)) is is_looked_at
+
+
+def test_the_broker_and_its_largest_compacted_topic_are_described():
+    (found,) = checked(c=20, c2=30, d=10)
+    assert found.kind is ActionKind.INVESTIGATE
+    assert found.target == {"broker": 1, "log_dir": "/d1", "step": "cleaner"}
+    assert found.commands[0].startswith("# On broker 1's host: the gauges DeadThreadCount")
+    assert found.commands[1:] == (f"{DESCRIBE}brokers --entity-name=1", f"{DESCRIBE}topics --entity-name=c2")
+    assert "50 MiB of /d1 are in compacted topics (c2, c), which no retention limit reaches" in found.reason
+    assert not found.data_loss
+
+
+def test_of_equally_large_ones_the_name_decides():
+    assert checked(c=20, c2=20)[0].commands[2].endswith("--entity-name=c")
+
+
+def test_what_deletes_as_well_is_reached_by_its_limits():
+    assert "which no retention limit reaches" not in checked(c=20, both=30)[0].reason
+
+
+def test_where_only_the_growth_is_compacted_the_topics_are_those_with_bytes():
+    (found,) = checked(c=10, d=90, growth={"c": 3.0, "d": 2.0})
+    assert "10 MiB of /d1 are in compacted topics (c)" in found.reason
