@@ -1,0 +1,93 @@
+"""The end of an alert ends its open actions: done where that shows, else withdrawn, or awaited."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus
+from logdirwatch.plan.lifecycle.close import close
+from tests.unit.plan.builders import NOW_MS, action, alert, directory, facts, policy
+
+POLICY = policy(inventory_delay_ms=30_000)
+SETTLING_MS = 90_000
+CORDON = {"is_cordoned": True}
+
+
+def ended(to="online", *, log_dir="/d1", **fields):
+    return alert(status=AlertStatus.RESOLVED, to=to, log_dir=log_dir, **fields)
+
+
+def closed(one, about, *parts, now_ms=NOW_MS, inventory_at_ms=NOW_MS + 1, seen=True):
+    snapshot = facts(*(parts or [directory(1)]), inventory_at_ms=inventory_at_ms) if seen else None
+    return [(str(a.status), a.status_reason) for a in close([one], about, snapshot, POLICY, now_ms)]
+
+
+def cordon(status=ActionStatus.ACCEPTED, **fields):
+    return action(ActionKind.CORDON_LOG_DIR, status=status, expected=CORDON, **fields)
+
+
+@pytest.mark.parametrize("status", list(ActionStatus))
+def test_only_what_is_open_is_closed(status):
+    is_open = status in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING}
+    assert bool(closed(action(status=status), None)) is is_open
+
+
+def test_what_is_seen_done_is_done_even_where_the_alert_is_gone():
+    done = directory(1, is_cordoned=True)
+    assert closed(cordon(), ended(), done) == [("done", "all of its target is seen")]
+    assert closed(cordon(), None, done) == [("done", "all of its target is seen")]
+
+
+def test_how_long_it_took_is_told():
+    (one,) = close(
+        [cordon(observed={"started_at_ms": NOW_MS - 5})], None, facts(directory(1, is_cordoned=True)), POLICY, NOW_MS
+    )
+    assert (one.observed["took_ms"], one.at_ms, one.revision) == (5, NOW_MS, 2)
+
+
+def test_without_its_alert_it_is_withdrawn():
+    assert closed(action(), None, seen=False) == [("withdrawn", "its alert is gone")]
+    assert closed(cordon(), None) == [("withdrawn", "its alert is gone")]
+
+
+class TestTheAlertSaysThatItIsBack:
+    @pytest.mark.parametrize(
+        ("to", "log_dir", "found"),
+        [
+            ("online", "/d1", ("done", "the directory serves again")),
+            ("filling", "/d1", ("done", "the directory serves again")),
+            ("degraded", None, ("done", "the broker answers again")),
+            ("unknown", "/d1", ("withdrawn", "its alert is resolved: no reason given")),
+            (None, "/d1", ("withdrawn", "its alert is resolved: no reason given")),
+        ],
+    )
+    def test_a_restart_is_proved_by_that(self, to, log_dir, found):
+        restart = action(ActionKind.RESTART_BROKER, target={"broker": 1, "log_dir": None})
+        about = ended(to, log_dir=log_dir)
+        assert closed(restart, about, seen=False) == [found]
+        (one,) = close([restart], about, None, POLICY, NOW_MS)
+        assert one.observed == ({"status": to, "at_ms": about.at_ms} if found[0] == "done" else None)
+
+    def test_another_kind_is_not(self):
+        assert closed(action(ActionKind.INVESTIGATE), ended(reason="mended")) == [
+            ("withdrawn", "its alert is resolved: mended")
+        ]
+
+
+class TestWhatTheNextInventoryMayShow:
+    @pytest.mark.parametrize(
+        ("inventory_at_ms", "waited_ms", "is_closed"),
+        [
+            (NOW_MS, 0, False),
+            (NOW_MS, SETTLING_MS - 1, False),
+            (NOW_MS, SETTLING_MS, True),
+            (None, 0, False),
+            (NOW_MS + 1, 0, True),
+        ],
+    )
+    def test_it_is_waited_for_one_that_is_later_than_the_end(self, inventory_at_ms, waited_ms, is_closed):
+        place = directory(1, is_cordoned=False)
+        found = closed(cordon(), ended(), place, now_ms=NOW_MS + waited_ms, inventory_at_ms=inventory_at_ms)
+        assert found == ([("withdrawn", "its alert is resolved: no reason given")] if is_closed else [])
+
+    def test_what_no_inventory_shows_is_not_waited_for(self):
+        assert closed(action(ActionKind.INVESTIGATE), ended(), inventory_at_ms=NOW_MS)[0][0] == "withdrawn"
+        assert closed(cordon(), ended(), seen=False)[0][0] == "withdrawn"
