@@ -33,6 +33,8 @@ QUERIES: dict[str, Start] = {
     recommend.NAME: recommend.start,
 }
 
+FIRST = frozenset({fast_lane.NAME, detect.NAME, fleet.NAME})
+"""The queries that raise alerts; tables and plans wait for them."""
 
 WRITES = {
     fast_lane.NAME: (topics.ALERTS,),
@@ -92,7 +94,7 @@ def _check_slots(settings: Settings, names: Sequence[str], slots: int, events_pa
 
 def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
     rejects = Rejects()
-    runner = Runner(spark, settings, {})
+    runner = Runner(spark, settings, {}, FIRST)
     metrics = StreamMetrics(runner)
     runner.starts = {name: _sound(name, _noting(name, rejects, metrics)) for name in names}
     runner.stop_on_signals()

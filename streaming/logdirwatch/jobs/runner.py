@@ -27,6 +27,9 @@ Start = Callable[[SparkSession, Settings], StreamingQuery]
 FIRST_BACKOFF_MS = 1_000
 BUSY_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
+FIRST_WITHIN_S = 60.0
+"""How long the other queries wait for those that start first: one of these may fail again and again."""
+_SLOW = "these queries have not read all their input yet: it is much, or the machine is busy; the others start now"
 LOOK_S = 0.2
 # Kafka and the tables are read while a query starts, and may be unavailable at that time.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
@@ -52,6 +55,8 @@ class Runner:
     spark: SparkSession
     settings: Settings
     starts: Mapping[str, Start]
+    first: frozenset[str] = frozenset()
+    """The queries that have the machine for themselves until they have caught up with their input."""
     stop_requested: threading.Event = field(default_factory=threading.Event)
     supervised: list[Supervised] = field(default_factory=list)
     looked_s: float = field(default_factory=time.monotonic)
@@ -59,13 +64,14 @@ class Runner:
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Start every query and keep it running; returns after a clean stop."""
         queries = self.supervised = [Supervised(name, start) for name, start in self.starts.items()]
-        with ThreadPoolExecutor(len(queries)) as pool:
-            list(pool.map(self._start, queries))
+        first = [query for query in queries if query.name in self.first]
+        self._start_all(first)
+        if len(first) < len(queries):
+            self._wait_for(first)
+        self._start_all([query for query in queries if query not in first])
         on_started()
         while not self.stop_requested.wait(LOOK_S):
-            for query in queries:
-                self._look_after(query)
-            self.looked_s = time.monotonic()
+            self._look_after_all(queries)
         self._stop(queries)
 
     def queries(self) -> dict[str, StreamingQuery | None]:
@@ -76,6 +82,27 @@ class Runner:
         """Let SIGTERM and SIGINT ask for a clean stop."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop_requested.set())
+
+    def _start_all(self, queries: list[Supervised]) -> None:
+        with ThreadPoolExecutor(max(1, len(queries))) as pool:
+            list(pool.map(self._start, queries))
+        self.looked_s = time.monotonic()
+
+    def _wait_for(self, queries: list[Supervised]) -> None:
+        """Wait until queries run and have no batch to do, but not for ever; start again those that fail."""
+        ends_s = time.monotonic() + FIRST_WITHIN_S
+        while behind := [query.name for query in queries if not _is_caught_up(query)]:
+            if time.monotonic() > ends_s:
+                log.warning("stream.start_is_slow", behind=behind, waited_s=FIRST_WITHIN_S, meaning=_SLOW)
+                return
+            if self.stop_requested.wait(LOOK_S):
+                return
+            self._look_after_all(queries)
+
+    def _look_after_all(self, queries: list[Supervised]) -> None:
+        for query in queries:
+            self._look_after(query)
+        self.looked_s = time.monotonic()
 
     def _start(self, supervised: Supervised) -> None:
         if self.stop_requested.is_set():
@@ -131,6 +158,15 @@ class Runner:
                         del running[name]
                         pool.submit(_stop_one, name, query)
                 time.sleep(LOOK_S / 10)
+
+
+def _is_caught_up(supervised: Supervised) -> bool:
+    """Tell whether a query has nothing to do; the batch of the real-time query never ends."""
+    query = supervised.query
+    if query is None or not query.isActive:
+        return False
+    is_waiting = str(query.status["message"]).startswith("Waiting")
+    return is_waiting or query.lastProgress is not None or supervised.name == fast_lane.NAME
 
 
 def _stop_one(name: str, query: StreamingQuery) -> None:

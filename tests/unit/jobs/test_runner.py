@@ -149,3 +149,65 @@ def test_nothing_is_started_any_more_once_a_stop_was_asked_for():
     runner.stop_requested.set()
     runner._look_after(supervised)
     assert supervised.query is None
+
+
+class Starting(Query):
+    """Reads its input for the first time, until it was looked at a few times."""
+
+    def __init__(self, looks=3):
+        self.looks = looks
+
+    @property
+    def status(self):
+        self.looks -= 1
+        message = "Processing new data" if self.looks > 0 else "Waiting for data to arrive"
+        return {"isTriggerActive": False, "message": message}
+
+
+def run_with_first(queries, first):
+    """Run queries of which some start first; returns the names in the order of their starts, and what was logged."""
+    order = []
+
+    def start_of(name, query):
+        def start(spark, settings):
+            order.append((name, {other: one.looks for other, one in queries.items()}))
+            return query
+
+        return start
+
+    runner = Runner(None, Settings(), {name: start_of(name, query) for name, query in queries.items()}, first)
+    with structlog.testing.capture_logs() as logged:
+        runner.run(on_started=runner.stop_requested.set)
+    return order, logged
+
+
+def test_queries_that_start_first_have_caught_up_when_the_others_start(monkeypatch):
+    monkeypatch.setattr(runner_module, "LOOK_S", 0.0)
+    queries = {"store": Starting(), "detect": Starting(), "fleet": Starting()}
+    order, logged = run_with_first(queries, frozenset({"detect", "fleet"}))
+    assert {name for name, _ in order[:2]} == {"detect", "fleet"}
+    name, looks = order[2]
+    assert (name, looks["store"]) == ("store", 3)
+    assert max(looks["detect"], looks["fleet"]) <= 0
+    assert "stream.start_is_slow" not in [line["event"] for line in logged]
+
+
+def test_the_others_do_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(runner_module, "LOOK_S", 0.0)
+    monkeypatch.setattr(runner_module, "FIRST_WITHIN_S", 0.05)
+    order, logged = run_with_first({"detect": Starting(10**9), "store": Starting()}, frozenset({"detect"}))
+    assert [name for name, _ in order] == ["detect", "store"]
+    assert [line["behind"] for line in logged if line["event"] == "stream.start_is_slow"] == [["detect"]]
+
+
+def test_nothing_waits_for_the_first_queries_when_there_are_no_others(monkeypatch):
+    monkeypatch.setattr(runner_module, "FIRST_WITHIN_S", 0.0)
+    _, logged = run_with_first({"detect": Starting(10**9)}, frozenset({"detect"}))
+    assert "stream.start_is_slow" not in [line["event"] for line in logged]
+
+
+def test_the_real_time_query_is_not_waited_for_beyond_its_start(monkeypatch):
+    monkeypatch.setattr(runner_module, "FIRST_WITHIN_S", 0.0)
+    queries = {"fast_lane": Starting(10**9), "store": Starting()}
+    _, logged = run_with_first(queries, frozenset({"fast_lane"}))
+    assert "stream.start_is_slow" not in [line["event"] for line in logged]
