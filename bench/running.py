@@ -45,6 +45,12 @@ class Bench:
         self._records: list[dict[str, Any]] = []
         threading.Thread(target=self._listen, daemon=True).start()
 
+    def add_java_options(self, options: str) -> None:
+        """Give the stream's JVM further options, to compare with the defaults."""
+        content = yaml.safe_load(self.config.read_text())
+        content["stream"]["driver_java_options"] += f" {options}"
+        self.config.write_text(yaml.safe_dump(content))
+
     @contextmanager
     def stream(self, *queries: str, nice: int = 0) -> Iterator[Service]:
         """Run the stream with these queries, or with all; ``nice`` is how far it stands back for others."""
