@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from logdirwatch.detect.brokers import SILENT
-from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.fleet import machine
 from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.intake import Seen
+from logdirwatch.fleet.disks import disks
+from logdirwatch.fleet.intake import Seen, digest
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import Origin
@@ -47,6 +48,10 @@ def state(broker, *dirs, sequence=1, at_ms=T0, status="online", reason="answers"
         machine="{}",
         **fields,
     )
+
+
+def disks_of(*dirs, broker=1, thresholds=None):
+    return disks(broker, digest(state(broker, *dirs), None, T0), lambda _: thresholds or Thresholds())
 
 
 def seen(record, offset, *, broker=None):

@@ -3,95 +3,14 @@
 import pytest
 
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
-from logdirwatch.fleet import rules
 from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.disks import disks
-from logdirwatch.fleet.intake import digest
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.fleet.space import if_lost
-from tests.unit.fleet.builders import T0, TB, Driver, filling, log_dir, state
+from tests.unit.fleet.builders import T0, TB, Driver, disks_of, filling, log_dir
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 GB = 10**9
-
-
-def disks_of(*dirs, broker=1, thresholds=None):
-    return disks(broker, digest(state(broker, *dirs), None, T0), lambda _: thresholds or Thresholds())
-
-
-@pytest.mark.parametrize(("brokers", "needed"), [(1, 2), (2, 2), (8, 2), (9, 3), (12, 3), (2_000, 500)])
-def test_a_quarter_of_the_brokers_must_fill_and_never_less_than_two(brokers, needed):
-    assert rules.brokers_needed(FleetSettings(), brokers) == needed
-
-
-@pytest.mark.parametrize(
-    ("view", "expected"),
-    [
-        (log_dir(used=0.74), False),
-        (filling(used=0.72), True),  # on its way back, detect keeps the level for a while
-        (log_dir(used=0.9, status="critical"), True),
-        (log_dir(used=0.5, full_at_ms=T0 + 4 * DAY_MS - 1), True),
-        (log_dir(used=0.5, full_at_ms=T0 + 4 * DAY_MS), False),
-        (log_dir(used=0.9, status="unknown", last_status="critical"), True),
-        (log_dir(used=0.5, status="unknown", last_status="online"), False),
-        (log_dir(used=None, status="unknown"), False),
-        (log_dir(used=0.99, status="offline"), True),  # full
-        (log_dir(used=0.4, status="offline"), False),  # broken
-        (log_dir(used=0.4, status="offline", full_at_ms=T0), False),
-        (log_dir(used=None, status="offline"), False),
-    ],
-)
-def test_what_counts_as_filling(view, expected):
-    (disk,) = disks_of(view)
-    assert disk.is_filling is expected
-
-
-@pytest.mark.parametrize(
-    ("view", "above", "room", "rebuild"),
-    [
-        (log_dir(used=0.5), 0, 250 * GB, 350 * GB),
-        (filling(used=0.8), 50 * GB, 0, 50 * GB),
-        (log_dir(used=0.96, status="saturated"), 210 * GB, 0, 0),
-        (log_dir(used=0.5, full_at_ms=T0 + DAY_MS), 250 * GB, 0, 350 * GB),  # it will be full
-        (log_dir(used=0.5, is_cordoned=True), 0, 0, 0),
-        (log_dir(used=0.5, is_cordoned=False), 0, 250 * GB, 350 * GB),
-        (log_dir(used=0.5, status="unknown", last_status="online"), 0, 0, 0),
-        (log_dir(used=0.5, status="offline"), 0, 0, 0),
-        (log_dir(used=None), 0, 0, 0),
-    ],
-)
-def test_what_is_too_much_and_what_is_free(view, above, room, rebuild):
-    (disk,) = disks_of(view)
-    assert (disk.above_bytes, disk.room_bytes, disk.rebuild_bytes) == (above, room, rebuild)
-
-
-def test_two_directories_on_one_volume_count_once():
-    shared = [filling("/a", volume="sda", replica_bytes=1), filling("/b", volume="sda", replica_bytes=2)]
-    first, second = disks_of(*shared, filling("/c", volume="sdb"))
-    assert (first.paths, first.above_bytes, first.replica_bytes) == (("/a", "/b"), 50 * GB, 3)
-    assert second.paths == ("/c",)
-
-
-@pytest.mark.parametrize("count", [2, 3, 12])
-@pytest.mark.parametrize(
-    ("make", "figures"),
-    [
-        (lambda path: filling(path, 0.8, volume="v", replica_bytes=GB), ("above_bytes", "rebuild_bytes")),
-        (lambda path: log_dir(path, 0.5, volume="v", replica_bytes=GB), ("room_bytes", "rebuild_bytes")),
-        (
-            lambda path: filling(path, 0.5, volume="v", replica_bytes=GB, full_at_ms=T0 + HOUR_MS),
-            ("above_bytes", "rebuild_bytes", "used_ratio", "full_at_ms"),
-        ),
-    ],
-    ids=["above", "room", "forecast"],
-)
-def test_the_bytes_of_a_volume_are_there_once_however_many_directories_lie_on_it(count, make, figures):
-    (alone,) = disks_of(make("/a"))
-    (shared,) = disks_of(*(make(f"/{number:02}") for number in range(count)))
-    for figure in figures:
-        assert getattr(shared, figure) == getattr(alone, figure) != 0, figure
-    assert shared.replica_bytes == count * GB, "of replicas there is one set in each directory"
 
 
 def test_a_cluster_on_shared_volumes_is_as_short_of_space_as_it_really_is():
@@ -125,27 +44,12 @@ def test_how_loud_it_is_agrees_with_whether_it_can_wait(disk, severity, waits):
     assert f"can wait until morning: {waits}" in last.summary
 
 
-def test_a_volume_that_one_of_its_directories_calls_filling_has_no_room():
-    (disk,) = disks_of(filling("/a", 0.72, volume="v"), log_dir("/b", 0.72, volume="v"))
-    assert (disk.is_filling, disk.room_bytes, disk.rebuild_bytes) == (True, 0, 130 * GB)
-
-
-def test_on_a_shared_volume_the_directory_that_serves_is_believed():
-    (disk,) = disks_of(log_dir("/a", 0.2, "offline", volume="v"), log_dir("/b", 0.5, volume="v"))
-    assert disk.room_bytes == 250 * GB
-
-
 def test_thresholds_are_those_of_the_cluster_and_directory():
     special = ThresholdRule(log_dir="/fast*", thresholds=Thresholds(filling_ratio=0.5))
     driver = Driver(detect=DetectSettings(rules=(special,)))
     for broker in (1, 2):
         driver.show(broker, filling("/fast", used=0.6))
     assert driver.alerts[-1].evidence["above_bytes"] == 200 * GB
-
-
-def test_without_a_forecast_horizon_a_forecast_says_nothing():
-    (disk,) = disks_of(log_dir(full_at_ms=T0 - 1), thresholds=Thresholds(filling_within_ms=0))
-    assert not disk.is_filling
 
 
 def uniform(driver, *, fill, rest=()):

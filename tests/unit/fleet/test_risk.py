@@ -3,59 +3,12 @@
 import msgspec
 import pytest
 
-from logdirwatch.fleet import rules
 from logdirwatch.fleet.settings import FleetSettings
-from logdirwatch.fleet.tally import Sums
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import Severity
 from tests.unit.fleet.builders import SILENCE, T0, Driver, log_dir, state
 
 Health = PartitionHealth
-
-
-@pytest.mark.parametrize(
-    ("sums", "expected"),
-    [
-        (Sums(brokers=3), None),
-        (Sums(at_min_isr=9), None),
-        (Sums(sole_replica=1), ("sole_replica", Severity.WARNING)),
-        (Sums(sole_replica=1, under_min_isr=3), ("under_min_isr", Severity.CRITICAL)),
-        (Sums(sole_replica=1, under_min_isr=3, leaderless=1), ("leaderless", Severity.PAGE)),
-    ],
-)
-def test_the_worst_danger_decides_how_loud_it_is(sums, expected):
-    assert rules.danger(sums) == expected
-
-
-@pytest.mark.parametrize(
-    ("healths", "leaderless", "expected"),
-    [
-        ([], 0, (0, 0)),
-        # One partition with three replicas counts at three brokers.
-        ([Health(under_min_isr=1)] * 3, 0, (1, 0)),
-        ([Health(under_min_isr=2, at_min_isr=1), Health(under_min_isr=5, at_min_isr=4)], 0, (5, 4)),
-        # Three partitions led by nobody are three, though no broker has two of them.
-        ([Health(leaderless=1, under_min_isr=1)] * 3, 3, (3, 0)),
-    ],
-)
-def test_a_partition_that_counts_at_each_replica_is_told_as_at_least(healths, leaderless, expected):
-    assert rules.at_least(Sums(leaderless=leaderless), healths) == expected
-
-
-def test_examples_name_internal_topics_first_and_then_what_is_worse():
-    healths = [
-        Health(leaderless=1, under_min_isr=2, examples=["a-0", "b-0", "at_min-0"]),
-        Health(under_min_isr=3, examples=["__consumer_offsets-1", "a-0", "b-0"]),
-        Health(sole_replica=2, examples=["__transaction_state-7", "c-0", "at_min-1"]),
-        Health(at_min_isr=1, examples=["at_min-2"]),
-    ]
-    assert rules.examples(healths) == ["__consumer_offsets-1", "__transaction_state-7", "a-0", "b-0", "c-0"]
-
-
-def test_no_more_than_twenty_examples_are_named():
-    healths = [Health(sole_replica=20, examples=[f"t{broker}-{number}" for number in range(20)]) for broker in range(3)]
-    assert len(rules.examples(healths)) == 20
 
 
 def test_the_sums_over_all_brokers_are_one_alert():
@@ -151,12 +104,6 @@ def test_whose_clients_are_hurt_is_told_of_all_brokers_and_in_the_summary():
     assert "impacted: topics __consumer_offsets, clicks, orders; consumer groups audit, billing; can wait" in summary
 
 
-def test_no_more_than_twenty_who_are_hurt_are_named():
-    told = [[f"t{broker}-{number:02}" for number in range(20)] for broker in range(3)]
-    assert rules.hurt([None, *told]) == told[0]
-    assert rules.hurt([None, None]) is None
-
-
 def test_a_directory_that_is_back_ends_no_alert_of_partitions_that_lack_in_sync_replicas():
     driver = Driver()
     driver.show(7, log_dir(status="offline"), status="degraded", health=Health(under_min_isr=4, out_of_sync=4))
@@ -193,3 +140,37 @@ def test_dangers_that_follow_each_other_closely_are_one_alert():
         driver.show(1, health=PartitionHealth(leaderless=1), after_ms=30_000)
         driver.show(1, after_ms=30_000)
     assert len({alert.alert_id for alert in driver.alerts}) == 1
+
+
+def test_the_alert_says_what_decided_it_and_what_is_known_of_the_brokers():
+    driver = Driver().show(1, health=Health(sole_replica=2, at_min_isr=3)).show(2).show(3)
+    driver.show(3, status="unknown", reason=SILENCE)
+    driver.show(1, health=Health(under_min_isr=1, sole_replica=2, at_min_isr=4))
+    last = driver.alerts[-1]
+    assert (last.to_status, last.evidence["decided_by"]) == ("under_min_isr", "under_min_isr")
+    assert (last.evidence["brokers"], last.evidence["unknown_brokers"], last.evidence["silent_brokers"]) == (3, 0, 1)
+    assert [last.affected[name] for name in ("leaderless", "under_min_isr", "under_min_isr_at_most")] == [0, 1, 1]
+    assert [last.affected[name] for name in ("at_min_isr", "at_min_isr_at_most", "sole_replica")] == [4, 4, 2]
+
+
+def test_counts_at_the_minimum_are_a_bound_from_below_and_one_from_above():
+    driver = Driver().show(1, health=Health(leaderless=1, at_min_isr=3))
+    driver.show(2, health=Health(leaderless=1, at_min_isr=4))
+    affected = driver.alerts[-1].affected
+    assert (affected["at_min_isr"], affected["at_min_isr_at_most"]) == (4, 7)
+
+
+@pytest.mark.parametrize("kind", ["leaderless", "under_min_isr", "sole_replica", "internal_leaderless"])
+def test_each_count_in_danger_is_news_when_it_doubles(kind):
+    first = {"leaderless": 3, "under_min_isr": 3, "sole_replica": 3, "internal_leaderless": 3}
+    driver = Driver().show(1, health=Health(**first))
+    driver.show(1, health=Health(**first | {kind: 5}))
+    assert len(driver.alerts) == 1
+    driver.show(1, health=Health(**first | {kind: 6}))
+    assert len(driver.alerts) == 2
+
+
+def test_partitions_at_their_minimum_alone_are_no_news():
+    driver = Driver().show(1, health=Health(leaderless=3, at_min_isr=3))
+    driver.show(1, health=Health(leaderless=3, at_min_isr=300))
+    assert len(driver.alerts) == 1
