@@ -51,6 +51,31 @@ def test_a_field_that_does_not_fit_is_left_out_and_one_that_is_not_known_ignored
         converted({"name": 3}, Part)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"known": "many", "from": "c", "names": ["b"], "holds": True}, {"from": "c", "names": ["b"], "holds": True}),
+        ({"known": 3, "from": 7}, {"known": 3}),
+        ({"known": 3, "names": [1]}, {"known": 3}),
+        ({"known": 3, "names": "b", "holds": "no", "from": "c"}, {"known": 3, "from": "c"}),
+        ({"known": None, "either": None, "sometimes": 7}, {"either": None}),
+    ],
+)
+def test_what_else_a_record_says_is_kept_where_one_field_does_not_fit(given, kept):
+    assert converted({"name": "a", "later": {"x": [1]}} | given, Part) == LEAST | kept
+
+
+def test_what_is_on_the_wire_is_counted_listed_and_compared():
+    part = Part(name="a", either=None)
+    assert list(part) == list(part.keys()) == ["name", "known", "holds", "names", "either"]
+    assert list(part.values()) == ["a", None, False, [], None]
+    assert list(part.items()) == list(zip(part.keys(), part.values(), strict=True))
+    assert len(part) == 5
+    assert part.get("known", 7) is None, "a field that is written as null is there"
+    assert "name" in part
+    assert (part == "a", part == ["name"]) == (False, False)
+
+
 class Whole(RecordPart, frozen=True, kw_only=True):
     part: Part | None = None
     parts: list[Part] = EMPTY_LIST
