@@ -55,9 +55,15 @@ def _take_cleaner(context: BrokerContext, record: MetricsRecord, moment: Evidenc
 
 
 def take_cleaner_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
-    """Apply what the broker's log tells of the cleaner's threads; where they are counted the count decides."""
+    """Apply what the broker's log tells of the cleaner's threads; where they are counted the count decides.
+
+    An event ends no alert: the broker's next answer does.
+    """
     if record.event == EventName.LOG_CLEANER_STARTED:
-        log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
+        if set(context.memory.suspicions) - {CLEANER_DEAD}:
+            log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
+        else:
+            context.memory.suspicions.pop(CLEANER_DEAD, None)
     else:
         why = f" ({record.detail})" if record.detail else ""
         _tell_dead_cleaner(context, f"{hints.dead_cleaner(1)}{why}", moment)

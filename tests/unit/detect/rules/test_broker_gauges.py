@@ -45,6 +45,8 @@ def test_the_log_tells_of_a_dead_thread_where_no_gauge_is_seen():
         driver.open_alerts()[0].summary
     )
     driver.event("LogCleanerStarted")
+    assert suspected(driver), "an event ends no alert"
+    driver.poll(log_dir())
     assert suspected(driver) == []
     driver.event("LogCleanerDied").poll(log_dir(), metrics=WELL)
     assert suspected(driver) == [], "its dead threads are counted, and there are none"
