@@ -72,7 +72,8 @@ class Meter:
     def look(self) -> None:
         root = psutil.Process(self._root)
         for process in [root, *root.children(recursive=True)]:
-            with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError):
+            # A process or a thread may end between two looks at it; reading of a thread that ended is an OSError.
+            with contextlib.suppress(psutil.NoSuchProcess, OSError):
                 part = DRIVER if process.pid == root.pid else JVM if process.name() == "java" else WORKERS
                 self._used[process.pid] = part, sum(process.cpu_times()[:2])
                 if part == JVM:
