@@ -1,0 +1,152 @@
+"""What must hold before a cut, and which cuts its own numbers forbid."""
+
+import pytest
+
+from logdirwatch.plan.retention.cut import RetentionCut
+from logdirwatch.plan.retention.cut_conditions import consumers_done, cut_preconditions, cut_vetoes
+from logdirwatch.plan.retention.limits import RetentionLimit
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import MIB, directory, facts, policy, replica, topic
+
+DAY_MS = 86_400_000
+TIERED = {"remote.storage.enable": "true"}
+BYTES, AGE, LOCAL = "retention.bytes", "retention.ms", "local.retention.bytes"
+
+
+def cut(key=BYTES, *, keeps_ms=2 * DAY_MS, rate=1.0, unread=0, new_value=100, **fields):
+    made = topic("t", (1, 2), (1, 2), **fields)
+    return RetentionCut(RetentionLimit(made, key, 1, 200, bytes_per_s=rate, unread=unread), new_value, {}, keeps_ms)
+
+
+def seen(one):
+    places = [replica(1, "/d1", "t", number, 100 * MIB) for number in (0, 1)]
+    return facts(directory(1), directory(2), one.topic, *places)
+
+
+def conditions(one, *, is_moving=False, **limits):
+    found = cut_preconditions(one, seen(one), policy(**({"min_retention_ms": DAY_MS} | limits)), is_moving=is_moving)
+    return {item.name: item.holds for item in found}
+
+
+def text(one, name):
+    found = cut_preconditions(one, seen(one), policy(min_retention_ms=DAY_MS), is_moving=False)
+    return next(item.text for item in found if item.name == name)
+
+
+class TestWhatMustHold:
+    def test_of_a_cut_that_loses_data_consumers_and_owner_come_first(self):
+        assert list(conditions(cut())) == ["consumers_done", "owner_agrees", "min_retention", "no_move"]
+        assert conditions(cut())["owner_agrees"] is None
+
+    def test_the_owner_is_named(self):
+        one = cut()
+        found = cut_preconditions(one, seen(one), policy(topics=(TopicRule(topic="t", owner="ann"),)), is_moving=False)
+        assert found[1].text == "ann, the owner of t, agrees to lose it"
+
+    def test_of_a_local_copy_what_counts_is_remote_storage(self):
+        assert list(conditions(cut(LOCAL, configs=TIERED))) == ["remote_copied", "min_retention", "no_move"]
+
+    @pytest.mark.parametrize(("is_moving", "holds"), [(True, None), (False, True)])
+    def test_nothing_of_it_moves_meanwhile(self, is_moving, holds):
+        assert conditions(cut(), is_moving=is_moving)["no_move"] is holds
+
+    @pytest.mark.parametrize(
+        ("lag", "more", "holds"),
+        [
+            (None, {}, None),
+            (0, {}, True),
+            (MIB, {}, True),
+            (MIB, {"remote.copy.lag.ms": "1"}, None),
+            (None, {"remote.copy.lag.ms": "1"}, None),
+        ],
+    )
+    def test_remote_storage_has_what_goes_where_its_lag_is_known(self, lag, more, holds):
+        one = cut(LOCAL, configs=TIERED | more, remote_copy_lag_bytes=lag)
+        assert conditions(one)["remote_copied"] is holds
+
+    def test_what_waits_for_its_copy_is_said(self):
+        one = cut(LOCAL, configs=TIERED, remote_copy_lag_bytes=MIB)
+        assert ": 1 MiB wait for their copy and stay" in text(one, "remote_copied")
+
+
+class TestHistory:
+    @pytest.mark.parametrize(
+        ("case", "holds", "vetoes"),
+        [
+            ({"keeps_ms": DAY_MS}, True, []),
+            ({"keeps_ms": DAY_MS - 1}, False, ["min_retention"]),
+            ({"keeps_ms": None}, True, []),
+            ({"keeps_ms": 0}, False, ["min_retention"]),
+            ({"keeps_ms": 0, "rate": None}, None, []),
+            ({"keeps_ms": 0, "rate": None, "key": AGE}, False, ["min_retention"]),
+        ],
+    )
+    def test_as_much_stays_as_is_wanted_where_it_is_known(self, case, holds, vetoes):
+        one = cut(**case)
+        assert conditions(one)["min_retention"] is holds
+        found = cut_vetoes(one, seen(one), policy(min_retention_ms=DAY_MS))
+        assert [veto.name for veto in found] == vetoes
+
+    def test_the_owners_word_holds(self):
+        one = cut(keeps_ms=1000)
+        limits = policy(min_retention_ms=DAY_MS, topics=(TopicRule(topic="t", min_retention_ms=1000),))
+        assert cut_vetoes(one, seen(one), limits) == ()
+
+
+class TestConsumers:
+    @pytest.mark.parametrize(
+        ("unread", "spared", "holds", "said"),
+        [
+            (None, True, None, "what groups have read is not known"),
+            ({0: None}, False, None, "what groups have read is not known"),
+            ({}, False, True, "no consumer group reads the topic"),
+            ({0: 0.0}, False, True, "every consumer group has read it"),
+            ({0: 0.05, 1: 0.0}, False, True, "every consumer group has read it"),
+            ({0: 0.5}, True, True, "every consumer group has read it"),
+            ({0: 0.5, 1: 0.0}, False, False, "consumer group readers has still to read about 50 MiB of t-0"),
+        ],
+    )
+    def test_none_loses_what_it_has_to_read(self, unread, spared, holds, said):
+        made = topic("t", (1, 2), (1, 2), unread=unread)
+        one = cut(unread=0)
+        found = consumers_done(made, facts(made, replica(1, "/d1", "t", 0, 100 * MIB)), spared=spared)
+        assert (found.name, found.holds) == ("consumers_done", holds)
+        assert found.text.endswith(said)
+        assert one.spares_unread
+
+    @pytest.mark.parametrize(("limit", "holds", "vetoes"), [(100, True, []), (99, False, ["consumers_unread"])])
+    def test_a_limit_at_what_is_unread_spares_it(self, limit, holds, vetoes):
+        made = topic("t", (1, 2), (1, 2), unread={0: 0.5})
+        one = RetentionCut(RetentionLimit(made, BYTES, 1, 200, bytes_per_s=1.0, unread=100), limit, {}, 2 * DAY_MS)
+        assert conditions(one)["consumers_done"] is holds
+        assert [veto.name for veto in cut_vetoes(one, seen(one), policy(min_retention_ms=DAY_MS))] == vetoes
+
+
+class TestWhatHoldsSegmentsBack:
+    @pytest.mark.parametrize(
+        ("fields", "is_said"),
+        [
+            ({}, False),
+            ({"leaderless": [1]}, True),
+            ({"isr": {1: (2,)}}, False),
+            ({"isr": {1: (2,)}, "configs": {"min.insync.replicas": "2"}}, True),
+            ({"configs": {"min.insync.replicas": "2"}}, False),
+        ],
+    )
+    def test_a_high_watermark_that_may_stand(self, fields, is_said):
+        assert ("high_watermark_moves" in conditions(cut(**fields))) is is_said
+        if is_said:
+            assert conditions(cut(**fields))["high_watermark_moves"] is None
+            assert "of t-1 moves on" in text(cut(**fields), "high_watermark_moves")
+
+    @pytest.mark.parametrize(
+        ("key", "configs", "found"),
+        [
+            (BYTES, {}, "not said"),
+            (AGE, {}, None),
+            (AGE, {"message.timestamp.type": "CreateTime"}, None),
+            (AGE, {"message.timestamp.type": "LogAppendTime"}, True),
+        ],
+    )
+    def test_a_timestamp_in_the_future_under_a_limit_of_age(self, key, configs, found):
+        assert conditions(cut(key, configs=configs)).get("timestamps", "not said") is found
