@@ -3,7 +3,6 @@
 import pytest
 
 from logdirwatch.detect.causes import INODES_OUT_RATIO, KERNEL_NEAR_MS
-from logdirwatch.detect.rules import host_findings
 from logdirwatch.detect.rules.host_findings import PATH_LOST, explanation, forget, note, used_inodes_ratio
 from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
@@ -216,7 +215,3 @@ def test_kernel_lines_up_to_the_word_of_a_person_are_forgotten(until_ms, is_kept
     forget(log_dir, until_ms)
     assert (log_dir.kernel is not None) is is_kept
     forget(LogDirMemory(), until_ms)
-
-
-def test_the_lost_paths_step_is_one_of_the_host():
-    assert host_findings.PATH_LOST.startswith("host_")

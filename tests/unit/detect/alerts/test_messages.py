@@ -1,0 +1,343 @@
+"""What the texts say of an alert: how full, how long, what halts, and whether it can wait until morning."""
+
+import pytest
+
+from logdirwatch.detect.alerts import messages
+from logdirwatch.detect.state.broker_state import (
+    BrokerLogFinding,
+    BrokerMemory,
+    Change,
+    LogDirMemory,
+    Maintenance,
+    OpenAlert,
+    Verdict,
+)
+from logdirwatch.model.capabilities import CapacitySource
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, Cause, KernelTrouble, LogDirStatus, Rule, Severity
+from tests.unit.detect.builders import GIB, T0
+
+HOUR_MS = 3_600_000
+HEALTHY, UNDER = PartitionHealth(), PartitionHealth(under_min_isr=1)
+PLANNED = Maintenance(at_ms=T0, until_ms=T0 + HOUR_MS, by="ada", reason="new disk")
+MAINTENANCE = "maintenance until 2023-11-14 23:13:20Z by ada (new disk)"
+
+
+def broker(log_dir=None, **fields):
+    dirs = {} if log_dir is None else {"/d1": log_dir}
+    return BrokerMemory(cluster="prod", broker=7, **{"log_dirs": dirs, "newest_ms": T0, **fields})
+
+
+def waits(text):
+    return text.partition("can wait until morning: ")[2].partition(",")[0]
+
+
+def filling(used=0.8, **fields):
+    given = {"status": LogDirStatus.FILLING, "total_bytes": 1_000 * GIB, "sample_at_ms": T0}
+    return LogDirMemory(**(given | {"usable_bytes": round((1 - used) * 1_000) * GIB} | fields))
+
+
+def space(log_dir, decided_by="used_ratio", halts=None, severity=Severity.WARNING, **fields):
+    return messages.space(broker(log_dir, **fields), "/d1", log_dir, decided_by, halts, severity=severity)
+
+
+@pytest.mark.parametrize(
+    ("log_dir", "decided_by", "said"),
+    [
+        (filling(), "used_ratio", "Broker 7 /d1 is filling: 80.0 % of 1000 GiB used;"),
+        (filling(status=LogDirStatus.CRITICAL), "used_ratio", "Broker 7 /d1 is critical: 80.0 % of 1000 GiB used;"),
+        (filling(total_bytes=None), "used_ratio", "is filling: an unknown share of an unknown size used;"),
+        (
+            filling(capacity_source=CapacitySource.CONFIGURATION),
+            "used_ratio",
+            "used (estimated from the configured capacity and its replicas);",
+        ),
+        (filling(), "forecast", "used, by its forecast;"),
+        (filling(), "moves_do_not_fit", "used, running moves add more than fits;"),
+        (filling(), "inodes", "used, its inodes run out;"),
+        (filling(used_inodes_ratio=0.97), "inodes", "used, its inodes run out (97.0 % of them used);"),
+        (filling(used_inodes_ratio=0.97), "used_ratio", "1000 GiB used;"),
+        (filling(full_at_ms=T0 + 2 * HOUR_MS), "used_ratio", "used, full in about 2 h;"),
+    ],
+)
+def test_a_filling_directory_says_how_full_it_is_and_what_decided(log_dir, decided_by, said):
+    assert said in space(log_dir, decided_by)
+
+
+@pytest.mark.parametrize(
+    ("halts", "said"),
+    [
+        (None, None),
+        ("metadata_dir", "the whole broker halts with it: it is the directory of its metadata log"),
+        ("last_dir", "the whole broker halts with it: it is its last directory"),
+    ],
+)
+def test_a_directory_whose_loss_halts_the_broker_says_so(halts, said):
+    text = space(filling(), halts=halts)
+    assert ("halts" in text) is (said is not None)
+    assert said is None or said in text
+
+
+@pytest.mark.parametrize(
+    ("log_dir", "severity", "answer"),
+    [
+        (filling(), Severity.WARNING, "yes"),
+        (filling(status=LogDirStatus.SATURATED), Severity.CRITICAL, "no"),
+        (filling(full_at_ms=T0 + HOUR_MS), Severity.CRITICAL, "no"),
+        (filling(full_at_ms=T0 + 13 * HOUR_MS), Severity.CRITICAL, "yes"),
+    ],
+)
+def test_whether_a_filling_directory_can_wait(log_dir, severity, answer):
+    assert waits(space(log_dir, severity=severity)) == answer
+
+
+def lost(decided_by="broker_log", **fields):
+    verdict = Verdict(cause=Cause.FAILED, decided_by="broker_log")
+    return LogDirMemory(status=LogDirStatus.OFFLINE, verdict=verdict, decided_by=decided_by, replica_count=3, **fields)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "severity", "decided_by", "answer"),
+    [
+        (HEALTHY, Severity.CRITICAL, "broker_log", "yes"),
+        (HEALTHY, Severity.PAGE, "broker_log", "no"),
+        (HEALTHY, Severity.CRITICAL, None, "no"),  # the next poll must show what was lost
+        (UNDER, Severity.CRITICAL, "broker_log", "no"),
+        (PartitionHealth(leaderless=1), Severity.CRITICAL, "broker_log", "no"),
+        (PartitionHealth(sole_replica=1), Severity.CRITICAL, "broker_log", "yes"),
+        (None, Severity.CRITICAL, "broker_log", "no"),
+    ],
+)
+def test_an_offline_directory_can_wait_while_every_partition_is_served(partitions, severity, decided_by, answer):
+    text = messages.offline(broker(lost(decided_by), partitions=partitions), ["/d1"], severity)
+    assert text.startswith("Broker 7 /d1 is offline: disk failure (not full); 3 replicas unavailable there")
+    assert waits(text) == answer
+
+
+def test_of_several_directories_all_must_be_confirmed_before_it_can_wait():
+    memory = broker(partitions=HEALTHY, log_dirs={"/d1": lost(), "/d2": lost(None)})
+    assert waits(messages.offline(memory, ["/d1", "/d2"])) == "no"
+    assert waits(messages.offline(memory, ["/d1"])) == "yes"
+
+
+def test_clients_that_are_impacted_are_named():
+    hurt = PartitionHealth(under_min_isr=1, hurt_topics=["orders"], hurt_groups=["billing"])
+    assert "impacted: topics orders; consumer groups billing" in messages.offline(
+        broker(lost(), partitions=hurt), ["/d1"]
+    )
+
+
+WARNING, CRITICAL = Severity.WARNING, Severity.CRITICAL
+HEALS = next(trouble for trouble in KernelTrouble if trouble.heals and trouble is not KernelTrouble.NO_SPACE)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "severity", "answer"),
+    [
+        (["slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk that behaves"),
+        ([KernelTrouble.POOL_FULL], CRITICAL, "no, because writes wait or fail until the pool has space"),
+        ([KernelTrouble.POOL_FULL, "slow_probe"], CRITICAL, "no, because a disk that behaves like this may be failing"),
+        ([KernelTrouble.NO_SPACE], WARNING, "no, because writes fail until there is space"),
+        ([KernelTrouble.NO_SPACE, KernelTrouble.MEDIUM_ERROR], CRITICAL, "no, because a disk that behaves like this"),
+        (["read_only"], CRITICAL, "no, because the next write takes the directory offline"),
+        ([KernelTrouble.REMOUNTED_READ_ONLY], CRITICAL, "no, because the next write takes the directory offline"),
+        (
+            ["read_only", KernelTrouble.DEVICE_ERROR],
+            CRITICAL,
+            "no, because a disk that behaves like this may be failing",
+        ),
+        (["read_only", KernelTrouble.NO_SPACE], CRITICAL, "no, because writes fail until there is space"),
+        ([sorted(NOT_OF_A_DISK)[0]], WARNING, "yes, while its directories have space, because no disk is suspect"),
+        ([sorted(NOT_OF_A_DISK)[0], "slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk"),
+        ([HEALS], WARNING, "yes, because Kafka still serves from it and no disk is suspect; check the path"),
+        ([HEALS, "slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk"),
+    ],
+)
+def test_whether_a_suspect_disk_can_wait(kinds, severity, answer):
+    text = messages.suspect(broker(), "/d1", {str(kind): f"text of {kind}" for kind in kinds}, severity)
+    assert text.startswith("Broker 7 /d1 is suspect: text of")
+    assert f"can wait until morning: {answer}" in text
+
+
+def test_a_suspect_broker_has_no_path_and_every_suspicion_is_told():
+    text = messages.suspect(broker(), None, {"lagging": "it lags", "slow_flush": "it is slow"})
+    assert text.startswith("Broker 7 is suspect: it lags; it is slow; can wait")
+
+
+@pytest.mark.parametrize(
+    ("why", "before", "now", "answer"),
+    [
+        ("capacity", 2 * GIB, 1 * GIB, "no"),
+        ("capacity", 2 * GIB, None, "no"),
+        ("capacity", 2 * GIB, 2 * GIB, "yes"),
+        ("capacity", 2 * GIB, 3 * GIB, "yes"),
+        ("volume", 2 * GIB, 1 * GIB, "yes"),
+        ("root_volume", 2 * GIB, 3 * GIB, "no"),
+        ("reserve", 2 * GIB, 2 * GIB, "yes"),
+    ],
+)
+def test_a_changed_directory_cannot_wait_when_space_or_its_mount_was_lost(why, before, now, answer):
+    change = Change(why=why, at_ms=T0, total_bytes=before, volume=None)
+    assert waits(messages.changed(broker(), "/d1", change, now)) == answer
+
+
+def test_another_size_is_told_before_and_now():
+    change = Change(why="capacity", at_ms=T0, total_bytes=2 * GIB, volume=None)
+    assert "has another size: 2 GiB before, 1 GiB now" in messages.changed(broker(), "/d1", change, GIB)
+
+
+def test_bytes_of_no_replica_are_told_with_their_share():
+    text = messages.unaccounted(broker(), "/d1", 250 * GIB, 1_000 * GIB)
+    assert text.startswith("Broker 7 /d1: 250 GiB (25.0 % of the volume) belong to no replica")
+    assert waits(text) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("failed", "fields", "said", "answer"),
+    [
+        (["a-0"], {}, "failed partitions, not a failed directory: a-0;", "yes"),
+        (["a-0"], {"failed_in": {"a-0": "/d1"}}, "directory: a-0 in /d1;", "yes"),
+        (["a-0", "b-0", "c-0", "d-0"], {}, "directory: a-0, b-0, c-0 and 1 more;", "yes"),
+    ],
+)
+def test_failed_partitions_are_named_with_their_directory(failed, fields, said, answer):
+    text = messages.partitions_failed(broker(**fields), failed)
+    assert said in text
+    assert waits(text).startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("reason", "seen_ms", "said"),
+    [
+        ("timeout: no answer", T0 - 60_000, "Broker 7 has not answered for 1 min; its disks"),
+        ("timeout: no answer", None, "Broker 7 does not answer; its disks"),
+        ("error: refused", T0 - 60_000, "Broker 7 has not answered for 1 min (error: refused); its disks"),
+        ("unauthorized: no ACL", T0, "Broker 7 refuses to report its disks (no ACL); its disks"),
+        (None, None, "Broker 7 does not answer; its disks"),
+    ],
+)
+def test_an_unknown_broker_says_since_when_and_why(reason, seen_ms, said):
+    text = messages.broker_unknown(broker(reason=reason, seen_ms=seen_ms))
+    assert text.startswith(said)
+    assert text.endswith("are not monitored. Act now.")
+
+
+WORD = BrokerLogFinding(at_ms=T0, reason="crashed", text="it was killed")
+
+
+@pytest.mark.parametrize(
+    ("made", "unplanned"),
+    [
+        (messages.broker_unknown, ". Act now."),
+        (lambda memory: messages.broker_unseen(memory, "timeout"), "; can wait until morning: no, because its disks"),
+        (messages.broker_offline, "; can wait until morning: no, because the state of its partitions"),
+    ],
+)
+def test_an_absence_that_is_planned_can_wait_and_the_brokers_log_is_quoted(made, unplanned):
+    assert unplanned in made(broker(reason="fenced"))
+    planned = made(broker(reason="fenced", maintenance=PLANNED, word=WORD))
+    assert f"can wait until morning: yes, because it is planned: {MAINTENANCE}" in planned
+    assert unplanned not in planned
+    assert "; its log says: it was killed" in planned
+    over = Maintenance(at_ms=T0, until_ms=T0 + 1, by="ada", reason="x", is_over=True)
+    assert unplanned in made(broker(reason="fenced", maintenance=over))
+
+
+def test_a_broker_that_nobody_reports_says_what_it_did_before():
+    assert "it did not answer (timeout), and now" in messages.broker_unseen(broker(), "timeout")
+    assert "it did not answer, and now" in messages.broker_unseen(broker(), None)
+
+
+def was(status, **fields):
+    return LogDirMemory(last_status=None if status is None else LogDirStatus(status), **fields)
+
+
+def why(cause):
+    return {"cause": cause, "verdict": Verdict(cause=cause, decided_by="broker_log")}
+
+
+@pytest.mark.parametrize(
+    ("dirs", "said"),
+    [
+        ({}, None),
+        ({"/d1": was(None)}, None),
+        ({"/d1": was("online")}, None),
+        ({"/d1": was("filling", total_bytes=1_000, usable_bytes=200)}, "directory /d1 filling at 80.0 %"),
+        ({"/d1": was("filling")}, "directory /d1 filling"),
+        ({"/d1": was("filling"), "/d2": was("critical")}, "directory /d2 critical"),
+        ({"/d1": was("critical"), "/d2": was("offline")}, "directory /d2 offline"),
+        (
+            {"/d1": was("offline"), "/d2": was("offline", **why(Cause.FAILED))},
+            "directory /d2 offline, disk failure (not full)",
+        ),
+        (
+            {"/d1": was("offline", **why(Cause.UNKNOWN), total_bytes=1_000, usable_bytes=200)},
+            "directory /d1 offline at 80.0 %",
+        ),
+        ({"/d1": was("filling", is_metadata_dir=True)}, "metadata directory /d1 filling"),
+    ],
+)
+def test_an_offline_broker_names_its_worst_directory_as_last_seen(dirs, said):
+    text = messages.broker_offline(broker(reason="fenced", log_dirs=dirs, partitions=HEALTHY))
+    assert text.startswith("Broker 7 is offline (fenced)")
+    assert text.partition("last seen: ")[2].partition("; ")[0] == (said or "")
+    assert waits(text) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, None),
+        ({"reason": "answers"}, "answers"),
+        ({"reason": "fenced", "word": WORD}, "fenced; its log says: it was killed"),
+        ({"reason": None, "word": WORD}, None),
+        ({"reason": "answers", "maintenance": PLANNED}, f"answers; {MAINTENANCE}"),
+        ({"maintenance": PLANNED}, MAINTENANCE),
+    ],
+)
+def test_the_reason_of_a_status(fields, said):
+    assert messages.standing(broker(**fields)) == said
+
+
+@pytest.mark.parametrize(
+    ("path", "rule", "said"),
+    [
+        (None, Rule.BROKER_OFFLINE, "Broker 7 answers again since"),
+        (None, Rule.BROKER_UNKNOWN, "Broker 7 answers again since"),
+        ("/d1", Rule.LOG_DIR_SPACE, "Broker 7 /d1 has had no log_dir_space since"),
+    ],
+)
+def test_an_alert_that_is_held_open_says_since_when_and_until_when(path, rule, said):
+    text = messages.held(broker(), path, rule, 4, (T0, T0 + HOUR_MS))
+    assert text.startswith(f"{said} 2023-11-14 22:13:20Z; flapping: ended 4 times within an hour")
+    assert text.endswith("until 2023-11-14 23:13:20Z")
+
+
+OPEN = OpenAlert(alert_id="a" * 32, revision=1, severity=CRITICAL, opened_at_ms=T0, from_status=None, to_status=None)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason", "rule", "said"),
+    [
+        ("/d1", "recovered", Rule.LOG_DIR_SPACE, "Broker 7 /d1: recovered"),
+        ("/d1", "removed", Rule.LOG_DIR_SPACE, "Broker 7 /d1: resolved, removed"),
+        (None, "offline", Rule.BROKER_UNKNOWN, "Broker 7: resolved, offline"),
+        ("/d1", "offline", Rule.LOG_DIR_OFFLINE, "Broker 7 /d1: resolved, offline"),
+        (
+            "/d1",
+            "offline",
+            Rule.LOG_DIR_SPACE,
+            "Broker 7 /d1: space alert closed: the directory is now offline (see aaaaaaaa)",
+        ),
+    ],
+)
+def test_an_alert_that_ended_says_why(path, reason, rule, said):
+    memory = broker(LogDirMemory(alerts={Rule.LOG_DIR_OFFLINE: OPEN}))
+    assert messages.resolved(memory, path, reason, rule) == said
+
+
+def test_an_unknown_directory_and_stuck_reports_can_wait():
+    assert waits(messages.unknown(broker(), "/d1", "timeout")) == "yes"
+    text = messages.placement_reports_stuck(broker(), 12)
+    assert "the directories of 12 replicas" in text
+    assert waits(text) == "yes"
