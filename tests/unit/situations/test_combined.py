@@ -71,6 +71,20 @@ def leaving(size=1500 * GIB, copied=200 * GIB):
     return [runs, replica(1, "/data/d1", "one", 0, size), replica(4, "/data/d1", "one", 0, copied)]
 
 
+def unled(*of_broker_1):
+    """A partition without a leader for an hour: the copy on broker 1 was the last in sync, a stale one is on 2."""
+    made = topic("o", (1, 2), leaderless=(0,), isr={0: (1,)})
+    parts = [*of_broker_1, *racks()[1:], *SOUND, made, *copies("o", 9 * GIB, 1, 2)]
+    return about(
+        Rule.PARTITIONS_AT_RISK,
+        *parts,
+        number=None,
+        to="leaderless",
+        opened_at_ms=NOW_MS - HOUR_MS,
+        severity=Severity.PAGE,
+    )
+
+
 LIMITS = [
     Advice(
         "a limit of what broker 1 receives does not hold back what leaves it: nothing is deleted for it",
@@ -693,6 +707,41 @@ FAILURES = [
         first="investigate",
         never=("elect_leaders",),
         says=("broker 1 brings most back",),
+    ),
+    Advice(
+        "an hour without a leader, and its broker only does not answer: nobody stale is elected",
+        unled(
+            broker(1, BrokerStatus.UNKNOWN, "a"),
+            disk(1, "/data/d1", 0.4, status=LogDirStatus.UNKNOWN),
+        ),
+        first="investigate",
+        never=("elect_leaders",),
+        vetoes={"elect_leaders": ("data_may_be_intact",)},
+    ),
+    Advice(
+        "so it is where the broker is fenced",
+        unled(replace(broker(1, rack="a"), is_fenced=True), disk(1, "/data/d1", 0.4)),
+        first="investigate",
+        never=("elect_leaders",),
+    ),
+    Advice(
+        "and where a limit took its directory offline: a restart brings all of it back",
+        unled(broker(1, rack="a"), offline(1, "/data/d1", Cause.LIMIT), disk(1, "/data/d0", 0.3)),
+        first="investigate",
+        never=("elect_leaders",),
+        vetoes={"elect_leaders": ("data_may_be_intact",)},
+    ),
+    Advice(
+        "the disk failed, an hour has passed: the election is offered last, and called a loss",
+        unled(broker(1, rack="a"), offline(1, "/data/d1", Cause.FAILED), disk(1, "/data/d0", 0.3)),
+        order=("investigate", "elect_leaders"),
+        ready=("elect_leaders",),
+    ),
+    Advice(
+        "so it is where the broker is gone",
+        unled(*gone(1, "a")),
+        order=("investigate", "elect_leaders"),
+        ready=("elect_leaders",),
     ),
     Advice(
         "a directory is suddenly on the root disk: nothing is moved, cut or grown",

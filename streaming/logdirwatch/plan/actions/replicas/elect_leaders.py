@@ -10,7 +10,7 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan.actions.action_type import (
     NO_RELIEF,
     ActionType,
@@ -24,7 +24,7 @@ from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
-from logdirwatch.text.words import counted
+from logdirwatch.text.words import counted, some_of
 
 EXAMPLES = 20
 
@@ -61,11 +61,13 @@ def elect_unclean(
     """Return the election of replicas that are not in sync, for partitions that nobody else can lead.
 
     KIP-18 leaves it to ``offlinePartitionLeaderSelector``. Acknowledged records that only the lost replicas have are
-    gone then, so it is a person's decision, and only once these cannot come back; ``veto`` while they may.
+    gone then, so it is a person's decision, and only once these cannot come back; ``veto`` while they may. Partitions
+    whose data may be intact wait behind the others.
     """
     found = [p for p in snapshot.partitions.values() if not _is_led(p, snapshot) and _only_stale_ones_left(p, snapshot)]
     chosen = sorted(found, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
-    wave = chosen[: policy.limits.partitions_per_reassignment]
+    hopeless = [p for p in chosen if not _intact_on(p, snapshot)]
+    wave = (hopeless or chosen)[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
     lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or "that are gone"
@@ -88,10 +90,35 @@ def elect_unclean(
             ),
             commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("unclean", target), unclean=True)),
             undo={"text": "cannot be undone: replicas that come back are cut to what the new leader has"},
-            vetoes=() if veto is None else (veto,),
+            vetoes=tuple(one for one in (veto, _may_be_intact(wave, snapshot)) if one is not None),
             data_loss=True,
         )
     ]
+
+
+def _may_be_intact(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Veto | None:
+    """Refuse to give up data that is there: a start, or the end of what keeps a directory offline, brings it back."""
+    brokers = sorted({broker for partition in partitions for broker in _intact_on(partition, snapshot)})
+    if not brokers:
+        return None
+    text = (
+        f"the data may be intact on broker {some_of(brokers)}: it may still run, or no disk of it is known to be dead"
+    )
+    return Veto("data_may_be_intact", text)
+
+
+def _intact_on(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
+    """Return the brokers, not known to be gone, that have all of a partition on a disk that did not fail."""
+    holders = {*partition.isr, *(partition.elr or ()), *(partition.last_known_elr or ())}
+    return {broker for broker in holders if not snapshot.is_gone(broker) and not _is_lost(partition, broker, snapshot)}
+
+
+def _is_lost(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether a broker's replica lay on a disk that failed, or, where that is not known, all that is offline."""
+    found = [one.place for one in snapshot.replicas_of(partition.key) if one.broker == broker]
+    there = [snapshot.directories[place] for place in found if place in snapshot.directories]
+    there = there or [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving]
+    return bool(there) and all(d.cause is Cause.FAILED for d in there)
 
 
 def election_json(partitions: Sequence[Partition]) -> dict[str, Any]:
