@@ -1,0 +1,107 @@
+"""Room without loss: inside the broker first, then on others, then local copies, then what is closed."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.operator_decisions import OperatorDecisions
+from logdirwatch.plan.relief.without_loss import relieve_without_loss
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
+
+FULL = directory(1, "/d1", 850 * MIB)
+PLACE = {"broker": 1, "log_dir": "/d1"}
+PARTS = [
+    FULL,
+    topic("t", (1, 2)),
+    replica(1, "/d1", "t", size=200 * MIB),
+    replica(2, "/d1", "t", size=200 * MIB),
+    directory(2, "/d1", 840 * MIB),
+]
+INSIDE, OUTSIDE = directory(1, "/d2", 100 * MIB), directory(3, "/d1", 100 * MIB)
+CORDONED = directory(1, "/d2", 100 * MIB, is_cordoned=True)
+AWAY = [broker(3, BrokerStatus.OFFLINE), directory(3, "/d1", 100 * MIB, status=LogDirStatus.UNKNOWN)]
+TIERED = {
+    "remote.storage.enable": "true",
+    "local.retention.bytes": "-2",
+    "local.retention.ms": "-2",
+    "retention.ms": "-1",
+}
+LOCAL = [topic("tiered", (1,), configs=TIERED, remote_copy_lag_bytes=0), replica(1, "/d1", "tiered", size=300 * MIB)]
+
+
+def found(*parts, needed=150 * MIB, source=FULL, **fields):
+    return relieve_without_loss(source, facts(*PARTS, source, *parts, **fields), policy(), needed, NOW_MS)
+
+
+def kinds(*parts, **fields):
+    return [str(one.kind) for one in found(*parts, **fields).proposals]
+
+
+@pytest.mark.parametrize(
+    ("parts", "planned"),
+    [
+        ([INSIDE, OUTSIDE], ["move_log_dir"]),
+        ([OUTSIDE], ["reassign"]),
+        ([OUTSIDE, *LOCAL], ["reassign"]),
+        ([*LOCAL], ["lower_retention"]),
+        ([*LOCAL, CORDONED], ["lower_retention"]),
+        ([CORDONED], ["uncordon_log_dir"]),
+        ([CORDONED, *AWAY], ["uncordon_log_dir"]),
+        (AWAY, ["investigate"]),
+        ([], []),
+    ],
+    ids=[
+        "inside first",
+        "then other brokers",
+        "before any cut",
+        "local copies of what is remote",
+        "before a cordon is ended",
+        "then a cordon is ended",
+        "before anybody is brought back",
+        "a broker is brought back",
+        "nothing",
+    ],
+)
+def test_the_next_way_is_taken_only_where_the_ones_before_do_not_give_enough(parts, planned):
+    assert kinds(*parts) == planned
+
+
+@pytest.mark.parametrize("needed", [0, -1])
+def test_what_needs_nothing_gets_nothing(needed):
+    plan = found(INSIDE, needed=needed)
+    assert (plan.proposals, plan.taken, plan.against, plan.cut) == ((), frozenset(), (), frozenset())
+
+
+def test_what_moves_and_what_is_cut_is_told_apart():
+    assert found(INSIDE).taken == {("t", 0)}
+    assert found(OUTSIDE).taken == {("t", 0)}
+    assert (found(*LOCAL).taken, found(*LOCAL).cut) == (frozenset(), {("tiered", 0)})
+
+
+def test_what_the_broker_has_no_room_for_goes_to_others_beside_it():
+    small = [topic("s", (1, 2)), replica(1, "/d1", "s", size=90 * MIB), replica(2, "/d1", "s", size=90 * MIB)]
+    plan = found(directory(1, "/d2", 755 * MIB), OUTSIDE, *small, needed=250 * MIB)
+    assert [str(one.kind) for one in plan.proposals] == ["move_log_dir", "reassign"]
+    assert plan.taken == {("s", 0), ("t", 0)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "planned"),
+    [(ActionKind.MOVE_LOG_DIR, ["reassign"]), (ActionKind.REASSIGN, ["move_log_dir"])],
+)
+def test_what_was_rejected_is_not_planned_again(kind, planned):
+    decisions = OperatorDecisions(rejected=((kind, PLACE),))
+    assert kinds(INSIDE, OUTSIDE, decisions=decisions) == planned
+
+
+def test_a_rejected_end_of_a_cordon_leaves_the_broker_that_is_away():
+    rejected = ((ActionKind.UNCORDON_LOG_DIR, {"broker": 1, "log_dir": "/d2"}),)
+    assert kinds(CORDONED, *AWAY, decisions=OperatorDecisions(rejected=rejected)) == ["investigate"]
+
+
+def test_why_there_is_not_more_is_said():
+    assert found(OUTSIDE, directory(1, "/d2", 840 * MIB)).against != ()
+
+
+def test_nothing_here_loses_data():
+    for parts in ([INSIDE], [OUTSIDE], LOCAL, [CORDONED], AWAY):
+        assert not any(one.data_loss for one in found(*parts).proposals)
