@@ -17,6 +17,8 @@ YEARS_100 = 100 * 365 * 86_400_000
 
 
 def named(veto):
+    """The name of a veto, which says why in words that name its subject."""
+    assert veto is None or " None" not in f" {veto.reason}"
     return veto and veto.name
 
 

@@ -27,6 +27,8 @@ UNKNOWN = {"status": LogDirStatus.UNKNOWN}
 
 
 def named(veto):
+    """The name of a veto, which says why in words that name its subject."""
+    assert veto is None or " None" not in f" {veto.reason}"
     return veto and veto.name
 
 
@@ -59,6 +61,7 @@ class TestTheBroker:
     def test_the_veto_carries_the_broker_that_is_to_come_back(self):
         assert vetoes.broker_not_alive(facts(*PARTS), 9).brokers == (9,)
         assert vetoes.log_dir_offline(facts(*PARTS, offline(2)), 2).brokers == (2,)
+        assert vetoes.log_dir_unknown(facts(*PARTS, directory(2, **UNKNOWN)), 2).brokers == (2,)
 
     @pytest.mark.parametrize("rule", [vetoes.log_dir_offline, vetoes.log_dir_unknown])
     def test_where_every_directory_serves_its_replicas_may_move(self, rule):
