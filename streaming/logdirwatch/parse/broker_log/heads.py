@@ -26,7 +26,7 @@ _DATES = (
     # Milliseconds since the start, as log4j's TTCCLayout has them.
     rf"\d{{1,12}}(?= +\[[^\]]{{0,100}}\] +{LEVEL}\b)",
 )
-DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?= ))?"
+DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?=[ \])>]))?"
 
 _AT = re.compile(rf"[\[(<]?(?P<at>{DATE})[\])>]?[ \t|,;:-]*")
 # A thread, a host or a process may stand before the level; a date in brackets is the entry's own, behind a prefix.
@@ -41,7 +41,7 @@ _LEVEL_FIRST = re.compile(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|
 
 # Named by a package, or a class of several words: no word of a sentence looks like it.
 _LOGGER = (
-    r"(?!\S{0,200}(?:Exception|Error)\b)"
+    r"(?![\w.$]{0,200}(?:Exception|Error)\b)"
     r"(?:[A-Za-z_][\w$]{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z][\w$]{0,60})\$?(?::\d+)?"
 )
 _THREAD = r"[\[(][^\])=]{0,100}[\])]"

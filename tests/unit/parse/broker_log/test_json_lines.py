@@ -1,0 +1,162 @@
+"""A line as a JSON object: the entry that it is, the line that it wraps, or neither."""
+
+import json
+
+import pytest
+
+from logdirwatch.parse.broker_log.heads import Head
+from logdirwatch.parse.broker_log.json_lines import DEPTH, read_object
+
+AT = "2026-03-08T16:42:33.730Z"
+ENTRY = {"@timestamp": AT, "level": "ERROR", "logger": "a.B", "message": "said"}
+
+
+def read(*found, **fields):
+    return read_object(json.dumps(found[0] if found else {**ENTRY, **fields}))
+
+
+def test_an_entry_by_the_names_of_its_fields():
+    assert read() == Head(AT, "ERROR", "a.B", "said")
+
+
+@pytest.mark.parametrize(
+    ("named", "by"),
+    [
+        (
+            "message",
+            ["message", "msg", "log", "MESSAGE", "textPayload", "full_message", "@message", "body", "text", "_raw"],
+        ),
+        ("level", ["level", "log.level", "severity", "loglevel", "levelname", "@level", "lvl", "severityText"]),
+        ("logger", ["loggerName", "logger_name", "logger", "log.logger", "_logger", "category", "class", "scope.name"]),
+        ("@timestamp", ["@timestamp", "timestamp", "time", "ts", "date", "datetime"]),
+    ],
+)
+def test_each_part_has_many_names(named, by):
+    for name in by:
+        fields = {key: value for key, value in ENTRY.items() if key != named}
+        assert read(fields | {name: ENTRY[named]}) == Head(AT, "ERROR", "a.B", "said"), name
+
+
+def test_parts_that_are_nested_are_found_and_do_not_overrule_those_at_the_top():
+    nested = {"@timestamp": AT, "log": {"level": "error", "logger": "a.B"}, "message": "said"}
+    assert read(nested) == Head(AT, "ERROR", "a.B", "said")
+    assert read(nested | {"log.level": "WARN"}).level == "WARN"
+
+
+@pytest.mark.parametrize("envelope", ["jsonPayload", "fields", "structured", "data", "parsed", "attributes"])
+def test_what_an_envelope_holds_is_at_the_top(envelope):
+    assert read({envelope: ENTRY, "insertId": "x"}) == Head(AT, "ERROR", "a.B", "said")
+
+
+def test_numbers_are_read_and_other_values_are_not():
+    assert read(timeMillis=1, **{"@timestamp": None}).at == "1"
+    assert read(message=["x"]) is None
+    assert read(**{"@timestamp": {"epochSecond": 1}}).at == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"logger": None}, Head(AT, "ERROR", "", "said")),
+        ({"level": None}, Head(AT, "", "a.B", "said")),
+        ({"level": "error"}, Head(AT, "ERROR", "a.B", "said")),
+        ({"level": "6", "logger": None}, "said"),
+        ({"level": None, "logger": None}, "said"),
+        ({"level": None, "logger": None, "message": "said\n"}, "said"),
+        ({"logger": None, "message": "\tat a.B.c(B.java:1)"}, "\tat a.B.c(B.java:1)"),
+        ({"message": ""}, Head(AT, "ERROR", "a.B", "")),
+    ],
+)
+def test_without_a_level_and_a_logger_it_wraps_a_line_of_text(fields, found):
+    assert read(**fields) == found
+
+
+def test_an_entry_in_the_text_is_taken_as_it_is():
+    inner = "[2026-03-08 16:42:33,730] WARN told (c.D)"
+    expected = Head("2026-03-08 16:42:33,730", "WARN", "c.D", "told")
+    assert read({"log": f"{inner}\n", "stream": "stdout", "time": AT}) == expected
+    assert read(message=f"\x1b[31m{inner}\x1b[m") == expected
+    with_more = read({"log": f"{inner}\njava.io.IOException: no\n\tat a.B.c(B.java:1)\n"})
+    assert with_more.more == ("java.io.IOException: no",)
+
+
+def test_bytes_as_numbers_are_text():
+    assert read({"MESSAGE": list(b"\x1b[31msaid"), "PRIORITY": "6"}) == "\x1b[31msaid"
+    assert read({"MESSAGE": [256]}) is None
+    assert read({"MESSAGE": [-1]}) is None
+    assert read({"MESSAGE": []}) is None
+    assert read({"MESSAGE": [0]}) == "\0"
+
+
+STACK = "x.Y: why\n\tat a.B.c(B.java:1)\nCaused by: z.W: no\n\t... 12 more"
+LINES = ("x.Y: why", "Caused by: z.W: no")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stack_trace": STACK},
+        {"error.stack_trace": STACK},
+        {"error": {"stack_trace": STACK}},
+        {"thrown": {"extendedStackTrace": STACK, "name": "x.Y", "message": "why"}},
+        {"exception": {"stacktrace": STACK}},
+        {"message": f"said\n{STACK}"},
+        {"message": f"said\n{STACK}", "stack_trace": STACK},
+    ],
+)
+def test_an_exception_is_told_once_without_its_frames(fields):
+    assert read(**fields) == Head(AT, "ERROR", "a.B", "said", LINES)
+
+
+@pytest.mark.parametrize(
+    ("fields", "more"),
+    [
+        ({"thrown": {"name": "x.Y", "message": "why"}}, ("x.Y: why",)),
+        ({"thrown": {"name": "x.Y"}}, ("x.Y",)),
+        ({"thrown": {"message": "why"}}, ("why",)),
+        ({"exception": {"exception_class": "x.Y", "exception_message": "why"}}, ("x.Y: why",)),
+        ({"thrown": {"name": "x.Y", "cause": {"name": "z.W", "message": "no"}}}, ("x.Y", "z.W: no")),
+        ({"error.type": "x.Y", "error.message": "why"}, ("x.Y: why",)),
+        ({"error.type": "x.Y"}, ("x.Y",)),
+        ({"exception.type": "x.Y", "exception.message": "why"}, ("x.Y: why",)),
+        ({"error.type": "x.Y", "error.message": "why", "stack_trace": "z.W: no"}, ("z.W: no",)),
+        ({"thrown": 7}, ()),
+        ({"thrown": None}, ()),
+    ],
+)
+def test_an_exception_as_an_object(fields, more):
+    assert read(**fields).more == more
+
+
+def test_causes_are_followed_only_so_deep():
+    thrown = None
+    for number in range(DEPTH + 2, 0, -1):
+        thrown = {"name": f"e{number}", "cause": thrown}
+    assert read(thrown=thrown).more == ("e1", "e2", "e3", "e4")
+    assert DEPTH == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (f'time={AT} level=error logger=a.B msg="said"', Head(AT, "ERROR", "a.B", "said")),
+        (f"ts={AT} lvl=warn logger=a.B msg=said", Head(AT, "WARN", "a.B", "said")),
+        (f'level=error time={AT} logger=a.B msg="a \\"b\\" \\\\ c"', Head(AT, "ERROR", "a.B", 'a "b" \\ c')),
+        (
+            f'time={AT} level=error logger=a.B msg="said" stack_trace="x.Y: why\\n\\tat a.B.c(B.java:1)"',
+            Head(AT, "ERROR", "a.B", "said", ("x.Y: why",)),
+        ),
+        (f"time={AT} level=info", None),
+        ("thread=main level=error msg=said", None),
+    ],
+)
+def test_names_and_values(line, found):
+    assert read_object(line) == found
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "said", "{", "[]", '["message"]', "{}", '{"a": 1}', '{"message": null}', "{" * 100_000, '{"a":' * 100_000],
+)
+def test_what_is_no_entry(line):
+    assert read_object(line) is None
