@@ -102,9 +102,10 @@ def test_a_failed_message_is_owed_and_kept_once():
 def test_a_restart_knows_what_was_told_owed_and_quiet():
     before = record(told={"a": CRITICAL, "s": PAGE}, owed=["b"], quiet=["s"], sent_at_ms=NOW_MS - 1)
     box = outbox()
-    box.remember([before, record("gone", told={"x": PAGE})])
-    assert box.known() == {"a", "s", "b"}
-    assert [kept for _, kept in box.records()] == [before]
+    unsent = record(cluster="dev", owed=["c"])
+    box.remember([record("gone", told={"x": PAGE}), before, unsent])
+    assert box.known() == {"a", "s", "b", "c"}
+    assert [kept for _, kept in box.records()] == [before, unsent]
 
 
 def test_of_two_records_of_a_group_all_counts_and_the_later_message():
@@ -172,3 +173,21 @@ def test_an_alert_with_a_new_record_is_routed_anew():
     assert due(box, quiet) == []
     (message,) = due(box, alert("a", 2, severity=Severity.PAGE))
     assert message.group.route == "pages"
+
+
+def test_an_alert_that_is_owed_stays_in_the_group_that_owes_it():
+    routes = [
+        {"name": "pages", "severity": "page", "receivers": ["ops"]},
+        {"name": "rest", "receivers": ["ops"]},
+    ]
+    box = outbox(routes=routes)
+    box.failed(due(box, alert("a", severity=Severity.WARNING))[0])
+    (message,) = due(box, alert("a", 2, severity=PAGE))
+    assert message.group.route == "rest"
+
+
+def test_what_the_topic_forgot_is_forgotten():
+    box = outbox()
+    box.delivered(due(box, alert("a"))[0])
+    assert due(box) == []
+    assert box.known() == set()

@@ -109,6 +109,11 @@ def test_the_alert_for_one_names_its_own_last_sign_of_any_collector():
     watched.hear(newer("b", NOW_MS), NOW_MS + TIMEOUT_MS)
     (found,) = watched.alerts(NOW_MS + ALONE_MS + 1)
     assert "No heartbeat of cluster a arrives, the last one is of 2023-11-14 22:12:20Z" in found.summary
+    assert found.evidence["clusters"] == ["a"]
+    watched.hear(newer("a", NOW_MS), NOW_MS + ALONE_MS + 2)
+    (over,) = watched.alerts(NOW_MS + ALONE_MS + 2)
+    assert over.summary.startswith("Heartbeats of cluster a arrive again")
+    assert "do not" not in over.summary, "the others were never missed"
 
 
 @pytest.mark.parametrize(
