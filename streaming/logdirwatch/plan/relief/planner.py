@@ -69,7 +69,8 @@ class SpaceNeed:
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
     """Return how a directory stands with what runs.
 
-    Copies to it end where they would overflow it, and before anything that is not needed elsewhere would be deleted.
+    Copies to it end where they would overflow it, and before anything that is not needed elsewhere would be deleted. In
+    a directory that only fills they go on where nothing could be deleted anyway.
     """
     found = _stand(directory, snapshot, policy, overflowing(directory, snapshot, policy))
     if found.ended or not copies_to([directory.place], snapshot):
@@ -78,7 +79,9 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     lost = bytes_to_delete(
         found.source, ways.proposals, found.needed_bytes, policy, hoped_bytes(ways.proposals, found.source)
     )
-    return found if lost <= 0 else _stand(directory, snapshot, policy, ending(directory, snapshot, lost))
+    if lost <= 0 or not (found.source.status in URGENT or plan_cuts(found.source, found.snapshot, policy, lost).cuts):
+        return found
+    return _stand(directory, snapshot, policy, ending(directory, snapshot, lost))
 
 
 def _stand(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
