@@ -1,6 +1,5 @@
 """Configuration commands to the letter, and scripts for a broker's host; the quota's guard is run by a real shell."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -43,7 +42,6 @@ def test_the_end_of_a_quota_reads_it_first():
     assert found.endswith(f" && {CALL} --alter --entity-type clients {CLIENT} --delete-config producer_byte_rate")
 
 
-@pytest.mark.skipif(shutil.which("awk") is None, reason="needs awk")
 @pytest.mark.parametrize(
     ("printed", "quota", "is_ended"),
     [
