@@ -35,3 +35,15 @@ def vetoed(action):
 
 def holds(action, name):
     return next(p["holds"] for p in action.preconditions if p["name"] == name)
+
+
+def conditions(proposal):
+    """Return the preconditions of a proposal by name; each says in words what must hold."""
+    assert all(str(item.text).count(" ") for item in proposal.preconditions)
+    return {item.name: item.holds for item in proposal.preconditions}
+
+
+def reasons(proposal):
+    """Return the vetoes of a proposal by name; each says in words what it found."""
+    assert all(str(veto.reason).count(" ") for veto in proposal.vetoes)
+    return {veto.name: veto.reason for veto in proposal.vetoes}

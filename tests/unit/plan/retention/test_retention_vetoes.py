@@ -128,6 +128,11 @@ class TestTheHistoryThatStays:
         configs = TIERED | {"local.retention.ms": "-1", "retention.ms": "-1"} | {key: "10000"}
         assert named(self.veto(growth=1.0, configs=configs)) == found
 
+    def test_what_lies_there_was_written_within_the_age_limit_that_holds(self):
+        local = TIERED | {"local.retention.ms": "10000", "retention.ms": "-1"}
+        for configs in (local, {"retention.ms": "10000", "local.retention.ms": "1"}):
+            assert "10 MiB/s are written" in self.veto(growth=1.0, configs=configs).reason
+
     def test_of_another_topic_the_local_limit_means_nothing(self):
         assert self.veto(growth=1.0, configs={"local.retention.ms": "10000"}) is None
 

@@ -7,6 +7,7 @@ from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, named,
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.settings import LogDirRule
+from tests.unit.plan.answers import conditions
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 
 NOTHING = Repair(assignments=(), before=(), unplaced=(), bytes_in={}, bytes_per_broker={})
@@ -34,10 +35,6 @@ def saved(*parts, proof=PROOF):
 def left(*parts):
     seen = facts(*PARTS, *parts)
     return leave_log_dirs(seen.directories[1, "/d1"], seen, policy())
-
-
-def conditions(found):
-    return {one.name: one.holds for one in found.preconditions}
 
 
 class TestSaving:

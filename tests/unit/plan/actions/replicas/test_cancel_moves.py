@@ -9,6 +9,7 @@ from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends, can
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.reassignment.running_copies import copies_to, overflowing
+from tests.unit.plan.answers import conditions
 from tests.unit.plan.builders import MIB, NOW_MS, action, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import moving, partition_of, veto_names
 
@@ -50,6 +51,7 @@ class TestCopiesThatWouldOverflow:
         ]
         assert "--cancel" in cancel
         assert "--preserve-throttles" in cancel
+        assert all("logdirwatch-cancel_moves-" in command for command in (write, cancel))
 
     def test_a_reassigned_partition_is_named_without_directories(self):
         write, _ = self.found(HERE, directory(2), *BETWEEN).commands
@@ -75,10 +77,8 @@ class TestCopiesThatWouldOverflow:
         assert found.kind is ActionKind.CANCEL_MOVES
         assert found.target == {"broker": 1, "log_dir": "/d1"}
         assert not found.data_loss
-        assert [(one.name, one.holds) for one in found.preconditions] == [
-            ("nobody_needs_it", None),
-            ("still_running", None),
-        ]
+        assert conditions(found) == {"nobody_needs_it": None, "still_running": None}
+        assert found.undo["text"].startswith("begin the moves again, from the start")
 
     def test_it_says_how_full_and_how_many_of_how_many(self):
         seen = facts(*INSIDE, *BETWEEN)
@@ -112,7 +112,9 @@ class TestReassignmentsThatCannotEnd:
         assert "--preserve-throttles" in found.commands[1]
         assert found.target == {"broker": 3, "log_dir": "/d1"}
         assert found.expected["examples"] == [{"partition": "a-0", "adding": [3], "removing": [1]}]
-        assert [(one.name, one.holds) for one in found.preconditions] == [("not_wanted", None)]
+        assert conditions(found) == {"not_wanted": None}
+        assert found.kind is ActionKind.CANCEL_MOVES
+        assert all("logdirwatch-cancel_moves-" in command for command in found.commands)
 
     def test_undo_begins_it_again_under_a_limit(self):
         (found,) = self.cancelled(*ENDLESS, replication_throttle_bytes_per_s=7 * MIB)

@@ -6,6 +6,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import ACTION_TYPE, propose_uncordon, propose_uncordon_for
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.proposal import Precondition, ProposedAction, effect
+from tests.unit.plan.answers import conditions, reasons
 from tests.unit.plan.builders import MIB, action, broker, directory, facts, policy
 
 SET = "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type brokers --entity-name=1 "
@@ -53,7 +54,7 @@ def test_what_follows_a_cordon_names_it_and_takes_no_time():
 )
 def test_new_replicas_come_only_where_there_is_room(status, vetoes):
     place = directory(1, "/d2", 100 * MIB, status=status, is_cordoned=True)
-    assert [veto.name for veto in follow_up(broker(1), place, place=place).vetoes] == vetoes
+    assert list(reasons(follow_up(broker(1), place, place=place))) == vetoes
 
 
 def test_the_command_says_whose_wishes_it_carries_out_too():
@@ -70,9 +71,9 @@ class TestForAMove:
         "",
         effect(frees_bytes=300 * MIB, needs_ms=6000, in_time_bytes=200 * MIB, throttle_bytes_per_s=50 * MIB),
         preconditions=(
-            Precondition("in_time", "it is", True),
+            Precondition("in_time", "it is so", True),
             Precondition("no_retention_cut", "none", None),
-            Precondition("rate_sustained", "it can", None),
+            Precondition("rate_sustained", "it can be", None),
         ),
     )
 
@@ -81,6 +82,7 @@ class TestForAMove:
 
     def test_it_acts_on_the_cordoned_directory_and_promises_what_the_move_does(self):
         found = self.found()
+        assert found.kind is ActionKind.UNCORDON_LOG_DIR
         assert found.target == {"broker": 1, "log_dir": "/d2"}
         assert found.expected == effect(
             needs_ms=6000,
@@ -100,11 +102,7 @@ class TestForAMove:
         )
 
     def test_whoever_cordoned_it_is_asked_and_the_moves_own_time_is_told(self):
-        assert [(one.name, one.holds) for one in self.found().preconditions] == [
-            ("cordon_over", None),
-            ("in_time", True),
-            ("rate_sustained", None),
-        ]
+        assert conditions(self.found()) == {"cordon_over": None, "in_time": True, "rate_sustained": None}
 
 
 @pytest.mark.parametrize(("is_cordoned", "done"), [(False, True), (True, False), (None, None)])
