@@ -234,6 +234,9 @@ class TestWhatMustBeDeleted:
         """The cut ratio spares 200 MB of the 10 MB needed here, so that half an hour at 1,000 B/s decides."""
         assert self.deleted(place(left_s), 10**7, cut_ratio=0.9) == deleted
 
+    def test_what_is_hoped_for_makes_it_last_longer(self):
+        assert self.deleted(place(1000), 10**7, hoped=500_000, cut_ratio=0.9) == 300_000
+
     def test_a_byte_above_the_cut_ratio_decides_where_that_is_more(self):
         assert self.deleted(place(5000), 200_000_000 + 2_000_001, cut_ratio=0.9) == 2_000_000
 
