@@ -3,7 +3,9 @@
 import pytest
 
 from logdirwatch.detect.settings import Thresholds
-from tests.unit.fleet.builders import T0, TB, disks_of, filling, log_dir
+from logdirwatch.fleet.disks import disks
+from logdirwatch.fleet.intake import digest
+from tests.unit.fleet.builders import T0, TB, disks_of, filling, log_dir, state
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -138,7 +140,7 @@ def test_an_offline_disk_is_short_of_space_from_the_filling_threshold(used, is_f
 
 @pytest.mark.parametrize(
     ("used", "room", "rebuild"),
-    [(0.75, 0, 100 * GB), (0.76, 0, 90 * GB), (0.85, 0, 0), (0.9, 0, 0)],
+    [(0.0, 750 * GB, 850 * GB), (0.75, 0, 100 * GB), (0.76, 0, 90 * GB), (0.85, 0, 0), (0.9, 0, 0)],
 )
 def test_room_is_never_less_than_none(used, room, rebuild):
     (disk,) = disks_of(log_dir(used=used))
@@ -180,3 +182,14 @@ def test_a_volume_of_which_nothing_is_known_has_no_numbers():
 def test_replicas_that_nobody_counted_in_one_directory_make_those_of_the_volume_unknown():
     (disk,) = disks_of(log_dir("/a", volume="v"), log_dir("/b", volume="v", replica_bytes=None))
     assert disk.replica_bytes is None
+
+
+def test_a_disk_on_its_way_back_has_nothing_too_much():
+    (disk,) = disks_of(filling(used=0.72))
+    assert (disk.is_filling, disk.above_bytes) == (True, 0)
+
+
+def test_each_directory_is_judged_by_its_own_thresholds():
+    digested = digest(state(1, log_dir("/a", 0.2), log_dir("/b", 0.2)), None, T0)
+    found = disks(1, digested, lambda path: Thresholds(filling_ratio=0.5 if path == "/a" else 0.7))
+    assert [disk.room_bytes for disk in found] == [300 * GB, 500 * GB]

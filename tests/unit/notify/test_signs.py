@@ -1,5 +1,7 @@
 """One kind of sign of life: how long it may be missing, which clusters share an alert, what ends it."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -180,6 +182,14 @@ def test_after_a_restart_only_what_receivers_know_still_fires(told, fires):
     assert {alert.opened_at_ms for alert in found} <= {NOW_MS}
 
 
+def test_of_another_lane_its_own_alert_is_remembered():
+    watched = Watch(replace(KIND, lane=Lane.FAST), ["prod"], NOW_MS)
+    watched.remember({alert_id("prod")})
+    assert watched.alerts(NOW_MS) == []
+    watched.remember({alert_id("prod", Lane.FAST)})
+    assert [(found.cluster, found.lane) for found in watched.alerts(NOW_MS)] == [("prod", Lane.FAST)]
+
+
 @pytest.mark.parametrize(
     ("back_at", "after_ms", "status", "still"),
     [
@@ -198,7 +208,7 @@ def test_the_alert_for_all_ends_when_all_are_back_or_the_first_waited_long_enoug
     (found,) = [alert for alert in watched.alerts(NOW_MS + begun_ms + after_ms) if alert.cluster == NO_CLUSTER]
     assert found.status == status
     if status == "resolved":
-        assert found.summary.endswith(still)
+        assert found.summary.endswith(f"arrive again, after {after_ms // 1_000} s{still}")
         assert found.evidence["clusters"] == ["a", "b", "c"]
         assert ("all clusters" in found.summary) == (not still)
 
