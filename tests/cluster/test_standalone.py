@@ -32,7 +32,9 @@ def config(kafka, tmp_path):
     stream = {"master": None, "shuffle_partitions": 2}
     checkpoints, stored = {"path": str(tmp_path / "checkpoints")}, {"path": str(tmp_path / "tables")}
     path = tmp_path / "logdirwatch.yaml"
-    return write_config(kafka, path, stream=stream, checkpoints=checkpoints, tables=stored)
+    # The status calls data stale that is three refreshes old, and with one worker left a batch of store takes 20 s.
+    detect = {"state_refresh_ms": 30_000}
+    return write_config(kafka, path, stream=stream, detect=detect, checkpoints=checkpoints, tables=stored)
 
 
 def told(config):
