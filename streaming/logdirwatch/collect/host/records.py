@@ -22,13 +22,10 @@ from logdirwatch.parse.kernel_log.lines import KernelError
 
 def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
     """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
-    name = _NAMES[type(news)]
-    if isinstance(news, CleanerThread) and not news.is_dead:
-        name = EventName.LOG_CLEANER_STARTED
     event = EventRecord(
         version=1,
         broker=broker,
-        event=name,
+        event=_NAMES[type(news)],
         cluster=origin.cluster,
         timestamp_ms=at_ms,
         detail=news.detail,
@@ -47,7 +44,7 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
         case RemoteCopyFailed():
             return replace(event, topic=news.topic, partition=news.partition)
         case CleanerThread():
-            return event if news.is_dead else replace(event, detail=None)
+            return event if news.is_dead else replace(event, event=EventName.LOG_CLEANER_STARTED, detail=None)
 
 
 _NAMES: Mapping[type, EventName] = {

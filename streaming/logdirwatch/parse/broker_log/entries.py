@@ -6,7 +6,7 @@ makes no difference.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from logdirwatch.parse.broker_log.heads import Head
@@ -101,9 +101,7 @@ class Entries:
 
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Yield every entry that ``data`` completes."""
-        for text, size in self._lines.feed(data):
-            if (whole := self._parts.joined(text, size)) is not None:
-                yield from self._take(*whole)
+        yield from self._join(self._lines.feed(data))
 
     def flush(self) -> Iterator[Entry]:
         """Yield the entry that waits, since nothing was added to it for a while; a line without its end stays."""
@@ -114,14 +112,18 @@ class Entries:
 
     def end(self) -> Iterator[Entry]:
         """Yield what is left at the end of a file."""
-        for text, size in self._lines.end():
-            if (whole := self._parts.joined(text, size)) is not None:
-                yield from self._take(*whole)
+        yield from self._join(self._lines.end())
         for text, size in self._parts.end():
             yield from self._take(text, size)
         self.not_understood_lines += len(self._object)
         self._object = []
         yield from self.flush()
+
+    def _join(self, lines: Iterable[tuple[str, int]]) -> Iterator[Entry]:
+        """Take lines once they are whole: a container runtime cuts long ones."""
+        for text, size in lines:
+            if (whole := self._parts.joined(text, size)) is not None:
+                yield from self._take(*whole)
 
     def _take(self, text: str, size: int) -> Iterator[Entry]:
         read = self._layout.read(text)
