@@ -130,7 +130,8 @@ def _start(settings: Settings, name: str) -> SparkSession:
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        os.environ["PYSPARK_PYTHON"] = worker_python.command() if _is_local(stream.master) else sys.executable
+        is_local = _is_local(stream.master)
+        os.environ["PYSPARK_PYTHON"] = worker_python.command(settings.home_path) if is_local else sys.executable
         builder = builder.master(stream.master)
     try:
         whole = _submitted_conf() if stream.master is None else {**_APPLICATION_CONF, **_local_conf(settings)}

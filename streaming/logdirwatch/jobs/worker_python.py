@@ -3,10 +3,10 @@
 Spark has no setting for that module, only one for the interpreter.
 """
 
+import hashlib
 import os
 import shlex
 import sys
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,20 +21,37 @@ fi
 exec {python} "$@"
 """
 
-_folders: list[TemporaryDirectory[str]] = []
-"""Each is removed with its object."""
 
+def command(home: Path) -> str:
+    """Return the command for sessions with this home folder.
 
-@cache
-def command() -> str:
-    """Return the command for the sessions of this process; it is gone when the process ends."""
-    _folders.append(TemporaryDirectory(prefix="logdirwatch-python-"))
-    return written(Path(_folders[-1].name))
+    It stays there: a stream that runs for months starts Python again, and what lies in a temporary folder is deleted
+    sooner or later, or left behind by a process that was killed.
+    """
+    return written(home / "python")
 
 
 def written(folder: Path) -> str:
-    """Write the command to a folder; the interpreter itself where no script can be run, as on a disk mounted noexec."""
-    script = folder / "python"
-    script.write_text(_SCRIPT.format(shell=_SHELL, module=DRIVER_WORKER, python=shlex.quote(sys.executable)))
-    script.chmod(0o755)
-    return str(script) if all(os.access(needed, os.X_OK) for needed in (_SHELL, script)) else sys.executable
+    """Write the command to a folder, unless it is there; the interpreter itself where no script can be written or run.
+
+    A disk may be mounted noexec.
+    """
+    script = _SCRIPT.format(shell=_SHELL, module=DRIVER_WORKER, python=shlex.quote(sys.executable))
+    # Installations that share a home folder have an interpreter each.
+    path = folder / f"python-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
+    try:
+        if not path.exists():
+            _write(path, script)
+    except OSError:
+        return sys.executable
+    return str(path) if all(os.access(needed, os.X_OK) for needed in (_SHELL, path)) else sys.executable
+
+
+def _write(path: Path, script: str) -> None:
+    """Write a script in one step, since another process may be about to run it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent) as folder:
+        fresh = Path(folder) / path.name
+        fresh.write_text(script)
+        fresh.chmod(0o755)
+        fresh.replace(path)

@@ -104,12 +104,21 @@ def test_where_no_script_can_be_run_spark_starts_the_interpreter(tmp_path, monke
     assert worker_python.written(tmp_path) == sys.executable
 
 
-def test_the_command_is_gone_when_the_process_ends():
-    done = subprocess.run(
-        [sys.executable, "-c", "from logdirwatch.jobs import worker_python; print(worker_python.command())"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() != sys.executable
-    assert not Path(done.stdout.strip()).exists()
+def test_the_command_stays_in_the_home_folder_and_nothing_else_does(tmp_path):
+    first = worker_python.command(tmp_path)
+    assert Path(first).parent == tmp_path / "python"
+    written_at = Path(first).stat().st_mtime_ns
+    assert worker_python.command(tmp_path) == first
+    assert Path(first).stat().st_mtime_ns == written_at
+    assert [str(path) for path in (tmp_path / "python").iterdir()] == [first]
+
+
+def test_another_interpreter_has_a_command_of_its_own(tmp_path, monkeypatch):
+    first = worker_python.command(tmp_path)
+    monkeypatch.setattr(worker_python.sys, "executable", "/other/python")
+    assert worker_python.command(tmp_path) != first
+
+
+def test_where_no_script_can_be_written_spark_starts_the_interpreter(tmp_path):
+    (tmp_path / "python").write_text("a file where the folder should be")
+    assert worker_python.command(tmp_path) == sys.executable
