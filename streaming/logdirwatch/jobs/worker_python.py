@@ -25,10 +25,10 @@ exec {python} "$@"
 def command(home: Path) -> str:
     """Return the command for sessions with this home folder.
 
-    It stays there: a stream that runs for months starts Python again, and what lies in a temporary folder is deleted
-    sooner or later, or left behind by a process that was killed.
+    It stays there, beside the jars with which Spark starts: a stream that runs for months starts Python again, and what
+    lies in a temporary folder is deleted sooner or later, or left behind by a process that was killed.
     """
-    return written(home / "python")
+    return written(home / "jars" / "python")
 
 
 def written(folder: Path) -> str:

@@ -106,11 +106,11 @@ def test_where_no_script_can_be_run_spark_starts_the_interpreter(tmp_path, monke
 
 def test_the_command_stays_in_the_home_folder_and_nothing_else_does(tmp_path):
     first = worker_python.command(tmp_path)
-    assert Path(first).parent == tmp_path / "python"
+    assert Path(first).parent == tmp_path / "jars" / "python"
     written_at = Path(first).stat().st_mtime_ns
     assert worker_python.command(tmp_path) == first
     assert Path(first).stat().st_mtime_ns == written_at
-    assert [str(path) for path in (tmp_path / "python").iterdir()] == [first]
+    assert [str(path) for path in (tmp_path / "jars" / "python").iterdir()] == [first]
 
 
 def test_another_interpreter_has_a_command_of_its_own(tmp_path, monkeypatch):
@@ -120,5 +120,5 @@ def test_another_interpreter_has_a_command_of_its_own(tmp_path, monkeypatch):
 
 
 def test_where_no_script_can_be_written_spark_starts_the_interpreter(tmp_path):
-    (tmp_path / "python").write_text("a file where the folder should be")
+    (tmp_path / "jars").write_text("a file where the folder should be")
     assert worker_python.command(tmp_path) == sys.executable
