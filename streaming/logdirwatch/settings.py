@@ -4,11 +4,12 @@ Validating never connects. Every key is listed with its meaning in ``conf/refere
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from logdirwatch.collect.host.settings import HostSettings
@@ -25,6 +26,7 @@ from logdirwatch.plan.settings import PlanSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.settings import MaintainSettings, TableSettings
 from logdirwatch.text.printable import printable
+from logdirwatch.text.words import did_you_mean
 
 ENV_PREFIX = "LOGDIRWATCH_"
 
@@ -131,9 +133,32 @@ def load(path: Path | None = None) -> Settings:
     except ValidationError as error:
         where = str(path) if path else "the environment"
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_input=False)
+            f"{'.'.join(map(str, problem['loc']))}: {_words_of(problem['type'], problem['msg'], problem['loc'])}"
+            for problem in error.errors(include_input=False)
         )
         raise UserError(printable(f"configuration ({where}): {problems}"), exit_code=2) from None
+
+
+def _words_of(kind: str, message: str, where: Sequence[int | str]) -> str:
+    """Return a problem in words; for an unknown key with the one that is probably meant."""
+    if kind != "extra_forbidden":
+        return message.removeprefix("Value error, ")
+    return f"there is no such key{did_you_mean(str(where[-1]), _keys_beside(where))}"
+
+
+def _keys_beside(where: Sequence[int | str]) -> list[str]:
+    """Return the keys of the section that a place of the configuration is in; names and positions lead nowhere."""
+    section: type[BaseModel] = Settings
+    for step in where[:-1]:
+        field = section.model_fields.get(str(step))
+        section = section if field is None else _section_of(field.annotation) or section
+    return list(section.model_fields)
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the section in ``Section``, ``Section | None``, ``dict[str, Section]`` or ``tuple[Section, ...]``."""
+    found = (one for one in (annotation, *get_args(annotation)) if isinstance(one, type))
+    return next((one for one in found if issubclass(one, BaseModel)), None)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -44,6 +44,7 @@ SECRETS = {
 QUERIES = ("fast_lane", "detect", "fleet", "store", "store_inventory", "recommend")
 ONE_SHOTS = (
     ("config", "check"),
+    ("config", "check", "--all"),
     ("status",),
     ("alerts",),
     ("actions",),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logdirwatch.errors import UserError
+from logdirwatch.text.words import did_you_mean
 
 _JAAS = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)(?:\s(?P<options>.*))?;\s*", re.DOTALL
@@ -188,7 +189,15 @@ def _translation(key: str) -> tuple[str | None, Callable[[str, str], Any]]:
     try:
         return _TRANSLATIONS[key]
     except KeyError:
-        raise _refused(key, f"not supported; supported are {', '.join(sorted([*_TRANSLATIONS, _JAAS_KEY]))}") from None
+        raise _refused(key, unsupported(key) or "not supported") from None
+
+
+def unsupported(key: str) -> str | None:
+    """Return why a property is not supported, with the name that is probably meant; None if it is supported."""
+    known = sorted([*_TRANSLATIONS, _JAAS_KEY])
+    if key in known or _JAVA_ONLY.fullmatch(key):
+        return None
+    return f"not supported{did_you_mean(key, known) or '; supported are ' + ', '.join(known)}"
 
 
 def _from_jaas(value: str, client: Mapping[str, str]) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from typing import Protocol
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from logdirwatch.config.section import Section
+from logdirwatch.kafka.properties import unsupported
 
 
 class KafkaSettings(Section):
@@ -16,6 +17,14 @@ class KafkaSettings(Section):
         repr=False,
         description="Client properties with Kafka's own names, such as security.protocol or sasl.mechanism.",
     )
+
+    @field_validator("client")
+    @classmethod
+    def _is_supported(cls, client: dict[str, str]) -> dict[str, str]:
+        for key in client:
+            if (why := unsupported(key)) is not None:
+                raise ValueError(f"Kafka client property {key}: {why}")
+        return client
 
 
 class TopicSettings(Section):

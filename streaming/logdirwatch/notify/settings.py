@@ -1,13 +1,15 @@
 """Which receivers get which alerts, how alerts are grouped, and when the dead man's switch fires."""
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from logdirwatch.config.section import HOUR_MS, Ms, Section
 from logdirwatch.errors import UserError
-from logdirwatch.model.vocabulary import Severity
+from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.text.words import did_you_mean
 
 GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
 
@@ -63,6 +65,14 @@ class RouteSettings(Section):
     group_wait_ms: Ms | None = Field(None, description="null: notify.group_wait_ms.")
     group_interval_ms: Ms | None = Field(None, description="null: notify.group_interval_ms.")
     repeat_interval_ms: Ms | None = Field(None, description="null: notify.repeat_interval_ms.")
+
+    @field_validator("rule")
+    @classmethod
+    def _matches_a_rule(cls, rule: str) -> str:
+        if not any(fnmatchcase(known, rule) for known in Rule):
+            msg = f"no rule matches {rule}{did_you_mean(rule, Rule)}"
+            raise ValueError(msg)
+        return rule
 
 
 class SwitchSettings(Section):

@@ -1,5 +1,6 @@
 """Counts, lists, times and ids, formatted the same everywhere."""
 
+import difflib
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
@@ -36,3 +37,9 @@ def counted(count: int, noun: str, many: str | None = None) -> str:
     if count == 1 or many is not None:
         return f"1 {noun}" if count == 1 else f"{human_count(count)} {many}"
     return f"{human_count(count)} {noun[:-1]}ies" if noun.endswith("y") else f"{human_count(count)} {noun}s"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean NAME?`` with the most similar known name, or nothing if none is similar."""
+    similar = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {similar[0]}?" if similar else ""

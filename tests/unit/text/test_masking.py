@@ -32,3 +32,29 @@ def test_the_user_part_of_a_url_is_masked():
 
 def test_numbers_lists_and_nothing_pass():
     assert masked({"a": 1, "b": None, "c": ("x", 2), "token": ""}) == {"a": 1, "b": None, "c": ["x", 2], "token": ""}
+
+
+@pytest.mark.parametrize("mapping", ["client", "extra"])
+@pytest.mark.parametrize("key", ["sasl.passwrd", "sasl.login.passwrd", "spark.hadoop.fs.mine", "anything"])
+def test_in_mappings_of_foreign_names_what_is_not_known_to_be_harmless_is_masked(mapping, key):
+    assert masked({mapping: {key: "hunter2"}}) == {mapping: {key: MASK}}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "security.protocol",
+        "sasl.username",
+        "ssl.truststore.location",
+        "request.timeout.ms",
+        "spark.sql.shuffle.partitions",
+    ],
+)
+def test_in_mappings_of_foreign_names_what_is_harmless_stays(key):
+    assert masked({"client": {key: "value"}}) == {"client": {key: "value"}}
+
+
+def test_a_cluster_may_be_named_like_such_a_mapping():
+    cluster = {"bootstrap_servers": "b1:9092", "client": {"sasl.passwrd": "hunter2"}}
+    expected = {"bootstrap_servers": "b1:9092", "client": {"sasl.passwrd": MASK}}
+    assert masked({"client": cluster}) == {"client": expected}

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.text.words import counted, utc
+from logdirwatch.text.words import counted, did_you_mean, utc
 from tests.unit.report.builders import NOW_MS
 
 
@@ -27,3 +27,8 @@ def test_a_moment_is_in_utc_and_one_beyond_the_calendar_unknown(at_ms, text):
 )
 def test_a_number_has_its_noun_and_verb(words, one, many):
     assert (counted(1, *words), counted(3, *words)) == (one, many)
+
+
+def test_the_most_similar_name_is_suggested_and_nothing_where_none_is_similar():
+    assert did_you_mean("statsu", ["alerts", "status"]) == "; did you mean status?"
+    assert did_you_mean("zzz", ["alerts", "status"]) == ""

@@ -20,7 +20,7 @@ from logdirwatch.report.handling import about, sayings, sayings_view
 from logdirwatch.report.healthy import effect
 from logdirwatch.report.words import named, place
 from logdirwatch.text.printable import printable
-from logdirwatch.text.words import short_id, utc
+from logdirwatch.text.words import did_you_mean, short_id, utc
 
 SETTING = "decisions.longest_ms"
 
@@ -58,6 +58,15 @@ def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "withdr
     _take_back(ctx, Decision.ACKNOWLEDGE, identity, deciding.signed(by, reason))
 
 
+def _rule_named(name: str) -> Rule:
+    """Return a rule by its name; raises BadParameter with the one that is probably meant."""
+    try:
+        return Rule(name)
+    except ValueError:
+        near = did_you_mean(name, Rule) or f"; the rules: {', '.join(Rule)}"
+        raise typer.BadParameter(printable(f"there is no rule {name}{near}")) from None
+
+
 def silence(
     ctx: typer.Context,
     by: By,
@@ -67,7 +76,10 @@ def silence(
     ] = None,
     lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "4h",
     cluster: Annotated[str | None, typer.Option("--cluster", help="Silence all alerts of this cluster.")] = None,
-    rule: Annotated[Rule | None, typer.Option("--rule", help="Silence all alerts of this rule.")] = None,
+    rule: Annotated[
+        Rule | None,
+        typer.Option("--rule", parser=_rule_named, metavar="RULE", help="Silence all alerts of this rule."),
+    ] = None,
     broker: Annotated[int | None, typer.Option("--broker", min=0, help="Silence all alerts of this broker.")] = None,
     log_dir: Annotated[str | None, typer.Option("--log-dir", help="Shell pattern of log directories.")] = None,
     up_to: Annotated[

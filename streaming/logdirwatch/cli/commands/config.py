@@ -1,5 +1,7 @@
 """``logdirwatch config``: check the configuration, and print its reference."""
 
+from typing import Annotated, Any
+
 import typer
 import yaml
 
@@ -19,20 +21,39 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="config")
 
 
-def check(ctx: typer.Context) -> None:
-    """Check the configuration without connecting anywhere, and print the values in effect, with secrets masked.
+def check(
+    ctx: typer.Context,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every value in effect, not only those that differ from the defaults.")
+    ] = False,
+) -> None:
+    """Check the configuration without connecting anywhere, and print what differs from the defaults.
 
-    The values come from the file, environment variables, which override it, and defaults. Exit code 2 if a key or a
-    value is wrong.
+    The values come from the file, environment variables, which override it, and defaults. A value is masked if it may
+    be a secret. Exit code 2 if a key or a value is wrong.
     """
     context: Context = ctx.obj
     path = configuration.find_config(context.config_path)
-    effective = masked(context.settings.model_dump(mode="json"))
-    typer.echo(f"# valid; read from {path or 'no file: the environment and the defaults'}")
-    typer.echo(yaml.safe_dump(effective, sort_keys=False, allow_unicode=True), nl=False)
+    typer.echo(f"# valid: {path or 'no file, only the environment and the defaults'}")
+    if everything:
+        effective = masked(context.settings.model_dump(mode="json"))
+    else:
+        effective = masked(differing(context.settings))
+        what = "what differs from" if effective else "nothing differs from"
+        typer.echo(f"# {what} the defaults; every value: logdirwatch config check --all")
+    if effective:
+        typer.echo(yaml.safe_dump(effective, sort_keys=False, allow_unicode=True), nl=False)
     for remark in remarks(context.settings):
         typer.echo(f"logdirwatch: {remark}", err=True)
     say_next(context, "topics create", "doctor")
+
+
+def differing(settings: Settings) -> dict[str, Any]:
+    """Return the values that differ from the defaults, and the address of each cluster."""
+    found = settings.model_dump(mode="json", exclude_defaults=True)
+    for name, cluster in settings.clusters.items():
+        found["clusters"][name] = {"bootstrap_servers": cluster.bootstrap_servers, **found["clusters"][name]}
+    return {key: value for key, value in found.items() if value != {}}
 
 
 def reference() -> None:

@@ -23,6 +23,7 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.text.units import age_ms
+from logdirwatch.text.words import did_you_mean
 
 Row = Mapping[str, Any]
 Known = TypeVar("Known")
@@ -138,7 +139,8 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
     names = _names(snapshot)
     if only is not None:
         if only not in names:
-            raise UserError(f"no cluster {only} in the tables; the clusters: {', '.join(names) or 'none yet'}")
+            near = did_you_mean(only, names) or f"; the clusters: {', '.join(names) or 'none yet'}"
+            raise UserError(f"no cluster {only} in the tables{near}")
         names = [only]
     return [_status(snapshot, name, now_ms, patience) for name in names]
 

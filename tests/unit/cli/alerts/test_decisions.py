@@ -244,3 +244,9 @@ def test_of_an_alert_without_a_broker_there_is_no_disk_to_speak_of(run, firing):
     ended = run("alerts", "healthy", "z1", *BY_ADA)
     assert (ended.exit_code, firing.sent) == (1, [])
     assert "names no broker" in ended.err
+
+
+def test_a_misspelt_rule_is_refused_with_the_one_that_is_meant(run, telemetry):
+    ended = run("alerts", "silence", *BY_ADA, "--rule", "log_dir_spce")
+    assert ended.exit_code == 2
+    assert "there is no rule log_dir_spce; did you mean log_dir_space?" in " ".join(ended.err.replace("│", " ").split())

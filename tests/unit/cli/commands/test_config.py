@@ -1,5 +1,6 @@
 import sys
 
+import pytest
 import yaml
 
 CONFIG = """
@@ -20,14 +21,38 @@ def write(tmp_path, text: str) -> str:
     return str(path)
 
 
-def test_a_valid_configuration_is_printed_in_effect_with_secrets_masked(run, tmp_path):
-    ended = run("--config", write(tmp_path, CONFIG), "config", "check")
+def test_a_valid_configuration_is_called_valid_and_only_what_differs_is_shown(run, tmp_path):
+    path = write(tmp_path, CONFIG)
+    ended = run("--config", path, "config", "check")
     assert ended.exit_code == 0
+    assert ended.out.splitlines()[0] == f"# valid: {path}"
     assert "hunter2" not in ended.out + ended.err
     effective = yaml.safe_load(ended.out)
     assert effective["telemetry"]["client"]["security.protocol"] == "SASL_SSL"
+    assert effective["clusters"] == {"prod": {"bootstrap_servers": "b1:9092,b2:9092"}}
+    assert set(effective) == {"home", "telemetry", "clusters"}
+
+
+def test_every_value_is_shown_on_demand(run, tmp_path):
+    ended = run("--config", write(tmp_path, CONFIG), "config", "check", "--all")
+    assert "hunter2" not in ended.out + ended.err
+    effective = yaml.safe_load(ended.out)
     assert effective["clusters"]["prod"]["bootstrap_servers"] == "b1:9092,b2:9092"
     assert effective["detect"]["debounce_samples"] == 2
+
+
+def test_routes_and_receivers_show_what_was_written(run, tmp_path):
+    text = """
+clusters: {prod: {}}
+notify:
+  receivers: {pager: {urls: ["json://me:hunter2@pager/"]}}
+  routes: [{rule: log_dir_*, receivers: [pager]}]
+"""
+    ended = run("--config", write(tmp_path, text), "config", "check")
+    assert "hunter2" not in ended.out
+    effective = yaml.safe_load(ended.out)
+    assert effective["clusters"] == {"prod": {"bootstrap_servers": "localhost:9092"}}
+    assert effective["notify"]["routes"] == [{"rule": "log_dir_*", "receivers": ["pager"]}]
 
 
 def test_the_environment_overrides_the_file(run, tmp_path, monkeypatch):
@@ -36,11 +61,37 @@ def test_the_environment_overrides_the_file(run, tmp_path, monkeypatch):
     assert yaml.safe_load(ended.out)["telemetry"]["bootstrap_servers"] == "elsewhere:9092"
 
 
-def test_an_unknown_key_is_wrong_use_and_is_named(run, tmp_path):
-    ended = run("--config", write(tmp_path, "detect:\n  treshold: 1\n"), "config", "check")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("detect: {treshold: 1}", "detect.treshold: there is no such key; did you mean thresholds?"),
+        ("consoles: {}", "consoles: there is no such key; did you mean console?"),
+        (
+            "clusters: {prod: {bootstrap_server: x}}",
+            "clusters.prod.bootstrap_server: there is no such key; did you mean bootstrap_servers?",
+        ),
+        (
+            "notify: {receivers: {me: {urls: [json://x]}}, routes: [{receiver: [me]}]}",
+            "notify.routes.0.receiver: there is no such key; did you mean receivers?",
+        ),
+        ("host: {brokr: 1}", "host.brokr: there is no such key; did you mean broker?"),
+        ("zzz: 1", "zzz: there is no such key"),
+        (
+            "notify: {routes: [{rule: log_dir_spce}]}",
+            "notify.routes.0.rule: no rule matches log_dir_spce; did you mean log_dir_space?",
+        ),
+        (
+            "telemetry: {client: {sasl.passwrd: hunter2}}",
+            "telemetry.client: Kafka client property sasl.passwrd: not supported; did you mean sasl.password?",
+        ),
+    ],
+)
+def test_what_is_misspelt_is_wrong_use_and_the_name_that_is_meant_is_shown(run, tmp_path, text, problem):
+    ended = run("--config", write(tmp_path, text), "config", "check")
     assert ended.exit_code == 2
-    assert "detect.treshold" in ended.err
     assert ended.err.count("\n") == 1
+    assert problem in ended.err
+    assert "hunter2" not in ended.err
 
 
 def test_a_missing_file_is_wrong_use(run):

@@ -24,7 +24,7 @@ def test_without_a_receiver_there_is_nobody_to_tell(run):
     ("notify", "words"),
     [
         ({"receivers": {"ops": {"urls": [f"nonsense://{SECRET}"]}}}, "does not know URL 1"),
-        ({"receivers": {"ops": {}}}, "notify.receivers.ops: Value error, needs urls, urls_file or alertmanager"),
+        ({"receivers": {"ops": {}}}, "notify.receivers.ops: needs urls, urls_file or alertmanager"),
         ({"receivers": {}, "routes": [{"receivers": ["x"]}]}, "routes name receivers that do not exist: x"),
     ],
 )

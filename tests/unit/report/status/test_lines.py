@@ -67,7 +67,7 @@ def test_every_cluster_is_told_apart():
 
 def test_one_cluster_is_chosen_by_name_and_an_unknown_one_is_named():
     assert status(only="prod").cluster == "prod"
-    with pytest.raises(UserError, match="no cluster prd in the tables; the clusters: prod"):
+    with pytest.raises(UserError, match=r"no cluster prd in the tables; did you mean prod\?"):
         status(only="prd")
 
 
