@@ -46,6 +46,7 @@ EXPLAINED = [
     (BrokerFailureReason, "alerts", "Why a broker is away"),
     (words.ActionStatus, "actions", "Status"),
     (words.Decision, "planned", "For programs"),
+    (words.OperationKind, "actions", "Operations"),
 ]
 
 

@@ -323,6 +323,14 @@ class Decision(StrEnum):
     HEALTHY = "healthy"
 
 
+class OperationKind(StrEnum):
+    """What an action's operation does to a cluster."""
+
+    SET_TOPIC_CONFIG = "set_topic_config"
+    SET_BROKER_LIST = "set_broker_list"
+    REASSIGN = "reassign"
+
+
 COORDINATOR_LOAD = "coordinator_load"
 """The reason of a partition failure whose coordinator cannot be loaded: its groups or transactions are blocked."""
 

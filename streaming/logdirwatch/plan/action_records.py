@@ -13,6 +13,7 @@ from logdirwatch.model.record_part import as_written
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.vetoes.preconditions import agreed
@@ -54,6 +55,7 @@ def record(
         undo=as_written(proposal.undo, Undo),
         based_on=dict(based_on),
         at_ms=now_ms,
+        operations=([] if proposal.vetoes else as_data(proposal.operations)) if proposal.operations else None,
     )
     return replace(action, content_hash=content_hash(action))
 

@@ -13,7 +13,7 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 
 def content_hash(action: ActionRecord) -> str:
     """Return the 32 hex digits that stand for what an action would do; records of 0.1.0 carry none."""
-    content = (
+    content: tuple[Any, ...] = (
         str(action.kind),
         action.target,
         action.commands,
@@ -21,6 +21,8 @@ def content_hash(action: ActionRecord) -> str:
         _wanted(action.configs),
         action.data_loss,
     )
+    if action.operations is not None:
+        content += ([(operation.get("op"), operation.get("args")) for operation in action.operations],)
     return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.actions.parts import Precondition, Veto
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.commands.kafka_tools import Tools
@@ -45,6 +46,7 @@ class ProposedAction:
     preconditions: tuple[Precondition, ...] = ()
     vetoes: tuple[Veto, ...] = ()
     commands: tuple[str, ...] = ()
+    operations: tuple[Operation, ...] = ()
     reassignment: Mapping[str, Any] | None = None
     configs: Mapping[str, Any] | None = None
     undo: Mapping[str, Any] = field(default_factory=dict)

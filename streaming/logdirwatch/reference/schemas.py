@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from logdirwatch.model import records, topics
 from logdirwatch.model.actions import EXPECTED, parts
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.affected import Affected
 from logdirwatch.model.evidence import EVIDENCE
 from logdirwatch.model.record_part import RecordPart
@@ -46,6 +47,7 @@ _PARTS: Mapping[str, Mapping[str, Any]] = {
         "based_on": parts.BasedOn,
         "observed": parts.Observed | None,
         "decision": parts.ActionDecision | None,
+        "operations": list[Operation] | None,
     },
 }
 """The types of a record's fields that its struct calls a mapping."""

@@ -70,3 +70,10 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
             "that was accepted; null: a record of release 0.1.0."
         ),
     ] = None
+    operations: Annotated[
+        list[dict[str, Any]] | None,
+        Meta(
+            description="What it does to the cluster, in order: the commands say the same; null: only a person can "
+            "carry it out, or a record of an older release."
+        ),
+    ] = None

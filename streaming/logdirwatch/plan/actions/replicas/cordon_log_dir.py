@@ -20,7 +20,7 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import set_broker_list
+from logdirwatch.plan.commands.operations import broker_list, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.retention import retention_vetoes
 
@@ -41,7 +41,7 @@ def propose_cordon(
         retention_vetoes.path_not_expressible(directory.path),
         retention_vetoes.nowhere_else(directory, snapshot),
     ]
-    set_it = set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
+    operation = broker_list(directory.broker, KEY, [*others, directory.path], old=others)
     return [
         ProposedAction(
             kind=ActionKind.CORDON_LOG_DIR,
@@ -53,9 +53,10 @@ def propose_cordon(
                 Precondition("path_listed", f"log.dirs names {directory.path} as it is", True if listed else None),
             ),
             vetoes=tuple(veto for veto in found if veto is not None),
-            commands=(set_it,),
+            operations=(operation,),
+            commands=rendered([operation], policy.tools),
             undo={
-                "commands": [set_broker_list(policy.tools, directory.broker, KEY, others)],
+                "commands": list(rendered([operation.inverse], policy.tools)),
                 "text": f"once {until}",
             },
         )

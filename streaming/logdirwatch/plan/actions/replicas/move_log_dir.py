@@ -21,11 +21,11 @@ from logdirwatch.plan.actions.replicas.reassignment import (
 from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
-from logdirwatch.plan.commands.throttles import Limits, within_brokers
+from logdirwatch.plan.commands.operations import reassign, rendered
+from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import (
@@ -67,6 +67,10 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([source.broker], moves.rate), snapshot)
+    before, beside = to_json(moves.before), bool(others_run(snapshot))
+    operation = reassign(
+        to_json(moves.assignments), before, name, limits=limits, back=limits, waves=waves.groups, beside=beside
+    )
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
     enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
@@ -95,9 +99,10 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
             no_retention_cut(),
             throttle_free({source.broker: (LOG_DIR_THROTTLE,)}, snapshot),
         ),
-        commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(snapshot)))),
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
         reassignment=to_json(moves.assignments),
-        undo=undo_of_reassignment(to_json(moves.before), name, policy, limits, back=limits, snapshot=snapshot),
+        undo=undo_of_reassignment(before, name, policy, limits, back=limits, snapshot=snapshot),
     )
 
 
@@ -122,18 +127,6 @@ def _why_waves(waves: Waves, pace: Pace) -> str:
         return ""
     threads = f"the broker's threads for copies: {pace.at_once}"
     return f"; in {len(waves.groups)} waves, so that the first is free sooner ({threads})"
-
-
-def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Policy, *, beside: bool) -> list[str]:
-    """Return the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
-    tools = policy.tools
-    if len(waves.groups) == 1:
-        return tools.reassign(to_json(moves.assignments), name, limits=limits, beside=beside)
-    commands = [write_file(name, reassignment_lines(to_json(moves.assignments))), *tools.set_limits(limits, name)]
-    for number, group in enumerate(waves.groups, start=1):
-        wave: list[Assignment] = [moves.assignments[index] for index in group]
-        commands += tools.reassign(to_json(wave), f"wave-{number}-{name}", beside=beside)
-    return [*commands, *tools.clear_limits(limits, name)]
 
 
 def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:

@@ -21,6 +21,7 @@ from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.operations import reassign, rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
@@ -64,6 +65,8 @@ def rebuild(
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
+    back, before = back_of(repair, rate, snapshot), to_json(repair.before)
+    operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
         kind=ActionKind.REASSIGN,
@@ -89,17 +92,11 @@ def rebuild(
             throttle_free(_keys_of(wanted), snapshot),
             *born_elsewhere(repair, snapshot),
         ),
-        commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(snapshot)))),
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
         reassignment=plan,
         undo={
-            **undo_of_reassignment(
-                to_json(repair.before),
-                name,
-                policy,
-                limits,
-                back_of(repair, rate, snapshot),
-                snapshot,
-            ),
+            **undo_of_reassignment(before, name, policy, limits, back, snapshot),
             "text": loss.undo,
         },
     )
@@ -189,6 +186,8 @@ def propose_offload(
     paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
+    there, before, back = to_json(repair.assignments), to_json(repair.before), back_of(repair, rate, snapshot)
+    operation = reassign(there, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
     return [
         ProposedAction(
             kind=ActionKind.REASSIGN,
@@ -217,20 +216,10 @@ def propose_offload(
                 *born_elsewhere(repair, snapshot),
             ),
             vetoes=() if too_slow is None else (too_slow,),
-            commands=tuple(
-                policy.tools.reassign(
-                    to_json(repair.assignments), name, limits=limits, beside=bool(others_run(snapshot))
-                )
-            ),
-            reassignment=to_json(repair.assignments),
-            undo=undo_of_reassignment(
-                to_json(repair.before),
-                name,
-                policy,
-                limits,
-                back_of(repair, rate, snapshot),
-                snapshot,
-            ),
+            operations=(operation,),
+            commands=rendered([operation], policy.tools),
+            reassignment=there,
+            undo=undo_of_reassignment(before, name, policy, limits, back, snapshot),
         )
     ]
 

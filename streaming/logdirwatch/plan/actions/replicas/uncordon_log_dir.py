@@ -1,5 +1,6 @@
 """The action that lets new replicas into a log directory again (KIP-1066)."""
 
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.actions.action_type import (
@@ -14,7 +15,7 @@ from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import set_broker_list
+from logdirwatch.plan.commands.operations import broker_list, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
@@ -26,7 +27,7 @@ def propose_uncordon_for(
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
-    command, undo = uncordon_commands(directory, snapshot, policy)
+    operation = uncordoning(directory, snapshot)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -48,14 +49,15 @@ def propose_uncordon_for(
             ),
             *(found for found in then.preconditions if found.name in {"in_time", "rate_sustained"}),
         ),
-        commands=(command,),
-        undo={"commands": [undo]},
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
+        undo={"commands": list(rendered([operation.inverse], policy.tools))},
     )
 
 
 def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> ProposedAction:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    command, undo = uncordon_commands(directory, snapshot, policy)
+    operation = uncordoning(directory, snapshot)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -64,16 +66,16 @@ def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Polic
         + does_more(directory, snapshot),
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
-        commands=(command,),
-        undo={"commands": [undo]},
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
+        undo={"commands": list(rendered([operation.inverse], policy.tools))},
     )
 
 
-def uncordon_commands(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
-    """Return the command that ends a cordon, and the one that sets it again."""
+def uncordoning(directory: LogDir, snapshot: ClusterSnapshot) -> Operation:
+    """Return the operation that ends a cordon; its inverse sets it again."""
     others = others_cordoned(directory, snapshot)
-    command = set_broker_list(policy.tools, directory.broker, KEY, others)
-    return command, set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
+    return broker_list(directory.broker, KEY, others, old=[*others, directory.path])
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

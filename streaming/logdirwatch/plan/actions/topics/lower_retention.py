@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import (
@@ -17,6 +18,7 @@ from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
 from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.operations import rendered, topic_config
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.retention.cut import RetentionCut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.cut_conditions import cut_preconditions, cut_vetoes
@@ -55,7 +57,8 @@ def propose_cut(
         ),
         preconditions=(in_time(source, needs), *cut_preconditions(cut, snapshot, policy, is_moving=is_moving)),
         vetoes=cut_vetoes(cut, snapshot, policy),
-        commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
+        operations=(operation := _operation(cut),),
+        commands=rendered([operation], policy.tools),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
         data_loss=cut.way.loses_data,
@@ -92,7 +95,8 @@ def propose_fleet_cut(
         ),
         preconditions=cut_preconditions(cut, snapshot, policy, is_moving=False),
         vetoes=cut_vetoes(cut, snapshot, policy),
-        commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
+        operations=(operation := _operation(cut),),
+        commands=rendered([operation], policy.tools),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
         data_loss=cut.way.loses_data,
@@ -112,12 +116,19 @@ def cut_effect(cut: RetentionCut, policy: Policy, **numbers: Any) -> dict[str, A
 
 def cut_undo(cut: RetentionCut, policy: Policy) -> dict[str, Any]:
     """Return how the limit of before is set again, or the override taken away that was not there."""
-    topic, old = cut.topic.name, cut.old_value if cut.is_overridden else None
+    topic, inverse = cut.topic.name, _operation(cut).inverse
     return {
-        "configs": {topic: {cut.way.key: old}},
-        "commands": [policy.tools.set_topic_config(topic, cut.way.key, old)],
+        "configs": {topic: {cut.way.key: inverse.args.value}},
+        "commands": list(rendered([inverse], policy.tools)),
         "text": "what was deleted does not come back" if cut.way.loses_data else "local copies are not fetched again",
     }
+
+
+def _operation(cut: RetentionCut) -> Operation:
+    """Return the change itself; undoing deletes an override that was not there."""
+    old = cut.old_value
+    new = str(cut.new_value)
+    return topic_config(cut.topic.name, cut.way.key, new, now=old, old=old if cut.is_overridden else None)
 
 
 def _from_to(cut: RetentionCut) -> str:

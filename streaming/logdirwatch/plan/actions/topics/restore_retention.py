@@ -24,6 +24,7 @@ from logdirwatch.plan.actions.progress import Progress, in_one_step, target_afte
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.commands.operations import rendered, topic_config, undone_to
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes, human_ratio
@@ -47,13 +48,15 @@ def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRec
     before, now = (old.configs or {})[topic], (plan.configs or {})[topic]
     changes = {**before, **{key: _after(before.get(key), change) for key, change in now.items()}}
     is_new = any(key not in before for key in now)
+    back = {topic: {**plan.undo["configs"][topic], **old.undo["configs"][topic]}}
     return replace(
         plan,
+        operations=None if plan.operations is None else undone_to(plan.operations, back),
         configs={topic: changes},
         expected={**plan.expected, "freed_before": _freed(old)},
         undo={
             **plan.undo,
-            "configs": {topic: {**plan.undo["configs"][topic], **old.undo["configs"][topic]}},
+            "configs": back,
             "commands": [*old.undo["commands"], *(plan.undo["commands"] if is_new else [])],
         },
         observed={"is_set": True},
@@ -89,6 +92,7 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
     comes_back = {(one["broker"], one["log_dir"]): one["bytes"] for one in freed if one["bytes"] > 0}
     again = [veto for key, change in standing.items() if (veto := _cut_again(topic, now.get(key), change["to"]))]
     found = [*again, *_no_room(comes_back, snapshot, policy)]
+    operations = tuple(topic_config(topic, key, old[key], now=now.get(key), old=now.get(key)) for key in standing)
     limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
     return ProposedAction(
         kind=ActionKind.RESTORE_RETENTION,
@@ -108,9 +112,10 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
             Precondition("limit_known", "the old limit is still what the owner wants", None),
         ),
         vetoes=tuple(found),
-        commands=tuple(policy.tools.set_topic_config(topic, key, old[key]) for key in standing),
+        operations=operations,
+        commands=rendered(operations, policy.tools),
         configs={topic: {key: {"from": now.get(key), "to": was(change)} for key, change in standing.items()}},
-        undo={"commands": [policy.tools.set_topic_config(topic, key, now.get(key)) for key in standing]},
+        undo={"commands": list(rendered([operation.inverse for operation in operations], policy.tools))},
     )
 
 

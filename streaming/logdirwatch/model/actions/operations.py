@@ -1,0 +1,68 @@
+"""What an action does to a cluster, as data: its commands are rendered from it, and ``apply`` carries it out.
+
+``op`` says which fields of ``args``, ``expect_before`` and ``expect_after`` are used. Fields of other operations are
+absent.
+"""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from logdirwatch.model.actions.parts import Limits, Reassignment
+from logdirwatch.model.record_part import RecordPart
+from logdirwatch.model.vocabulary import OperationKind
+
+
+class OperationArgs(RecordPart, frozen=True, kw_only=True):
+    """What one operation is called with."""
+
+    topic: Annotated[str | None, Meta(description="set_topic_config: the topic.")] = None
+    broker: Annotated[int | None, Meta(description="set_broker_list: node id of the broker.")] = None
+    key: Annotated[str | None, Meta(description="Kafka configuration key that is set.")] = None
+    value: Annotated[
+        str | UnsetType | None,
+        Meta(description="set_topic_config: the value that the topic gets; null: it loses its own."),
+    ] = UNSET
+    entries: Annotated[
+        list[str] | None, Meta(description="set_broker_list: the whole list; empty: the broker's own list is deleted.")
+    ] = None
+    file: Annotated[str | None, Meta(description="reassign: name of the file that the commands write.")] = None
+    reassignment: Annotated[Reassignment | None, Meta(description="reassign: where the replicas are to be.")] = None
+    waves: Annotated[
+        list[list[int]] | None,
+        Meta(
+            description="reassign: the parts that are carried out one after the other, each a list of positions in "
+            "the reassignment's partitions."
+        ),
+    ] = None
+    limits: Annotated[
+        Limits | None, Meta(description="reassign: throttles for the time of the copies, set where none is set.")
+    ] = None
+    additional: Annotated[bool | None, Meta(description="reassign: whether it may run beside another one.")] = None
+
+
+class Expectation(RecordPart, frozen=True, kw_only=True):
+    """What a cluster shows before or after an operation."""
+
+    value: Annotated[
+        str | UnsetType | None, Meta(description="The topic's value in force; null: not known, or not its own.")
+    ] = UNSET
+    entries: Annotated[list[str] | None, Meta(description="The broker's list.")] = None
+    reassignment: Annotated[Reassignment | None, Meta(description="Where the replicas are.")] = None
+
+
+class Inverse(RecordPart, frozen=True, kw_only=True):
+    """The operation that undoes another one."""
+
+    op: Annotated[OperationKind, Meta(description="The operation.")]
+    args: Annotated[OperationArgs, Meta(description="What it is called with.")]
+
+
+class Operation(RecordPart, frozen=True, kw_only=True):
+    """One change of a cluster."""
+
+    op: Annotated[OperationKind, Meta(description="The operation.")]
+    args: Annotated[OperationArgs, Meta(description="What it is called with.")]
+    expect_before: Annotated[Expectation, Meta(description="What the cluster shows before it.")]
+    expect_after: Annotated[Expectation, Meta(description="What the cluster shows once it is done.")]
+    inverse: Annotated[Inverse, Meta(description="The operation that undoes it.")]

@@ -1,0 +1,150 @@
+"""The operations of actions, and the commands that they are rendered to: both say the same."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from logdirwatch.model.actions import parts
+from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs
+from logdirwatch.model.vocabulary import OperationKind
+from logdirwatch.plan.commands.configs import set_broker_list
+from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, write_file
+from logdirwatch.plan.commands.throttles import Limits, from_data
+
+
+def topic_config(topic: str, key: str, value: str | None, *, now: str | None, old: str | None) -> Operation:
+    """Return the operation that sets a topic's value, None to delete the topic's own.
+
+    ``now`` is the value in force, ``old`` what undoing sets: None where the topic has no value of its own.
+    """
+    return Operation(
+        op=OperationKind.SET_TOPIC_CONFIG,
+        args=OperationArgs(topic=topic, key=key, value=value),
+        expect_before=Expectation(value=now),
+        expect_after=Expectation(value=value),
+        inverse=_inverse_config(topic, key, old),
+    )
+
+
+def broker_list(broker: int, key: str, values: Sequence[str], *, old: Sequence[str]) -> Operation:
+    """Return the operation that sets a broker's whole list; an empty one deletes the broker's own."""
+    return Operation(
+        op=OperationKind.SET_BROKER_LIST,
+        args=OperationArgs(broker=broker, key=key, entries=list(values)),
+        expect_before=Expectation(entries=list(old)),
+        expect_after=Expectation(entries=list(values)),
+        inverse=Inverse(
+            op=OperationKind.SET_BROKER_LIST, args=OperationArgs(broker=broker, key=key, entries=list(old))
+        ),
+    )
+
+
+def reassign(
+    plan: Mapping[str, Any],
+    before: Mapping[str, Any],
+    name: str,
+    *,
+    limits: Limits,
+    back: Limits,
+    waves: Iterable[Iterable[int]] = (),
+    beside: bool = False,
+) -> Operation:
+    """Return the operation that gives partitions other replicas or directories, both plans in Kafka's form.
+
+    ``name`` is the file of its commands, ``waves`` are positions in the plan's partitions, by default all at once,
+    ``limits`` and ``back`` are the throttles of the way there and back, and ``beside`` tells that others run.
+    """
+    parts_of_it = [list(wave) for wave in waves] or [list(range(len(plan["partitions"])))]
+    there, here = msgspec.convert(plan, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
+    return Operation(
+        op=OperationKind.REASSIGN,
+        args=_reassign_args(there, name, limits, parts_of_it, beside=beside),
+        expect_before=Expectation(reassignment=here),
+        expect_after=Expectation(reassignment=there),
+        inverse=Inverse(
+            op=OperationKind.REASSIGN,
+            args=_reassign_args(here, f"undo-{name}", back, [list(range(len(before["partitions"])))], beside=beside),
+        ),
+    )
+
+
+def rendered(operations: Iterable[Operation | Inverse], tools: Tools) -> tuple[str, ...]:
+    """Return the commands that carry operations out."""
+    return tuple(command for operation in operations for command in _COMMANDS[operation.op](operation.args, tools))
+
+
+def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
+    """Return operations as an action carries them."""
+    return [msgspec.to_builtins(operation) for operation in operations]
+
+
+def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
+    """Read what :func:`as_data` wrote; raises msgspec.ValidationError for an operation of a later release."""
+    return msgspec.convert(list(found), list[Operation])
+
+
+def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:
+    """Return operations of an action whose undoing sets the values ``old``, by topic and key."""
+    return as_data(
+        msgspec.structs.replace(operation, inverse=_inverse_config(topic, key, old[topic][key]))
+        if operation.op is OperationKind.SET_TOPIC_CONFIG
+        and (topic := str(operation.args.topic)) in old
+        and (key := str(operation.args.key)) in old[topic]
+        else operation
+        for operation in from_record(found)
+    )
+
+
+def plan_of(args: OperationArgs, wave: int | None = None) -> dict[str, Any]:
+    """Return the reassignment of an operation, or of one of its waves, as Kafka's tool reads it."""
+    plan: dict[str, Any] = msgspec.to_builtins(args.reassignment)
+    if wave is None or args.waves is None:
+        return plan
+    return {**plan, "partitions": [plan["partitions"][index] for index in args.waves[wave]]}
+
+
+def limits_of(args: OperationArgs) -> Limits:
+    """Return the throttles of an operation."""
+    return Limits() if args.limits is None else from_data(msgspec.to_builtins(args.limits))
+
+
+def _reassign_args(
+    plan: parts.Reassignment, name: str, limits: Limits, waves: list[list[int]], *, beside: bool
+) -> OperationArgs:
+    found = msgspec.convert(limits.as_data(), parts.Limits)
+    return OperationArgs(file=name, reassignment=plan, waves=waves, limits=found, additional=beside)
+
+
+def _inverse_config(topic: str, key: str, old: str | None) -> Inverse:
+    return Inverse(op=OperationKind.SET_TOPIC_CONFIG, args=OperationArgs(topic=topic, key=key, value=old))
+
+
+def _topic_config(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    yield tools.set_topic_config(str(args.topic), str(args.key), args.value if isinstance(args.value, str) else None)
+
+
+def _broker_list(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    if args.broker is not None:
+        yield set_broker_list(tools, args.broker, str(args.key), args.entries or ())
+
+
+def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    """Yield the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
+    name, limits, beside = str(args.file), limits_of(args), bool(args.additional)
+    count = len(args.waves or ())
+    if count <= 1:
+        yield from tools.reassign(plan_of(args), name, limits=limits, beside=beside)
+        return
+    yield write_file(name, reassignment_lines(plan_of(args)))
+    yield from tools.set_limits(limits, name)
+    for wave in range(count):
+        yield from tools.reassign(plan_of(args, wave), f"wave-{wave + 1}-{name}", limits=Limits(), beside=beside)
+    yield from tools.clear_limits(limits, name)
+
+
+_COMMANDS = {
+    OperationKind.SET_TOPIC_CONFIG: _topic_config,
+    OperationKind.SET_BROKER_LIST: _broker_list,
+    OperationKind.REASSIGN: _reassign,
+}
