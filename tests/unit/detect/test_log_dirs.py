@@ -1,6 +1,7 @@
 """What one directory goes through, and what is said of it."""
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from logdirwatch.config.section import MIB
@@ -245,6 +246,23 @@ class TestSizeNotReported:
         assert "can wait until morning: no" in driver.open_alerts()[0].summary
         view = state_view.state_record(driver.memory, []).log_dirs[0]
         assert (view.capacity_source, round(view.used_ratio, 2)) == ("host", 0.97)
+
+    def test_one_look_of_the_host_that_two_polls_use_says_nothing_of_growth(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        self.hosted(driver, 0.86)
+        driver.poll(self.without_size(), not_reported=["capacity"])
+        assert driver.status() == "critical"
+        assert driver.memory.log_dirs["/d1"].growth_bytes_per_s is None
+        assert "can wait until morning: no, because its growth is not known yet" in driver.open_alerts()[0].summary
+
+    def test_growth_is_that_between_two_looks_of_the_host_however_many_polls_use_each(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        for used in (0.5, 0.6):
+            self.hosted(driver, used)
+            driver.poll(self.without_size(), not_reported=["capacity"])
+        assert driver.memory.log_dirs["/d1"].growth_bytes_per_s == pytest.approx(
+            0.1 * TOTAL * 1_000 / (2 * POLL_MS), rel=1e-3
+        )
 
     def test_the_failure_of_a_full_one_is_full(self):
         driver = Driver().poll(self.without_size(), not_reported=["capacity"])

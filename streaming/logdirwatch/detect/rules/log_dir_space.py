@@ -5,7 +5,7 @@ from logdirwatch.detect.alerts import evidence, hints, messages, urgency
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
-from logdirwatch.detect.state import forecast, placement, shared_volumes
+from logdirwatch.detect.state import forecast, host_sizes, placement, shared_volumes
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence, UnaccountedBytesEvidence
 from logdirwatch.model.records import LogDirSample
@@ -23,9 +23,12 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
         log_dir, moment.at_ms, log_dir.interval_ms
     )
     log_dir_changed.note_capacity(log_dir, sample, moment)
-    _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
+    is_measured = host_sizes.is_measured_again(log_dir, sample)
+    if is_measured or decides_alone:
+        _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
     _remember_numbers(log_dir, sample, moment.at_ms, starts_again=decides_alone)
-    urgency.note(log_dir, moment.at_ms)
+    if is_measured:
+        urgency.note(log_dir, moment.at_ms)
     _forecast(context, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(context, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
     set_level(context, sample.path, log_dir, wanted, moment)

@@ -281,6 +281,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     capacity_source: str | None = None
     host_total_bytes: int | None = None
     host_usable_bytes: int | None = None
+    host_measured_ms: int | None = None
 
     def __post_init__(self) -> None:
         """Read what a decoded memory has of its alerts."""

@@ -24,6 +24,17 @@ def completed(memory: BrokerMemory, record: MetricsRecord, at_ms: int) -> Metric
     return replace(record, log_dirs=[_with_size(memory, sample, at_ms) for sample in record.log_dirs])
 
 
+def is_measured_again(log_dir: LogDirMemory, sample: LogDirSample) -> bool:
+    """Return whether a sample is a new measurement, and remember it: several polls use one look of the host source.
+
+    The same number twice says nothing of growth.
+    """
+    if sample.capacity_source != CapacitySource.HOST:
+        return True
+    before, log_dir.host_measured_ms = log_dir.host_measured_ms, log_dir.host_ms
+    return before != log_dir.host_ms
+
+
 def _is_wanted(memory: BrokerMemory) -> bool:
     return NotReported.CAPACITY in (memory.not_reported or ())
 
