@@ -1,11 +1,12 @@
 """How many brokers the state machine judges in a batch, beside a query that only parses the same records.
 
-    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 12] [--slots 2]
+    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 12] [--slots 2] [--conf KEY=VALUE ...]
 
 Each round is one poll of every broker, with twelve log directories each, whose use moves; one round is one batch.
 The first rounds are not counted: Java and the Python workers are cold, and between them lie hours, so that four days of
 every directory are remembered afterwards. Prints the median and the longest batch, the time over that of parsing alone,
-and the state kept for a broker. ``--slots`` are tasks at a time, and partitions of the input and of the state.
+the processor time of a batch in all processes, and the state kept for a broker. ``--slots`` are tasks at a time, and
+partitions of the input and of the state. ``--conf`` goes over the configuration of the query's session.
 Input is read from files, so no broker is needed.
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import psutil
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
@@ -26,7 +28,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.queries import detect
-from logdirwatch.jobs.session import build_session
+from logdirwatch.jobs.session import build_session, without_empty_batches
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus
@@ -49,6 +51,7 @@ def main() -> None:
     arguments.add_argument("--brokers", type=int, nargs="+", default=[1_000, 2_000, 5_000, 10_000])
     arguments.add_argument("--rounds", type=int, default=12)
     arguments.add_argument("--slots", type=int, default=2)
+    arguments.add_argument("--conf", action="append", default=[])
     chosen = arguments.parse_args()
     home = os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")
     with tempfile.TemporaryDirectory() as folder:
@@ -56,13 +59,14 @@ def main() -> None:
             master=f"local[{chosen.slots}]",
             driver_memory="2g",
             shuffle_partitions=chosen.slots,
-            extra={"spark.sql.warehouse.dir": f"{folder}/warehouse"},
+            extra={"spark.sql.warehouse.dir": f"{folder}/warehouse", **dict(one.split("=", 1) for one in chosen.conf)},
         )
         settings = Settings(home=home, stream=stream)
-        spark = build_session(settings, "bench")
+        spark = without_empty_batches(build_session(settings, "bench"), settings)
         print(f"{os.cpu_count()} cores, {chosen.slots} task slots, heap {stream.driver_memory}, a poll a batch,")
         print(f"{LOG_DIRS} directories a broker; {chosen.rounds} batches after {WARM_UP} that are not counted\n")
-        print(f"{'brokers':>8}{'median s':>10}{'longest s':>11}{'parse s':>9}{'ratio':>7}{'state B/broker':>16}")
+        columns = f"{'brokers':>8}{'median s':>10}{'longest s':>11}{'parse s':>9}{'ratio':>7}{'cpu s':>8}"
+        print(f"{columns}{'state B/broker':>16}")
         for brokers in chosen.brokers:
             row(spark, settings, Path(folder) / str(brokers), brokers, chosen.rounds + WARM_UP)
         spark.stop()
@@ -77,11 +81,12 @@ def row(spark: SparkSession, settings: Settings, folder: Path, brokers: int, rou
     judging = run(detect.judged(records, settings), folder / "detect", brokers, rounds)
     took, alone = statistics.median(judging.seconds), statistics.median(parsing.seconds)
     columns = f"{brokers:>8}{took:>10.2f}{max(judging.seconds):>11.2f}{alone:>9.2f}{took / alone:>7.1f}"
-    print(f"{columns}{judging.state_bytes / brokers:>16.0f}", flush=True)
+    print(f"{columns}{judging.cpu_s:>8.2f}{judging.state_bytes / brokers:>16.0f}", flush=True)
 
 
 class Outcome(msgspec.Struct):
     seconds: list[float]
+    cpu_s: float
     state_bytes: int
 
 
@@ -95,11 +100,19 @@ def run(plan: DataFrame, checkpoint: Path, brokers: int, rounds: int) -> Outcome
         .start()
     )
     try:
+        warm, began_s = wait_for_rounds(query, brokers, WARM_UP), cpu_seconds()
         full = wait_for_rounds(query, brokers, rounds)
+        spent_s = (cpu_seconds() - began_s) / max(1, len(full) - len(warm))
     finally:
         query.stop()
     seconds = [progress["durationMs"]["triggerExecution"] / 1000 for progress in full[WARM_UP:]]
-    return Outcome(seconds, memory_bytes(plan.sparkSession, checkpoint) if full[-1]["stateOperators"] else 0)
+    return Outcome(seconds, spent_s, memory_bytes(plan.sparkSession, checkpoint) if full[-1]["stateOperators"] else 0)
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and of all that it started."""
+    root = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in [root, *root.children(recursive=True)])
 
 
 def memory_bytes(spark: SparkSession, checkpoint: Path) -> int:
