@@ -26,7 +26,7 @@ class StreamSettings(Section):
         "real_time",
         description="Spark's real-time mode, or micro-batches, the fallback on platforms that refuse it.",
     )
-    fast_lane_trigger: str = Field("0 seconds", description="Trigger of fast_lane in micro-batches.")
+    fast_lane_trigger: str = Field("200 milliseconds", description="Trigger of fast_lane in micro-batches.")
     store_trigger: str = Field("30 seconds", description="Trigger of store.")
     store_max_records: int = Field(
         1_000_000,
