@@ -12,7 +12,7 @@ from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
-from logdirwatch.report.handling import UNDECIDED, marks
+from logdirwatch.report.handling import UNDECIDED, marks, short_marks
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.words import change, colour, named, place
 from logdirwatch.text.printable import printable
@@ -73,15 +73,14 @@ def view(
 
 
 def line(alert: AlertRecord, decided: AlertDecisions = UNDECIDED) -> Text:
-    """Return one revision of one alert on one line."""
+    """Return one revision of one alert on one line; the end is cut off where the terminal ends."""
+    handled = "".join(f"[{word}] " for word in short_marks(decided))
     return Text(" ").join(
         [
             Text(utc(alert.at_ms), style="dim"),
-            Text(f"{alert.severity:<8}", style=colour(alert.severity)),
-            Text(f"{alert.status:<8}", style=colour(alert.status)),
-            Text(f"{alert.rule} {short_id(alert.alert_id)}.{alert.revision} ({alert.lane})"),
-            Text(place(alert.cluster, alert.broker, alert.log_dir)),
-            Text(printable(" ".join([alert.summary, *_said(decided)]))),
+            Text(f"{_severity(alert).plain:<8}", style=_severity(alert).style),
+            Text(f"{alert.rule} {short_id(alert.alert_id)}.{alert.revision}"),
+            Text(printable(f"{place(alert.cluster, None, None)}: {handled}{alert.summary}")),
         ]
     )
 

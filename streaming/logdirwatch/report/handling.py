@@ -147,6 +147,12 @@ def marks(decided: AlertDecisions) -> list[str]:
     return [phrase(what, spoken) for what, spoken in said if spoken is not None]
 
 
+def short_marks(decided: AlertDecisions) -> list[str]:
+    """Return how an alert is handled, and who decided it, without the reason and the end."""
+    said = (("acknowledged", word(decided.acknowledged)), ("silenced", word(decided.silenced)))
+    return [f"{what} by {spoken.by}" for what, spoken in said if spoken is not None]
+
+
 def phrase(what: str, spoken: Word) -> str:
     """Return a decision as ``silenced by ada until ...: why``."""
     owner = "" if spoken.owner == spoken.by else f", owner {spoken.owner},"

@@ -29,6 +29,19 @@ def some_of(names: Iterable[object], limit: int = 5) -> str:
     return ", ".join(found[:limit]) + more
 
 
+def number_ranges(numbers: Iterable[int], limit: int = 8) -> str:
+    """Return whole numbers in order, consecutive ones as a range: ``1-4, 6``; of many the first ``limit`` ranges."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in found[:limit]]
+    rest = sum(last - first + 1 for first, last in found[limit:])
+    return ", ".join(words) + (f" and {rest} more" if rest else "")
+
+
 def counted(count: int, noun: str, many: str | None = None) -> str:
     """Return a count with its noun in singular or plural: ``1 replica``, ``5 replicas``, ``2 directories``.
 

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.text.words import counted, did_you_mean, utc
+from logdirwatch.text.words import counted, did_you_mean, number_ranges, utc
 from tests.unit.report.builders import NOW_MS
 
 
@@ -32,3 +32,9 @@ def test_a_number_has_its_noun_and_verb(words, one, many):
 def test_the_most_similar_name_is_suggested_and_nothing_where_none_is_similar():
     assert did_you_mean("statsu", ["alerts", "status"]) == "; did you mean status?"
     assert did_you_mean("zzz", ["alerts", "status"]) == ""
+
+
+def test_numbers_in_a_row_are_a_range():
+    assert number_ranges([6, 1, 3, 2, 4, 4]) == "1-4, 6"
+    assert number_ranges(range(0, 20, 2), limit=2) == "0, 2 and 8 more"
+    assert number_ranges([]) == ""

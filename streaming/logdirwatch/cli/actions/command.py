@@ -54,10 +54,12 @@ def actions(
         typer.Option("--accuracy", help="Show how actions ended, and their expected against their observed effect."),
     ] = False,
 ) -> None:
-    """Show the open actions, those of the most severe alert first.
+    """Show the open actions that can be done now, those of the most severe alert first.
+
+    What must not be done now is named under the action that unblocks it, or at the end.
 
     `actions show ID` prints one action in full, with its commands ready to paste; logdirwatch itself executes nothing.
-    With --follow every new revision is printed once.
+    With --follow every new revision is one line, cut off at the width of the terminal.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -137,4 +139,4 @@ def _print_one(action: ActionRecord, *, as_json: bool) -> None:
     if as_json:
         typer.echo(msgspec.json.encode(action))
     else:
-        console().print(line(action), soft_wrap=True)
+        console().print(line(action), no_wrap=True, overflow="ellipsis")

@@ -36,8 +36,8 @@ def alerts(
 ) -> None:
     """Show the open alerts, most severe first and silenced ones last, with their acknowledgements and silences.
 
-    Each alert is shown once, in its latest revision. With --follow every new revision is printed once, including the
-    resolving one. An acknowledged or silenced alert keeps firing.
+    Each alert is shown once, in its latest revision. With --follow every new revision is one line, including the
+    resolving one, cut off at the width of the terminal. An acknowledged or silenced alert keeps firing.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -92,4 +92,4 @@ def _print_one(alert: AlertRecord, decided: AlertDecisions, *, as_json: bool) ->
     if as_json:
         typer.echo(msgspec.json.encode(document(alert, decided)))
     else:
-        console().print(line(alert, decided), soft_wrap=True)
+        console().print(line(alert, decided), no_wrap=True, overflow="ellipsis")

@@ -1,5 +1,7 @@
 """``logdirwatch status``: every broker, directory and lost replica, and the age of that data."""
 
+import contextlib
+import time
 from functools import partial
 from typing import Annotated
 
@@ -29,6 +31,8 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.printable import printable_lines
 
+WATCH_S = 5
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -40,30 +44,50 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show every broker, directory and topic, not only the worst.")
+        bool, typer.Option("--all", help="Show every broker, directory, alert and topic, not only the worst.")
     ] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help=f"Refresh it every {WATCH_S} s until Ctrl-C.")] = False,
 ) -> None:
-    """Show brokers, log directories, offline replicas and partitions at risk, from the tables.
+    """Show what is wrong with brokers, log directories, replicas and partitions, the worst first.
 
-    It starts with the age of the data and of the last heartbeat, the open alerts, who acknowledged or silenced them,
-    and brokers in maintenance. What is not monitored now is unknown, shown with its last known status. Exit code 1 if a
-    table cannot be read or the telemetry cluster does not answer; what is known is still shown.
+    It starts with what cannot be relied on, such as old data, and with the open alerts. Healthy brokers are one line a
+    rack. What is not monitored now is unknown, shown with its last known status. Exit code 1 if a table cannot be read
+    or the telemetry cluster does not answer; what is known is still shown.
     """
-    context: Context = ctx.obj
+    if watch and as_json:
+        raise UserError("--watch is for people: run status --json again instead", exit_code=2)
+    shows = partial(_show, ctx.obj, cluster, as_json=as_json, everything=everything)
+    if watch:
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                _say(shows(clears=True))
+                time.sleep(WATCH_S)
+        return
+    failures = shows(clears=False)
+    if failures:
+        _say(failures[:-1])
+        raise UserError(failures[-1])
+
+
+def _show(context: Context, only: str | None, *, as_json: bool, everything: bool, clears: bool) -> list[str]:
+    """Print the status once, with ``clears`` on an empty screen; return what could not be read, a line each."""
     tables, snapshot, problem = _read(context)
     now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
     troubles = _troubles(context.settings, tables, snapshot, now, patience)
-    found = _found(snapshot, now, patience, cluster)
+    found = _found(snapshot, now, patience, only)
     if as_json:
         errors = {"telemetry_error": problem and str(problem), "table_errors": troubles}
         typer.echo(msgspec.json.encode({"at_ms": now, **errors, "clusters": found}))
     else:
+        if clears:
+            console().clear()
         _print(found, now, context.settings, is_told=bool(troubles), everything=everything)
-    failures = [*troubles.values(), *([str(problem)] if problem else [])]
-    if failures:
-        for failure in failures[:-1]:
-            typer.echo(f"logdirwatch: {printable_lines(failure)}", err=True)
-        raise UserError(failures[-1])
+    return [*troubles.values(), *([str(problem)] if problem else [])]
+
+
+def _say(failures: list[str]) -> None:
+    for failure in failures:
+        typer.echo(f"logdirwatch: {printable_lines(failure)}", err=True)
 
 
 def _found(snapshot: Snapshot, now: int, patience: Patience, only: str | None) -> list[ClusterStatus]:

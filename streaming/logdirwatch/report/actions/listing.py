@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from logdirwatch.errors import UserError
-from logdirwatch.model.actions.parts import Veto
-from logdirwatch.model.record_part import converted
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
+from logdirwatch.model.vocabulary import OPEN, ActionStatus, Severity
+from logdirwatch.report.actions.blocked import by_reason, by_way_in, is_blocked, names, waits_for
 from logdirwatch.report.actions.outlook import outlook_lines
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.words import colour, named, place
@@ -19,14 +18,6 @@ from logdirwatch.text.printable import printable, printable_lines
 from logdirwatch.text.units import human_ago, human_bytes, human_in, human_ms
 from logdirwatch.text.words import short_id, utc
 
-_BROKER_AWAY = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
-_ENDED_BY = {
-    "other_broker_down": _BROKER_AWAY,
-    "broker_not_alive": _BROKER_AWAY,
-    "log_dir_offline": (Rule.LOG_DIR_OFFLINE,),
-    "log_dir_unknown": (Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT, *_BROKER_AWAY),
-}
-"""For each veto, the rules of the alerts whose end lifts it."""
 _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
 
@@ -37,7 +28,7 @@ def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionR
     Within one alert the recommended order is kept.
     """
     shown = [a for a in actions if everything or a.status in OPEN]
-    blocked = [a for a in shown if _is_blocked(a)]
+    blocked = [a for a in shown if is_blocked(a)]
     return sorted(shown, key=lambda action: _rank(action, _unblocks(action, blocked)))
 
 
@@ -55,22 +46,35 @@ def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
 
 
 def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> RenderableType:
-    """Return the actions for people, at most ``width`` columns wide."""
+    """Return the actions for people, at most ``width`` columns wide: those with a veto under what unblocks them."""
+    actions = list(actions)
+    waiting = by_way_in(actions)
     rows = [
         (
             Text(f"{action.kind}\n{standing(action, now_ms)}"),
             Text(_where(action, between="\n")),
             Text("\n".join(effect(action))),
             Text(short_id(action.action_id)),
-            Text(action.reason),
+            Text("\n".join([action.reason, *_unblocked(waiting.get(action.action_id, []))])),
         )
         for action in actions
+        if not is_blocked(action)
     ]
-    return sentences(("action", "where", "effect", "id"), rows, width)
+    blocks: list[RenderableType] = []
+    if rows:
+        blocks.append(sentences(("action", "where", "effect", "id"), rows, width))
+    for reason, held in by_reason(waiting.get("", [])).items():
+        blocks.append(Text(f"must not be done now, {reason}: {names(held)}", style="dim"))
+    return Group(*blocks)
+
+
+def _unblocked(held: list[ActionRecord]) -> list[str]:
+    """Return what becomes possible: one line for each reason that holds actions back."""
+    return [f"> then {names(found)} (now: {reason})" for reason, found in by_reason(held).items()]
 
 
 def line(action: ActionRecord) -> Text:
-    """Return one revision of one action on one line."""
+    """Return one revision of one action on one line; the end is cut off where the terminal ends."""
     severity = str(action.alert.get("severity", ""))
     return Text(" ").join(
         [
@@ -78,8 +82,7 @@ def line(action: ActionRecord) -> Text:
             Text(f"{severity:<8}", style=colour(severity)),
             Text(f"{action.status:<10}"),
             Text(f"{action.kind} {short_id(action.action_id)}.{action.revision}"),
-            Text(_where(action)),
-            Text(printable("; ".join([*effect(action), action.reason]))),
+            Text(printable(f"{_where(action)}: {'; '.join([*effect(action), action.reason])}")),
         ]
     )
 
@@ -190,31 +193,14 @@ def _rank(action: ActionRecord, unblocks: int) -> tuple[bool, bool, int, bool, i
     among = (action.alert_id, 0 if action.position is None else action.position)
     loudness, is_way_in = max(_loudness(action), unblocks), unblocks >= 0
     rest = (not is_way_in, opened_at_ms, *among, action.at_ms, action.action_id)
-    return action.status not in OPEN, _is_blocked(action), -loudness, *rest
-
-
-def _is_blocked(action: ActionRecord) -> bool:
-    return bool(action.vetoes) and action.status in OPEN
+    return action.status not in OPEN, is_blocked(action), -loudness, *rest
 
 
 def _unblocks(action: ActionRecord, blocked: Iterable[ActionRecord]) -> int:
     """Return the highest severity of the alerts whose actions wait for this one; -1 for none."""
     if action.vetoes or action.status not in OPEN:
         return -1
-    return max((_loudness(other) for other in blocked if _waits_for(other, action)), default=-1)
-
-
-def _waits_for(blocked: ActionRecord, action: ActionRecord) -> bool:
-    """Tell whether a veto of one action is lifted when the other's alert, about an absent broker or directory, ends."""
-    rule, broker = action.alert.get("rule"), action.alert.get("broker")
-    if blocked.cluster != action.cluster or blocked.alert_id == action.alert_id or broker is None:
-        return False
-    ended = [veto for veto in blocked.vetoes if rule in _ENDED_BY.get(str(veto.get("name")), ())]
-    return any(broker in _read(veto).about for veto in ended)
-
-
-def _read(veto: dict[str, Any]) -> Veto:
-    return converted({**veto, "reason": str(veto.get("reason", ""))}, Veto)
+    return max((_loudness(other) for other in blocked if waits_for(other, action)), default=-1)
 
 
 def _loudness(action: ActionRecord) -> int:

@@ -119,6 +119,18 @@ class PipelineAlert(Struct, kw_only=True):
     summary: str
 
 
+class OpenAlert(Struct, kw_only=True):
+    """A firing alert of the cluster."""
+
+    alert_id: str
+    rule: str
+    severity: str
+    broker: int | None
+    log_dir: str | None
+    opened_at_ms: int
+    summary: str
+
+
 class ClusterStatus(Struct, kw_only=True):
     """One cluster; fields are None if the tables or the telemetry cluster could not be read.
 
@@ -140,6 +152,7 @@ class ClusterStatus(Struct, kw_only=True):
     fast_lane_proof_ms: int | None
     is_fast_lane_stale: bool
     open_alerts: dict[str, int] | None
+    firing: list[OpenAlert] | None = None
     pipeline_alerts: list[PipelineAlert] | None = None
     handled_alerts: list[Handled] | None = None
     maintenance: list[Planned] | None = None
@@ -223,6 +236,23 @@ def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
     """Return the number of firing alerts by severity, the highest first."""
     counts = Counter(a.severity for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a))
     return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
+
+
+def firing(alerts: Iterable[AlertRecord]) -> list[OpenAlert]:
+    """Return the firing alerts, the most severe first, then the oldest."""
+    found = [a for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a)]
+    return [
+        OpenAlert(
+            alert_id=alert.alert_id,
+            rule=alert.rule,
+            severity=alert.severity,
+            broker=alert.broker,
+            log_dir=alert.log_dir,
+            opened_at_ms=alert.opened_at_ms,
+            summary=alert.summary,
+        )
+        for alert in sorted(found, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+    ]
 
 
 def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:

@@ -1,31 +1,28 @@
-"""The status of a cluster for people: stale data comes first and stands out."""
+"""The status of a cluster for people: what is wrong comes first, stale data before everything else."""
 
-import heapq
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
-from logdirwatch.report.status import ages, counts
-from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir, PipelineAlert
+from logdirwatch.report.status import ages, counts, marks
+from logdirwatch.report.status.cluster import ClusterStatus, OpenAlert, PipelineAlert
+from logdirwatch.report.status.place_lines import broker_lines, log_dir_lines
 from logdirwatch.report.words import colour, place
-from logdirwatch.text.units import bar, human_ago, human_bytes, human_ms, human_ratio
+from logdirwatch.text.units import human_ago, human_ms
 from logdirwatch.text.words import short_id, utc
 
 LOUD = "bold white on red"
 SHOWN = 40
-T = TypeVar("T")
-_BADNESS = ("online", "filling", "degraded", "critical", "saturated", "unknown", "offline")
+LOUDEST = 5
+"""Number of alerts that stand above the tables."""
 _LATE = {
     **dict.fromkeys(("detect", "fleet", "fast_lane"), "ALERTS ARE LATE"),
     **dict.fromkeys(("store", "store_inventory"), "THE TABLES ARE LATE"),
     "recommend": "ACTIONS ARE LATE",
 }
-_BAD = {"critical", "saturated", "offline", "degraded"}
 _RISK_STYLES = {
     "leaderless": "bold red",
     "under_min_isr": "bold red",
@@ -35,27 +32,45 @@ _RISK_STYLES = {
 
 
 def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) -> RenderableType:
-    """Return one cluster for people; of many brokers, directories and topics only the worst unless ``everything``."""
+    """Return one cluster for people, the worst first.
+
+    Healthy brokers are one line a rack, and of many directories and topics only the worst are shown, unless
+    ``everything``.
+    """
     limit = None if everything else SHOWN
     return Group(
-        *_head(status, now_ms),
+        *_head(status, now_ms, limit),
         *_said(status, limit),
-        *_brokers(status, now_ms, width, limit),
-        *_log_dirs(status, now_ms, width, limit),
+        *_places(status, now_ms, width, limit),
         *_replicas(status, width, limit),
         *_partitions(status),
     )
 
 
-def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
+def _head(status: ClusterStatus, now_ms: int, limit: int | None) -> Iterator[Text]:
+    """Yield what cannot be relied on, then the open alerts, then the ages that are as they should be."""
     yield Text(f"cluster {status.cluster}", style="bold")
-    for line in ages.lines(status, now_ms):
-        yield Text(line.text, style=LOUD if line.is_loud else "")
+    aged = list(ages.lines(status, now_ms))
+    yield from (Text(line.text, style=LOUD) for line in aged if line.is_loud)
     for alert in status.pipeline_alerts or []:
         yield Text(_falls_short(alert, status, now_ms), style=colour(alert.severity))
+    yield _open_alerts(status.open_alerts)
+    yield from _loudest(status.firing or [], now_ms, limit)
+    yield from (Text(line.text) for line in aged if not line.is_loud)
     if status.notice is not None:
         yield Text(f"notice     {status.notice.text}\n  do: {status.notice.remedy}")
-    yield _open_alerts(status.open_alerts)
+
+
+def _loudest(alerts: Sequence[OpenAlert], now_ms: int, limit: int | None) -> Iterator[Text]:
+    """Yield one line for each of the most severe alerts."""
+    shown = alerts if limit is None else alerts[:LOUDEST]
+    for alert in shown:
+        words = f"{alert.rule} {short_id(alert.alert_id)}, {human_ago(alert.opened_at_ms, now_ms)}: {alert.summary}"
+        line = Text("  ").append(f"{alert.severity:<8}", style=colour(alert.severity)).append(f" {words}")
+        line.no_wrap, line.overflow = True, "ellipsis"
+        yield line
+    if len(alerts) > len(shown):
+        yield Text(f"  and {len(alerts) - len(shown)} more")
 
 
 def _falls_short(alert: PipelineAlert, status: ClusterStatus, now_ms: int) -> str:
@@ -96,80 +111,24 @@ def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
         )
 
 
-def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
-    if status.brokers is None:
+def _places(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
+    """Yield the brokers and the log directories with their marks, and what these mean."""
+    brokers, alerts = status.brokers, status.firing or []
+    shown: list[marks.Place] = []
+    if brokers is None:
         yield from _block("brokers: unknown", 0, "")
-        return
-    shown = _worst(status.brokers, lambda broker: (_badness(broker), 0.0), limit)
-    rows = [
-        (
-            Text(f"broker {broker.broker}"),
-            Text(_status_words(broker), style=_style(broker)),
-            Text(" ".join(part for part in (broker.host, broker.rack and f"rack {broker.rack}") if part) or "-"),
-            Text(human_ago(broker.last_seen_ms, now_ms)),
-            Text(broker.reason or ""),
-        )
-        for broker in shown
-    ]
-    yield from _block(f"brokers ({len(status.brokers)})", len(status.brokers) - len(rows), "healthier brokers")
-    yield listing(("broker", "status", "host", "answered", "why"), rows, width)
-
-
-def _log_dirs(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
-    brokers = status.brokers or []
+    else:
+        shown += (places := marks.places_of(brokers, alerts))
+        yield Text("")
+        yield from broker_lines(places, now_ms, width, limit)
     if not brokers or any(broker.log_dirs is None for broker in brokers):
         yield from _block("log directories: unknown", 0, "")
-        return
-    pairs = [(broker, log_dir) for broker in brokers for log_dir in broker.log_dirs or ()]
-    shown = _worst(pairs, lambda pair: (_badness(pair[1]), pair[1].used_ratio or 0.0), limit)
-    yield from _block(f"log directories ({len(pairs)})", len(pairs) - len(shown), "healthier log directories")
-    headers = ("broker", "status", "used", "free", "since", "log directory")
-    yield listing(headers, [_log_dir_row(broker, log_dir, now_ms) for broker, log_dir in shown], width)
-
-
-def _log_dir_row(broker: Broker, log_dir: LogDir, now_ms: int) -> tuple[Text, ...]:
-    return (
-        Text(f"broker {broker.broker}"),
-        Text(_status_words(log_dir), style=_style(log_dir)),
-        Text(_used(log_dir)),
-        Text(f"{human_bytes(log_dir.usable_bytes)} of {human_bytes(log_dir.total_bytes)}"),
-        Text(human_ago(log_dir.since_ms, now_ms)),
-        Text(" ".join([log_dir.log_dir, *_flags(broker, log_dir)])),
-    )
-
-
-def _used(log_dir: LogDir) -> str:
-    used = f"{bar(log_dir.used_ratio)} {human_ratio(log_dir.used_ratio)}"
-    is_past = log_dir.status in {"offline", "unknown"} and log_dir.used_ratio is not None
-    return f"{used}\nwhen last seen" if is_past else used
-
-
-def _status_words(one: Broker | LogDir) -> str:
-    cause = f" ({one.cause})" if isinstance(one, LogDir) and one.cause else ""
-    was = f", was {one.last_status}" if one.status == "unknown" and one.last_status else ""
-    return f"{one.status}{was}{cause}"
-
-
-def _style(one: Broker | LogDir) -> str:
-    """Return the style of a status: an unknown one that was bad when last seen stays prominent."""
-    is_bad = one.status == "unknown" and one.last_status in _BAD
-    return colour(one.last_status if is_bad else one.status)
-
-
-def _badness(one: Broker | LogDir) -> int:
-    return max(_rank(one.status), _rank(one.last_status)) if one.last_status in _BAD else _rank(one.status)
-
-
-def _flags(broker: Broker, log_dir: LogDir) -> list[str]:
-    is_next = len(broker.log_dirs or ()) > 1 and log_dir.log_dir in (broker.next_log_dirs or ())
-    flags = (
-        ("[metadata]", log_dir.is_metadata_dir),
-        ("[size from the host]", log_dir.capacity_source == CapacitySource.HOST),
-        ("[size estimated]", log_dir.capacity_source == CapacitySource.CONFIGURATION),
-        ("[cordoned]", log_dir.is_cordoned),
-        ("[next new replica]", is_next),
-    )
-    return [flag for flag, is_set in flags if is_set]
+    else:
+        shown += (places := marks.log_dir_places_of(brokers, alerts))
+        yield Text("")
+        yield from log_dir_lines(places, now_ms, width, limit)
+    if shown:
+        yield marks.legend(shown)
 
 
 def _replicas(status: ClusterStatus, width: int, limit: int | None) -> Iterator[RenderableType]:
@@ -187,18 +146,6 @@ def _partitions(status: ClusterStatus) -> Iterator[RenderableType]:
         more = "" if risk.count <= len(risk.examples) else ", ..."
         words = Text(f"{counts.RISK_WORDS[name]:<14}", style=_RISK_STYLES[name])
         yield words + Text(f"{risk.count:>6}  {', '.join(risk.examples)}{more}")
-
-
-def _rank(status: str | None) -> int:
-    return _BADNESS.index(status) if status in _BADNESS else len(_BADNESS)
-
-
-def _worst(items: Sequence[T], badness: Callable[[T], tuple[int, float]], limit: int | None) -> list[T]:
-    """Return the ``limit`` worst of ``items``, in their order."""
-    if limit is None or len(items) <= limit:
-        return list(items)
-    kept = heapq.nlargest(limit, range(len(items)), key=lambda index: badness(items[index]))
-    return [items[index] for index in sorted(kept)]
 
 
 def _block(title: str, left_out: int, of_what: str) -> Iterator[Text]:

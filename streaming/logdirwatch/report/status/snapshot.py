@@ -186,6 +186,7 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
         is_fast_lane_stale=heard is not None
         and is_stale(age_ms(proof_ms, now_ms, patience.skew_ms), patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),
+        firing=None if alerts is None else view.firing(alerts),
         pipeline_alerts=None if snapshot.alerts is None else view.pipeline_alerts(snapshot.alerts),
         handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
         maintenance=None if handling is None else handling.planned(now_ms, name),

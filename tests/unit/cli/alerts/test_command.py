@@ -39,6 +39,13 @@ def test_following_prints_every_revision_once_and_ends_with_ctrl_c(run, telemetr
     assert printed(ended.out) == [("x", 1), ("y", 0), ("y", 1), ("x", 2)]
 
 
+def test_what_is_followed_is_one_line_at_100_columns(run, telemetry):
+    telemetry.later = [alert("x" * 32, 1, summary="word " * 99)]
+    *_, last = run("alerts", "--follow").out.splitlines()
+    assert last.startswith("2023-11-14 22:12:20Z critical log_dir_offline xxxxxxxx.1 prod: word word")
+    assert (len(last), last[-1]) == (100, "…")
+
+
 def test_no_alert_says_where_to_look_next(run, telemetry):
     ended = run("alerts")
     assert ended.exit_code == 0

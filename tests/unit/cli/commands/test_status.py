@@ -208,6 +208,33 @@ def test_with_the_telemetry_cluster_away_the_tables_are_shown_and_the_command_fa
     assert ended.err == "logdirwatch: Kafka at localhost:9092 cannot be reached\n"
 
 
+def test_watching_shows_it_again_until_ctrl_c(run, tables, topic, monkeypatch):
+    pauses = []
+
+    def sleep(pause_s):
+        pauses.append(pause_s)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.time, "sleep", sleep)
+    tables("broker_state", broker())
+    tables("log_dir_state", log_dir())
+    ended = run("status", "--watch")
+    assert (ended.exit_code, pauses) == (0, [5, 5])
+    assert ended.out.count("cluster prod") == 2
+    assert run("status", "--watch", "--json").exit_code == 2
+
+
+def test_watching_goes_on_while_the_telemetry_cluster_is_away(run, tables, topic, monkeypatch):
+    topic.append(UserError("Kafka at localhost:9092 cannot be reached"))
+    monkeypatch.setattr(command.time, "sleep", lambda pause_s: (_ for _ in ()).throw(KeyboardInterrupt))
+    tables("broker_state", broker())
+    tables("log_dir_state", log_dir())
+    ended = run("status", "--watch")
+    assert ended.exit_code == 0
+    assert ended.err == "logdirwatch: Kafka at localhost:9092 cannot be reached\n"
+
+
 def test_a_cluster_that_is_not_there_is_named(run, tables, topic):
     tables("broker_state", broker())
     tables("log_dir_state", log_dir())

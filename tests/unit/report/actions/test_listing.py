@@ -105,6 +105,28 @@ class TestWhatCanBeDoneStandsFirst:
         assert self.order(*reversed(actions)) == ["a0", "a2", "a4", "a1", "a3", "a5"]
 
 
+class TestWhatIsBlockedIsFolded:
+    def test_it_stands_under_the_action_that_unblocks_it(self):
+        blocked = [of(f"v{n}", "page", "log_dir_offline", 1, DOWN, position=n) for n in range(5)]
+        look = of("look", "critical", "broker_unknown", 2, reason="find out why broker 2 does not answer")
+        text = shown(*listed([*blocked, look], everything=False), width=200)
+        assert text.count("move_log_dir  prod") == 1, "one row: what can be done now"
+        told = "> then move_log_dir v0, move_log_dir v1, move_log_dir v2 and 2 more (now: broker 2 is not known to be"
+        assert [row.strip()[: len(told)] for row in text.splitlines()[-2:]] == [
+            "find out why broker 2 does not answer",
+            told,
+        ]
+
+    def test_what_no_listed_action_unblocks_stands_at_the_end_with_its_reason(self):
+        other = of("other", "page", "log_dir_space", 5, ("space", "/data/d3 would be too full"))
+        text = shown(other, of("may", "warning", "log_dir_space", 6))
+        assert text.splitlines()[-1] == "must not be done now, /data/d3 would be too full: move_log_dir other"
+
+    def test_all_of_them_may_be_blocked(self):
+        other = of("other", "page", "log_dir_space", 5, ("space", "/data/d3 would be too full"))
+        assert shown(other) == "must not be done now, /data/d3 would be too full: move_log_dir other\n"
+
+
 def test_an_action_is_found_by_the_beginning_of_its_id():
     assert find([action("abc"), action("abd")], "abc").action_id == "abc"
 

@@ -462,9 +462,73 @@ def test_of_many_directories_the_worst_are_shown_and_the_rest_counted():
     rows = [log_dir(log_dir=f"/data/{number:03}") for number in range(100)]
     rows[50] = log_dir(log_dir="/data/050", status="offline")
     text = shown(log_dirs=rows)
-    assert "log directories (100), 60 healthier log directories left out (--all shows them)" in text
+    assert "log directories (100): 1 offline, 99 online" in text
     assert "/data/050" in text
+    assert "ok  94 more log directories online, at most 50.0 % used (--all shows them)" in text
     assert "/data/099" in shown(log_dirs=rows, everything=True)
+
+
+def rows_of(text: str, title: str) -> list[str]:
+    """Return the rows of one table: the text below its head up to the next empty line."""
+    return text.partition(f"\n{title}")[2].partition("\n\n")[0].splitlines()[2:]
+
+
+def test_the_worst_stand_first_and_healthy_brokers_are_one_line_a_rack():
+    brokers = [broker(number, rack="ab"[number % 2]) for number in range(8)]
+    brokers[5] = broker(5, status="offline", rack="b")
+    brokers[6] = broker(6, status="degraded", rack="a")
+    found = rows_of(shown(brokers=brokers, log_dirs=[log_dir(5)]), "brokers (8): 1 offline, 1 degraded, 6 online")
+    assert [" ".join(row.split()[:4]) for row in found] == [
+        "!! broker 5 offline",
+        "!! broker 6 degraded",
+        "ok brokers 0, 2,",
+        "ok brokers 1, 3,",
+    ]
+    assert "broker 4" in shown(brokers=brokers, everything=True)
+
+
+def test_a_broker_on_its_own_keeps_its_host():
+    found = rows_of(shown(), "brokers (1): 1 online")
+    assert found[0].split() == ["ok", "broker", "7", "online", "kafka-7", "5", "s", "ago"]
+
+
+def test_fuller_and_worse_directories_stand_before_others():
+    rows = [
+        log_dir(log_dir="/data/half"),
+        log_dir(log_dir="/data/fuller", used=0.7),
+        log_dir(log_dir="/data/filling", used=0.8, status="filling"),
+        log_dir(log_dir="/data/gone", status="offline", cause="failed"),
+        log_dir(log_dir="/data/unseen", status="unknown"),
+    ]
+    found = rows_of(shown(log_dirs=rows), "log directories (5)")
+    named = [(row.split()[0], row.partition("/data/")[2].split()[0]) for row in found if "/data/" in row]
+    assert named == [("!!", "gone"), ("?", "unseen"), ("!", "filling"), ("ok", "fuller"), ("ok", "half")]
+    legend = shown(log_dirs=rows).partition("marks: ")[2].partition("\n")[0]
+    assert legend == "!! act on it, ! look at it, ? not known now, ok healthy"
+
+
+def test_open_alerts_are_laid_over_the_tables():
+    alerts = [
+        alert("s" * 32, rule=Rule.LOG_DIR_SUSPECT, severity=Severity.WARNING, summary="it is slow", at_ms=1),
+        alert("r" * 32, rule=Rule.PARTITIONS_AT_RISK, severity=Severity.PAGE, broker=None, log_dir=None, summary="3"),
+        *(alert(f"{number}" * 32, broker=9, severity=Severity.INFO) for number in range(5)),
+        heartbeat(),
+    ]
+    text = shown(alerts=alerts, log_dirs=[log_dir(), log_dir(log_dir="/data/d2", used=0.7)])
+    first, second, *_ = text.partition("(logdirwatch alerts)\n")[2].splitlines()
+    assert first == "  page     partitions_at_risk rrrrrrrr, 1 min ago: 3"
+    assert second == "  warning  log_dir_suspect ssssssss, 1 min ago: it is slow"
+    assert "  and 2 more" in text
+    suspect, named, other = rows_of(text, "log directories (2)")[:3]
+    assert (suspect.split()[:3], named.split()) == (["!", "7", "online"], ["log_dir_suspect", "ssssssss"])
+    assert other.split()[0] == "ok"
+
+
+def test_an_alert_is_one_line_at_any_width():
+    text = shown(width=60, alerts=[alert(summary="word " * 50), heartbeat()])
+    (line,) = (row for row in text.splitlines() if row.startswith("  critical"))
+    assert len(line) == 60
+    assert line.endswith("…")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
