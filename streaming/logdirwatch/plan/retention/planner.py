@@ -1,7 +1,9 @@
 """Retention cuts: which topics lose history, how far, what that frees, where, and when.
 
 A cut works on every broker that hosts the topic. Of the ways to cut a topic the one is taken that leaves the longest
-history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. A cut frees what is asked
+history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. Where the owner names the
+history that must stay, a limit of age that frees enough is taken: one of bytes, right for today's write rate, leaves
+less than that as soon as more is written. A cut frees what is asked
 for and no more; where that is above a floor of the topic (a minimum of history, what a consumer group has still to
 read, the segment that is written) it stops at the floor. Who loses history, when several topics could, is told in
 ``retention.shares``.
@@ -106,11 +108,12 @@ def cut_topic(
     ``here`` are its replicas that need to give. ``wanted`` None asks for as much as there is, told for them alone.
     """
     everywhere = here if wanted is None else giving(topic, all_replicas(topic, snapshot), snapshot)
+    promised = policy.limits.topic_rule(topic.name).min_retention_ms is not None
     best: RetentionCut | None = None
     for way in limits_of(topic, here, snapshot, policy):
         limit = _limit(way, here, gain, wanted)
         cut = RetentionCut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
-        best = cut if best is None or _is_better(cut, best, gain, wanted) else best
+        best = cut if best is None or _is_better(cut, best, gain, wanted, is_promised=promised) else best
     return best
 
 
@@ -161,12 +164,17 @@ def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int) -> Counte
     return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
 
 
-def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None) -> bool:
-    """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history."""
+def _is_better(
+    cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool
+) -> bool:
+    """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history.
+
+    ``is_promised``: the owner names the history that must stay, which a limit of age keeps whatever is written.
+    """
     mine, other = gain(Counter(cut.frees)), gain(Counter(than.frees))
     if wanted is None or min(mine, other) < wanted:
-        return mine > other
-    return cut.keeps_ms is not None and than.keeps_ms is not None and (cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms)
+        return mine > other or (is_promised and wanted is not None and mine * WORTH_AN_ESTIMATE >= other)
+    return is_promised or cut.keeps_ms is not None and than.keeps_ms is not None and (cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms)
 
 
 def nothing_to_give(

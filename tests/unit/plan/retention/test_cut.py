@@ -65,6 +65,14 @@ class TestWays:
         (cut,) = cuts(alike, replica(1, "/d1", "t", size=400 * MIB), growth=grows(400 * MIB / 360_000)).cuts
         assert cut.way.key == "retention.bytes"
 
+    @pytest.mark.parametrize("needed", [100 * MIB, 399 * MIB], ids=["enough", "down_to_the_minimum"])
+    def test_where_the_owner_names_the_history_a_limit_of_age_keeps_it_when_more_is_written(self, needed):
+        parts = topic("t", (1,), configs={"retention.ms": str(100 * HOUR_MS)}), replica(1, "/d1", "t", size=400 * MIB)
+        owner = TopicRule(min_retention_ms=30 * HOUR_MS)
+        (cut,) = cuts(*parts, rules=(owner,), growth=grows(400 * MIB / 360_000), needed=needed).cuts
+        assert cut.way.key == "retention.ms"
+        assert cut.new_value >= 30 * HOUR_MS
+
     def test_a_limit_of_age_that_nobody_read_is_not_changed(self):
         unread = topic("t", (1,), (1,))
         (cut,) = cuts(unread, *self.SKEWED[1:], growth=self.RATES, needed=200 * MIB).cuts
