@@ -15,6 +15,7 @@ With less than a day and a half of history there is only the median slope betwee
 import statistics
 from array import array
 from base64 import b64decode, b64encode
+from collections import deque
 from itertools import combinations, pairwise, takewhile
 from zlib import crc32
 
@@ -164,8 +165,8 @@ def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
         return None
     limit = peaks.last_bytes + free_bytes
     # After a long gap two complete days are rare, and one day is not enough to calculate growth.
-    if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(crests := _crests(points)) > 1:
-        return _by_days(points, crests, limit)
+    if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(found := crests(points)) > 1:
+        return _by_days(points, found, limit)
     return _by_slope(points, limit)
 
 
@@ -182,8 +183,8 @@ def _median_slope(points: list[Point]) -> float:
     return statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
 
 
-def _by_days(points: list[Point], crests: list[Point], limit: int) -> Forecast | None:
-    drift = _drift(crests)
+def _by_days(points: list[Point], highest: list[Point], limit: int) -> Forecast | None:
+    drift = _drift(highest)
     shape = _shape_of_the_day(points, drift)
     now = points[-1][0]
     levels = [(hour, used - drift * (hour - now) - shape.get(hour % DAY, 0.0)) for hour, used in points]
@@ -204,14 +205,21 @@ def _drift(crests: list[Point]) -> float:
     return statistics.median(steps) / DAY if len(steps) >= DAY else _median_slope(crests)
 
 
-def _crests(points: list[Point]) -> list[Point]:
+def crests(points: list[Point]) -> list[Point]:
     """Return the highest peak of the preceding day for every hour that has a day of history."""
     whole_from = points[0][0] + DAY - 1
-    return [
-        (hour, max(used for then, used in points if hour - DAY < then <= hour))
-        for hour, _ in points
-        if hour >= whole_from
-    ]
+    falling: deque[Point] = deque()
+    found = []
+    for hour, used in points:
+        # A lower peak that came earlier is never the highest again.
+        while falling and falling[-1][1] <= used:
+            falling.pop()
+        falling.append((hour, used))
+        while falling[0][0] <= hour - DAY:
+            falling.popleft()
+        if hour >= whole_from:
+            found.append((hour, falling[0][1]))
+    return found
 
 
 def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:

@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.state.forecast import (
@@ -11,6 +13,7 @@ from logdirwatch.detect.state.forecast import (
     Grown,
     Moving,
     Peaks,
+    crests,
     forecast,
     hourly_peaks,
     is_due,
@@ -201,3 +204,14 @@ class TestGrown:
         told = [grown for grown in found if grown is not None]
         assert {round(grown.own_bytes / grown.in_ms * 1_000 / GB) for grown in told} == {1}
         assert sum(grown.in_ms for grown in told) == 590_000, "no second is left out or counted twice"
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(-5, 5)), min_size=1, max_size=60))
+def test_the_crest_of_an_hour_is_the_highest_peak_of_its_day(steps):
+    hours = [sum(step for step, _ in steps[: number + 1]) for number in range(len(steps))]
+    points = list(zip(hours, (used for _, used in steps), strict=True))
+    assert crests(points) == [
+        (hour, max(used for then, used in points if hour - DAY < then <= hour))
+        for hour in hours
+        if hour >= hours[0] + DAY - 1
+    ]
