@@ -164,17 +164,19 @@ def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int) -> Counte
     return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
 
 
-def _is_better(
-    cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool
-) -> bool:
+def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool) -> bool:
     """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history.
 
     ``is_promised``: the owner names the history that must stay, which a limit of age keeps whatever is written.
     """
     mine, other = gain(Counter(cut.frees)), gain(Counter(than.frees))
-    if wanted is None or min(mine, other) < wanted:
-        return mine > other or (is_promised and wanted is not None and mine * WORTH_AN_ESTIMATE >= other)
-    return is_promised or cut.keeps_ms is not None and than.keeps_ms is not None and (cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms)
+    if wanted is None:
+        return mine > other
+    if min(mine, other) < wanted:
+        return mine > other or (is_promised and mine * WORTH_AN_ESTIMATE >= other)
+    if cut.keeps_ms is None or than.keeps_ms is None:
+        return is_promised
+    return is_promised or cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms
 
 
 def nothing_to_give(
