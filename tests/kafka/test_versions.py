@@ -1,12 +1,15 @@
 """Releases of Kafka, with ZooKeeper and in KRaft mode: what a release can tell is told, and what not by name."""
 
+import json
 import re
 import subprocess
 
 import pytest
 from kafka import OffsetAndMetadata, TopicPartition
 
+from logdirwatch import jars
 from logdirwatch import settings as configuration
+from logdirwatch.demo.services import Service
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
@@ -17,7 +20,7 @@ from logdirwatch.model.records import TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, ActionKind, EventName, MetadataMode, NotReported, Rule
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.reference.support import TESTED_KAFKA
-from tests.kafka.collecting import Looks, look_at_host
+from tests.kafka.collecting import Looks, look_at_host, run
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_of
 from tests.kafka.telemetry import fresh_topics
@@ -157,3 +160,32 @@ def test_a_release_tells_what_it_can_and_a_failed_directory_leads_to_alert_and_a
         check=True,
     )
     assert TOPIC in listed.stdout.splitlines()
+
+
+@pytest.fixture
+def too_old(tmp_path, monkeypatch):
+    """One broker of a release that is too old to be watched: only this test makes a local cluster of it."""
+    monkeypatch.setattr(jars, "OLDEST_KAFKA", (2, 7))
+    spec = ClusterSpec(brokers=1, log_dirs=2, kafka_version="2.7.2", metadata=MetadataMode.ZOOKEEPER)
+    with cluster_in(tmp_path, spec) as running:
+        yield running
+
+
+def lines_about_age(collector):
+    return [line for line in collector.log_file.read_text().splitlines() if "too_old" in line]
+
+
+def test_a_release_that_is_too_old_is_named_in_one_line(too_old, tmp_path):
+    fresh_topics(configuration.load(too_old.config_path))
+    done = run(too_old.config_path, "doctor", "--json")
+    told = [finding for finding in json.loads(done.stdout)["findings"] if "too old" in finding["what"]]
+    assert len(told) == 1, done.stdout
+    assert "2.8" in told[0]["remedy"], told
+    collector = Service("collect", ["--config", str(too_old.config_path), "collect"], tmp_path / "collect.log")
+    collector.start()
+    try:
+        wait_until(lambda: lines_about_age(collector), DEADLINE_S, collector.tail)
+    finally:
+        assert collector.stop() == 0
+    (line,) = lines_about_age(collector)
+    assert "2.8" in line
