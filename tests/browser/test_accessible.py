@@ -16,6 +16,8 @@ PAGES = {
     "old": directory("archive", 1, "/data/old"),
     "long": directory("prod", 8, LONG),
     "alert": "/alerts/low",
+    "filtered": "/?q=broker:8",
+    "alerts": "/alerts",
     "actions": "/actions",
     "action": "/actions/shrink",
 }
@@ -25,6 +27,7 @@ FRAME = """
 - banner:
   - navigation "Pages":
     - link "Fleet"
+    - link "Alerts"
     - link "Actions"
   - paragraph: /as of/
 """
@@ -190,7 +193,7 @@ def test_without_a_script_everything_is_there_but_the_button(visits, console):
     page.get_by_role("link", name="Broker 8 /data/d3 is saturated").click()
     page.get_by_role("link", name="lower_retention").click()
     assert page.locator(".command pre").all_text_contents() == list(COMMANDS)
-    expect(page.locator("button").first).to_be_hidden()
+    expect(page.locator("button[data-copy]").first).to_be_hidden()
     page.get_by_role("link", name="The alert behind it").click()
     page.get_by_role("link", name="The directory").click()
     expect(page.locator("polyline.forecast")).to_be_visible()

@@ -18,7 +18,7 @@ STOP = """() => {
     is_in_view: box.left >= 0 && box.top >= 0 && box.left < innerWidth && box.top < innerHeight && box.width > 0,
   };
 }"""
-READING_ORDER = """() => [...document.querySelectorAll("a[href], button, [tabindex]")]
+READING_ORDER = """() => [...document.querySelectorAll("a[href], button, input, summary, [tabindex]")]
   .filter(element => element.checkVisibility())
   .map(element => element.getAttribute("aria-label") || element.textContent)"""
 
@@ -83,9 +83,9 @@ def test_enter_follows_from_the_loudest_alert_to_its_directory_and_back(visit):
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_a_command_is_copied_by_a_key(visits, console, key):
     page = visits(console, permissions=CLIPBOARD).to("/actions/shrink")
-    while page.evaluate(STOP)["tag"] != "BUTTON":
+    while page.evaluate(STOP)["name"] != "Copy":
         page.keyboard.press("Tab")
     page.keyboard.press(key)
-    expect(page.locator("button").first).to_have_text("Copied")
-    expect(page.locator("button").first).to_be_focused()
+    expect(page.locator("button[data-copy]").first).to_have_text("Copied")
+    expect(page.locator("button[data-copy]").first).to_be_focused()
     assert page.evaluate(READ) == COMMANDS[0]

@@ -17,7 +17,8 @@ MEANINGFUL = frozenset("<>\"'&{%\0\r\n\x1b\u202e")
 """What a browser could take for more than a letter."""
 OURS = """() => ({
   scripts: [...document.scripts].map(script => script.src),
-  strangers: document.querySelectorAll("img, iframe, object, embed, base, form, style, [onerror], [onload]").length,
+  strangers: document.querySelectorAll("img, iframe, object, embed, base, style, [onerror], [onload]").length,
+  forms: [...document.forms].filter(form => form.method !== "get" || new URL(form.action).origin !== origin).length,
   handlers: [...document.querySelectorAll("*")]
     .filter(element => [...element.attributes].some(attribute => /^on|^style$/.test(attribute.name))).length,
 })"""
@@ -46,6 +47,7 @@ def is_ours(page):
     assert found == {
         "scripts": [f"http://{address.netloc}/static/console.js"],
         "strangers": 0,
+        "forms": 0,
         "handlers": 0,
     }
 
@@ -98,7 +100,12 @@ def test_a_script_that_came_in_all_the_same_would_not_run(visits, console):
 def test_every_request_goes_to_the_console_and_style_and_script_come(visit):
     page = visit.to("/")
     assert {urlsplit(url).netloc for url in visit.seen} == {visit.address}
-    assert {urlsplit(url).path for url in visit.seen} >= {"/", "/static/console.css", "/static/console.js"}
+    assert {urlsplit(url).path for url in visit.seen} >= {
+        "/",
+        "/static/pico.css",
+        "/static/console.css",
+        "/static/console.js",
+    }
     assert page.locator(".skip").evaluate("link => getComputedStyle(link).position") == "absolute"
 
 

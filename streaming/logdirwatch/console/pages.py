@@ -1,43 +1,48 @@
 """The web application: every page is rendered on the server from the tables; nothing can be changed."""
 
-import hmac
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from flask import Flask, Response, abort, render_template, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
-from logdirwatch.config.listen import address
 from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.console import overview
+from logdirwatch.console.answers import finished, guarded
 from logdirwatch.console.chart import chart
+from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.reading import Reader
+from logdirwatch.console.search import Filter, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.console.vitals import vitals
 from logdirwatch.errors import UserError
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report.actions import listing as action_words
 from logdirwatch.report.status import ages, counts
-from logdirwatch.report.status.cluster import ClusterStatus, LogDir
+from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.units import human_bytes, human_count, human_ms, human_rate, human_ratio
-from logdirwatch.text.words import utc
+from logdirwatch.text.words import counted, utc
 
 Part = TypeVar("Part")
 
 SPANS_MS = {"6h": 6 * HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 SIGNS = {"filling": "▲", "critical": "▲▲", "saturated": "■", "offline": "✖", "unknown": "?", "degraded": "▲"}
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
+BROKERS_A_PAGE = 25
+ALERTS_AT_FIRST, ALERTS_A_PAGE = 25, 100
+MOST_UNFOLDED = 12
+"""Brokers; a cluster of so few is shown whole."""
+MOST_FOLDED = 40
+"""Healthy brokers that are on the page, folded; of larger racks it only has a link."""
+FEWEST_DRAWN = 13
+"""Brokers from which on a cluster is drawn as one picture too."""
 
 
 def application(reader: Reader, settings: ConsoleSettings, patience: Patience, now_ms: Callable[[], int]) -> Flask:
@@ -50,14 +55,20 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
         count=human_count,
         ms=human_ms,
         utc=utc,
+        when=_when,
         exact=_exact,
         sign=lambda status: SIGNS.get(status, ""),
     )
     app.jinja_env.globals.update(
-        place=place, meaning=alert_words.meaning, refresh_s=settings.refresh_s, spans=list(SPANS_MS)
+        place=place,
+        meaning=alert_words.meaning,
+        term=term,
+        counted_noun=counted,
+        refresh_s=settings.refresh_s,
+        spans=list(SPANS_MS),
     )
-    app.before_request(lambda: _guarded(settings))
-    app.after_request(_with_headers)
+    app.before_request(lambda: guarded(settings))
+    app.after_request(finished)
     pages = Pages(reader, patience, now_ms)
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
@@ -73,6 +84,7 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
 PATHS = {
     "/": "fleet",
     "/directory": "directory",
+    "/alerts": "alerts",
     "/alerts/<alert_id>": "alert",
     "/actions": "actions",
     "/actions/<action_id>": "action",
@@ -87,11 +99,39 @@ class Pages:
         self._reader, self._patience, self._now_ms = reader, patience, now_ms
 
     def fleet(self) -> str:
-        """Return the open alerts and every directory."""
+        """Return the counts, the open alerts and the directories that are not well, or those that match a filter."""
         snapshot, unreadable = self._reader.snapshot()
+        found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
-        found, unread = statuses(snapshot, self._now_ms(), self._patience), [_sentence(text) for text in unreadable]
-        return self._shown("fleet.html", found, clusters=found, alerts=alerts, unread=unread, counted=counts.one_liners)
+        counts_of = overview.counts(alerts, found)
+        chosen = self._filter(parts)
+        only = request.args.get("cluster")
+        content = {
+            "counts": counts_of,
+            "alerts": alerts if alerts is None or not chosen else chosen.alerts(alerts, _by_id(found)),
+            "alerts_at_first": ALERTS_AT_FIRST,
+            "clusters": [_section(one, chosen) for one in found if only in (None, one.cluster)],
+            "filling": [] if chosen or only else parts.read(self._reader.next_to_fill),
+            "counted": counts.one_liners,
+            "is_chosen": bool(chosen),
+        }
+        return self._shown("fleet.html", found, unread=parts.unread, **content)
+
+    def alerts(self) -> str:
+        """Return the open alerts, some at a time."""
+        snapshot, unreadable = self._reader.snapshot([BROKER_STATE.name])
+        found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
+        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
+        chosen = self._filter(parts)
+        if alerts is not None and chosen:
+            alerts = chosen.alerts(alerts, _by_id(found))
+        paged = paged_of(alerts or (), ALERTS_A_PAGE)
+        return self._shown("alerts.html", found, alerts=alerts, paged=paged, unread=parts.unread)
+
+    def _filter(self, parts: "Parts") -> Filter:
+        asked = terms(request.args.get("q", ""))
+        found = {text: parts.read(partial(self._reader.places_of_topics, text)) for text in topics_of(asked)}
+        return Filter(asked, {text: set(places) for text, places in found.items()})
 
     def directory(self) -> str:
         """Return one directory's use, history and replicas."""
@@ -149,7 +189,8 @@ class Pages:
         now = self._now_ms()
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
         loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
-        return render_template(name, now_ms=now, loud=loud, **content)
+        q = request.args.get("q", "").strip()
+        return render_template(name, now_ms=now, loud=loud, vitals=vitals(of_all), q=q, **content)
 
 
 def _found(reader: Reader, action_id: str) -> Any:
@@ -162,8 +203,8 @@ def _found(reader: Reader, action_id: str) -> Any:
 class Parts:
     """The parts of a page: one whose table cannot be read is listed in ``unread`` and hides no other."""
 
-    def __init__(self) -> None:
-        self.unread: list[str] = []
+    def __init__(self, unread: Iterable[str] = ()) -> None:
+        self.unread = [_sentence(text) for text in unread]
 
     def read(self, ask: Callable[[], list[Part]]) -> list[Part]:
         """Return the result, empty if it cannot be read."""
@@ -172,6 +213,53 @@ class Parts:
         except UserError as error:
             self.unread.append(_sentence(str(error)))
             return []
+
+
+class Paged(NamedTuple):
+    """Some of many; ``pages`` is how many such pages there are, at least one."""
+
+    shown: Sequence[Any]
+    page: int
+    pages: int
+    total: int
+
+
+def paged_of(found: Sequence[Any], at_once: int) -> Paged:
+    """Return the page that the address asks for; the nearest one if there is no such."""
+    pages = max(1, -(-len(found) // at_once))
+    asked = request.args.get("page", "1")
+    page = min(pages, max(1, int(asked))) if asked.isascii() and asked.isdecimal() and len(asked) < 11 else 1
+    return Paged(found[(page - 1) * at_once : page * at_once], page, pages, len(found))
+
+
+class Section(NamedTuple):
+    """One cluster on the page of the fleet; ``heatmap`` is None where the table says as much."""
+
+    status: ClusterStatus
+    shown: Paged
+    racks: list[tuple[overview.Rack, bool]]
+    heatmap: Any
+    is_small: bool
+
+
+def _section(status: ClusterStatus, chosen: Filter) -> Section:
+    """Return the brokers that match a filter; without one those that are not well, and the others by rack."""
+    brokers = status.brokers or []
+    is_small = len(brokers) <= MOST_UNFOLDED
+    drawn = heatmap(brokers) if len(brokers) >= FEWEST_DRAWN and not chosen else None
+    if chosen:
+        found = overview.worst_first(chosen.brokers(status.cluster, brokers))
+        return Section(status, paged_of(found, BROKERS_A_PAGE), [], drawn, is_small)
+    bad = overview.worst_first(broker for broker in brokers if not overview.is_healthy(broker))
+    racks, left = [], MOST_FOLDED
+    for rack in overview.racks(broker for broker in brokers if overview.is_healthy(broker)):
+        left -= len(rack.brokers)
+        racks.append((rack, left >= 0))
+    return Section(status, paged_of(bad, BROKERS_A_PAGE), racks, drawn, is_small)
+
+
+def _by_id(found: Iterable[ClusterStatus]) -> dict[tuple[str, int], Broker]:
+    return {(status.cluster, broker.broker): broker for status in found for broker in status.brokers or ()}
 
 
 def _now_of(status: ClusterStatus | None, broker: int, log_dir: str) -> LogDir | None:
@@ -187,6 +275,15 @@ def _sentence(text: str) -> str:
 
 def _size(size_bytes: float | None) -> str:
     return "unknown" if size_bytes is None else human_bytes(size_bytes)
+
+
+def _when(at_ms: int) -> Markup:
+    """Return a time in UTC as the element to which the script adds the local time."""
+    text = utc(at_ms)
+    if not text.endswith("Z"):
+        return escape(text)
+    iso = datetime.fromtimestamp(at_ms // 1000, tz=timezone.utc).isoformat().replace("+00:00", "Z")
+    return Markup('<time datetime="{}">{}</time>').format(iso, text)
 
 
 def _exact(text: str) -> Markup:
@@ -206,30 +303,3 @@ def _number(name: str) -> int:
     if not (value.isascii() and value.isdecimal() and len(value) < 11):
         abort(400, f"{name} must be a number")
     return int(value)
-
-
-def _guarded(settings: ConsoleSettings) -> Response | None:
-    """Refuse requests by another host name (DNS rebinding) or without the password."""
-    if settings.is_local and not _is_of_this_machine(request.host, settings):
-        abort(403, "this console answers only at its configured address")
-    if settings.password is None:
-        return None
-    given = request.authorization
-    user, password = (given.username or "", given.password or "") if given is not None else ("", "")
-    is_user = hmac.compare_digest(user.encode(), settings.user.encode())
-    is_known = hmac.compare_digest(password.encode(), settings.password.get_secret_value().encode())
-    if is_user and is_known:
-        return None
-    return Response(
-        "authentication required\n", 401, {"WWW-Authenticate": 'Basic realm="logdirwatch", charset="UTF-8"'}
-    )
-
-
-def _is_of_this_machine(host: str, settings: ConsoleSettings) -> bool:
-    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-    return name.strip("[]") in {"localhost", "127.0.0.1", "::1", address(settings.listen)[0]}
-
-
-def _with_headers(response: Response) -> Response:
-    response.headers.update(HEADERS)
-    return response

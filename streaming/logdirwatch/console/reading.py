@@ -8,7 +8,7 @@ import msgspec
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import OPEN, AlertStatus
+from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
@@ -25,6 +25,7 @@ Row = Mapping[str, Any]
 Select = Callable[[str, str], Iterator[Row] | None]
 """Runs a query on a table, which it names ``t``; None if the table was never written."""
 
+NEXT_TO_FILL = 10
 MOST_REPLICAS = 50
 MOST_TRANSITIONS = 50
 POINTS = 300
@@ -89,6 +90,18 @@ class Reader:
         """Return the latest revisions of the actions of an alert."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+
+    def next_to_fill(self) -> list[Row]:
+        """Return the directories that are forecast to be full first."""
+        columns = "cluster, broker, log_dir, used_ratio, growth_bytes_per_s, full_at_ms"
+        where = f"full_at_ms IS NOT NULL AND status <> '{LogDirStatus.OFFLINE}'"
+        return self._rows(LOG_DIR_STATE.name, columns, where, f"ORDER BY full_at_ms LIMIT {NEXT_TO_FILL}")
+
+    def places_of_topics(self, text: str) -> list[tuple[str, int, str]]:
+        """Return cluster, broker and path of each directory with a replica of a topic that has ``text`` in its name."""
+        where = f"strpos(lower(topic), {quoted(text)}) > 0"
+        found = self._rows(REPLICA_STATE.name, "DISTINCT cluster, broker, log_dir", where)
+        return [(row["cluster"], row["broker"], row["log_dir"]) for row in found]
 
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
         """Return a directory's row; None when it is not known."""

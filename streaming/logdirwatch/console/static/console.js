@@ -1,14 +1,122 @@
-// Copying needs a script; the page works without one.
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const source = document.getElementById(button.dataset.copy);
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(source);
-      button.textContent = "Selected: press Ctrl-C";
-    }
-  });
+// The pages work without this. It adds: copying, light and dark, local time, ages that go on, the key "/", and looking
+// again without losing one's place.
+const root = document.documentElement;
+const chosen = localStorage.getItem("theme");
+if (chosen) root.dataset.theme = chosen;
+
+const is_dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+async function copy(button) {
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(source);
+    button.textContent = "Selected: press Ctrl-C";
+  }
 }
+
+function switch_theme() {
+  root.dataset.theme = is_dark() ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+
+function words(ms) {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  return s < 86400 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : `${Math.floor(s / 86400)} d`;
+}
+
+// The server's clock, so that a wrong clock here makes nothing younger.
+let shown_at = performance.now();
+const now_ms = () => Number(document.querySelector("[data-now-ms]").dataset.nowMs) + performance.now() - shown_at;
+
+function tick() {
+  for (const age of document.querySelectorAll("[data-age-of-ms]")) {
+    const after = age.textContent.endsWith("ago") ? "ago" : "old";
+    age.textContent = `${words(now_ms() - Number(age.dataset.ageOfMs))} ${after}`;
+  }
+}
+
+function dress() {
+  for (const button of document.querySelectorAll("button[data-copy], button[data-theme-switch]")) button.hidden = false;
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (!at.getTimezoneOffset()) continue;
+    time.dataset.local = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+    time.title = at.toString();
+  }
+}
+
+function broker_at(event, picture) {
+  const box = picture.getBoundingClientRect(), { stride, columns, brokers } = picture.dataset;
+  const unit = box.width / columns;
+  const column = Math.floor((event.clientX - box.left) / unit), row = Math.floor((event.clientY - box.top) / unit / stride);
+  return brokers.split(" ")[row * columns + column];
+}
+
+function is_busy() {
+  const input = document.activeElement;
+  return document.hidden || !getSelection().isCollapsed || (input?.name === "q" && input.value !== input.defaultValue);
+}
+
+function find_again(element) {
+  if (!element || element === document.body) return () => null;
+  const path = [element.tagName.toLowerCase()];
+  const same = () => [...document.querySelectorAll(path[0])].filter(one =>
+    (one.getAttribute("href") ?? one.textContent) === (element.getAttribute("href") ?? element.textContent));
+  const place = same().indexOf(element);
+  return () => same()[place];
+}
+
+async function look_again() {
+  if (is_busy()) return;
+  const header = document.querySelector("body > header");
+  let page;
+  try {
+    const answer = await fetch(location.href);
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch {
+    if (header.querySelector("[data-away]")) return;
+    header.classList.add("loud");
+    const away = header.appendChild(document.createElement("p"));
+    away.dataset.away = "";
+    away.setAttribute("role", "status");
+    away.textContent = "THE CONSOLE DOES NOT ANSWER: this page is the past.";
+    return;
+  }
+  if (!page.querySelector("body > main")) return location.reload();
+  const focused = find_again(document.activeElement);
+  const folds = new Map([...document.querySelectorAll("[data-fold]")].map(fold => [fold.dataset.fold, fold.open]));
+  for (const part of ["header", "main"]) {
+    document.querySelector(`body > ${part}`).replaceWith(page.querySelector(`body > ${part}`));
+  }
+  for (const fold of document.querySelectorAll("[data-fold]")) fold.open = folds.get(fold.dataset.fold) ?? fold.open;
+  shown_at = performance.now();
+  dress();
+  focused()?.focus({ preventScroll: true });
+}
+
+addEventListener("click", event => {
+  if (event.target.matches("button[data-copy]")) copy(event.target);
+  if (event.target.matches("button[data-theme-switch]")) switch_theme();
+  const picture = event.target.closest("svg[data-brokers]");
+  const broker = picture && broker_at(event, picture);
+  if (broker) location = `/?${new URLSearchParams({ cluster: picture.dataset.cluster, q: `broker:${broker}` })}`;
+});
+
+addEventListener("keydown", event => {
+  const filter = document.querySelector("[name=q]");
+  if (event.key !== "/" || !filter || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea")) return;
+  event.preventDefault();
+  filter.focus();
+  filter.select();
+});
+
+addEventListener("DOMContentLoaded", () => {
+  dress();
+  setInterval(tick, 1000);
+  setInterval(look_again, Number(document.body.dataset.everyS) * 1000);
+});

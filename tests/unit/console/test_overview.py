@@ -1,0 +1,108 @@
+"""What the page of the fleet says first: counts, order, racks, how current it is, and the picture."""
+
+import re
+
+from logdirwatch.console.heatmap import heatmap
+from logdirwatch.console.overview import counts, is_healthy, racks, worst_first
+from logdirwatch.console.vitals import vitals
+from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.report.status.cluster import brokers
+from logdirwatch.report.status.snapshot import Patience, TableRows, snapshot_of, statuses
+from tests.unit.report.builders import NOW_MS, alert, heartbeat
+from tests.unit.report.rows import broker, log_dir
+
+PATIENCE = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=3_600_000, skew_ms=60_000)
+
+
+def found(broker_rows, log_dir_rows=(), alerts=(), **more):
+    rows = {"broker_state": list(broker_rows), "log_dir_state": list(log_dir_rows)}
+    return statuses(snapshot_of(TableRows(rows), alerts, **more), NOW_MS, PATIENCE)
+
+
+class TestCounts:
+    def test_the_loudest_comes_first_and_leads_to_the_filter(self):
+        dirs = [log_dir(1, f"/d{number}", status="offline") for number in range(2)]
+        clusters = found([broker(1), broker(2, status="unknown")], [*dirs, log_dir(2, status="filling")])
+        alerts = [alert(severity=Severity.CRITICAL), alert("b"), alert("c", severity=Severity.PAGE)]
+        assert [(count.text, count.query) for count in counts(alerts, clusters)] == [
+            ("1 page", "severity:page"),
+            ("2 critical", "severity:critical"),
+            ("1 broker unknown", "status:unknown"),
+            ("2 directories offline", "status:offline"),
+            ("1 directory filling", "status:filling"),
+        ]
+
+    def test_what_is_not_bad_is_not_counted(self):
+        assert counts([], found([broker()], [log_dir()])) == []
+
+
+class TestOrder:
+    def test_brokers_are_worst_first(self):
+        rows = [broker(number) for number in (1, 2, 3)]
+        dirs = [log_dir(1), log_dir(2, status="filling"), log_dir(3, status="offline")]
+        assert [one.broker for one in worst_first(brokers(rows, dirs))] == [3, 2, 1]
+
+    def test_a_broker_whose_directories_nobody_knows_is_not_healthy(self):
+        assert [is_healthy(one) for one in brokers([broker()], None)] == [False]
+        assert [is_healthy(one) for one in brokers([broker()], [log_dir()])] == [True]
+
+    def test_racks_are_in_order_and_those_without_one_last(self):
+        rows = [broker(1), broker(2, rack="b"), broker(3, rack="a"), broker(4, rack="b")]
+        told = [(rack.name, [one.broker for one in rack.brokers]) for rack in racks(brokers(rows, []))]
+        assert told == [("a", [3]), ("b", [2, 4]), (None, [1])]
+
+
+class TestVitals:
+    def test_all_is_well(self):
+        told = vitals(found([broker()], alerts=[heartbeat(5_000)]))
+        assert [(vital.name, vital.text, vital.is_bad) for vital in told] == [
+            ("heartbeat", "5 s ago", False),
+            ("data", "5 s old", False),
+            ("lag", "none", False),
+        ]
+
+    def test_the_cluster_that_is_worst_off_is_shown(self):
+        rows = [broker(), broker(1, "archive", at_ms=NOW_MS - 3_600_000)]
+        told = vitals(found(rows, alerts=[heartbeat(31_000), heartbeat(1_000, cluster="archive")]))
+        assert [(vital.text, vital.is_bad) for vital in told][:2] == [("31 s ago", True), ("1 h old", True)]
+
+    def test_nothing_is_claimed_without_the_telemetry_cluster(self):
+        told = vitals(found([broker()], alerts=None, is_heard=False))
+        assert [(vital.text, vital.is_bad) for vital in told] == [
+            ("not readable", True),
+            ("5 s old", False),
+            ("unknown", True),
+        ]
+
+    def test_a_late_pipeline_says_by_how_much(self):
+        late = alert(rule=Rule.PIPELINE_LAGGING, broker=None, log_dir=None, evidence={"lag_ms": 258_000})
+        lag = vitals(found([broker()], alerts=[heartbeat(), late]))[-1]
+        assert (lag.text, lag.is_bad) == ("4 min 18 s", True)
+
+    def test_without_a_cluster_there_is_nothing_to_say(self):
+        assert vitals([]) == []
+
+
+class TestHeatmap:
+    def test_neighbours_of_one_colour_are_one_stroke(self):
+        dirs = [log_dir(1, f"/d{number}", used) for number, used in enumerate((0.3, 0.4, 0.9))]
+        drawn = heatmap(brokers([broker(1), broker(2)], [*dirs, log_dir(2, status="offline")]))
+        assert drawn.paths == {"used1": "M0 0v2", "used3": "M0 2v1", "offline": "M1 0v1"}
+        assert (drawn.brokers, drawn.stride) == ("1 2", 4)
+
+    def test_every_directory_of_a_large_fleet_is_drawn_in_few_bytes(self):
+        rows = [broker(number) for number in range(2_000)]
+        dirs = [
+            log_dir(number, f"/d{place:02}", (number * 7 + place * 31) % 100 / 100)
+            for number in range(2_000)
+            for place in range(12)
+        ]
+        paths = heatmap(brokers(rows, dirs)).paths
+        drawn = "".join(paths.values())
+        assert sum(map(int, re.findall(r"v(\d+)", drawn))) == 24_000
+        assert len(drawn) < 220_000
+
+    def test_columns_wrap(self):
+        drawn = heatmap(brokers([broker(number) for number in range(250)], [log_dir(249)]))
+        assert drawn.paths["used2"] == "M49 2v1"
+        assert (drawn.width, drawn.height) == (200, 4)
