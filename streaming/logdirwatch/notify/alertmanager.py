@@ -6,15 +6,22 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.groups import Member, Message
+from logdirwatch.notify.links import NO_LINKS, Links
+from logdirwatch.notify.routing import host_of
+from logdirwatch.notify.wording import step_words
 from logdirwatch.report.handling import marks
+from logdirwatch.report.words import change, place
 
 KEPT_FOR_RESENDS = 4
 """An alert ends by itself after this many missed repeats, as with Prometheus."""
 
+TEST_NAME = "logdirwatch_test"
+"""The name of a test's alert: no route for missing heartbeats should take it."""
+
 Alert = dict[str, Any]
 
 
-def alerts_of(message: Message, resend_ms: int) -> list[Alert]:
+def alerts_of(message: Message, resend_ms: int, links: Links = NO_LINKS) -> list[Alert]:
     """Return the firing alerts, with an end time that the next repeat extends, and the ended ones.
 
     The severity is a label, for routing, and labels identify an alert: one sent before with another severity ends with
@@ -24,22 +31,50 @@ def alerts_of(message: Message, resend_ms: int) -> list[Alert]:
     for member in message.firing:
         spoken = message.spoken.get(member.alert.alert_id)
         if spoken is not None and spoken is not member.alert.severity:
-            posted.append(_posted(Member(member.alert), spoken, message.at_ms))
-        posted.append(_posted(member, member.alert.severity, message.at_ms + KEPT_FOR_RESENDS * resend_ms))
+            posted.append(_posted(Member(member.alert), spoken, message.at_ms, links, is_test=message.is_test))
+        until_ms = message.at_ms + KEPT_FOR_RESENDS * resend_ms
+        posted.append(_posted(member, member.alert.severity, until_ms, links, is_test=message.is_test))
     for alert in message.ended:
         spoken = message.spoken.get(alert.alert_id, alert.severity)
-        posted.append(_posted(Member(alert), spoken, min(alert.at_ms, message.at_ms)))
+        ended_ms = min(alert.at_ms, message.at_ms)
+        posted.append(_posted(Member(alert), spoken, ended_ms, links, is_test=message.is_test))
     return posted
 
 
-def _posted(member: Member, severity: Severity, ends_ms: int) -> Alert:
+def _posted(member: Member, severity: Severity, ends_ms: int, links: Links, *, is_test: bool) -> Alert:
     alert = member.alert
+    page = links.alert(alert.alert_id)
     return {
-        "labels": _labels(alert, severity),
-        "annotations": {"summary": alert.summary, **_said(member)},
+        "labels": _labels(alert, severity) | ({"alertname": TEST_NAME} if is_test else {}),
+        "annotations": _annotations(member, links),
         "startsAt": _rfc3339(min(alert.opened_at_ms, ends_ms)),
         "endsAt": _rfc3339(ends_ms),
+        **({"generatorURL": page} if page else {}),
     }
+
+
+def _annotations(member: Member, links: Links) -> dict[str, str]:
+    """Return the texts of an alert.
+
+    The host is one of them: as a label it would make another alert, since the fast lane does not know it yet.
+    """
+    alert = member.alert
+    found = {
+        "summary": alert.summary,
+        "description": _description(member),
+        "host": host_of(alert),
+        "runbook_url": links.runbook(alert.rule),
+        "said": "; ".join(marks(member.decided)),
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _description(member: Member) -> str:
+    alert = member.alert
+    changed = change(alert.from_status, alert.to_status, alert.cause)
+    where = place(alert.cluster, alert.broker, alert.log_dir)
+    what = f"{alert.rule} of {where}{f', {changed}' if changed else ''}"
+    return what if member.next_step is None else f"{what}. Next: {step_words(member.next_step)}"
 
 
 def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
@@ -53,11 +88,6 @@ def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
         "alert_id": alert.alert_id,
     }
     return {name: value for name, value in labels.items() if value is not None}
-
-
-def _said(member: Member) -> dict[str, str]:
-    said = marks(member.decided)
-    return {"said": "; ".join(said)} if said else {}
 
 
 def _rfc3339(at_ms: int) -> str:

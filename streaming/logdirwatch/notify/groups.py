@@ -19,7 +19,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from logdirwatch.decisions import AlertDecisions
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Severity
 from logdirwatch.notify.routing import GroupKey, Timing
 
@@ -35,10 +35,11 @@ class Reason(str, Enum):
 
 
 class Member(NamedTuple):
-    """An alert as it is now, and how it is handled."""
+    """An alert as it is now, how it is handled, and the action to take first."""
 
     alert: AlertRecord
     decided: AlertDecisions = AlertDecisions()
+    next_step: ActionRecord | None = None
 
     @property
     def fires(self) -> bool:
@@ -50,7 +51,7 @@ class Message(NamedTuple):
     """One message about one group: the firing alerts, highest severity first, and those that ended since the last one.
 
     ``spoken`` is the severity with which an alert was sent before. ``left_out`` are alerts that were sent, still fire,
-    and are silenced now.
+    and are silenced now. ``may_repeat``: some alerts began before a start that had no record of earlier messages.
     """
 
     group: GroupKey
@@ -60,6 +61,13 @@ class Message(NamedTuple):
     ended: tuple[AlertRecord, ...]
     spoken: Mapping[str, Severity]
     left_out: tuple[AlertRecord, ...] = ()
+    may_repeat: bool = False
+    is_test: bool = False
+
+    def is_new(self, member: Member) -> bool:
+        """Whether the receiver was not sent an alert yet, or only with a lower severity."""
+        spoken = self.spoken.get(member.alert.alert_id)
+        return spoken is None or member.alert.severity.rank > spoken.rank
 
 
 @dataclass

@@ -22,7 +22,12 @@ class Outbox:
         self._router = router
         self._receivers = frozenset(receivers)
         self._groups: dict[GroupKey, Group] = {}
+        self._without_memory_since_ms: int | None = None
         self._routed: dict[str, tuple[AlertRecord, tuple[GroupKey, ...]]] = {}
+
+    def has_no_memory(self, since_ms: int) -> None:
+        """Record that nothing is known of what was sent before ``since_ms``."""
+        self._without_memory_since_ms = since_ms
 
     def remember(self, records: Iterable[NotificationRecord]) -> None:
         """Load what was sent before the last restart, except to receivers that are no longer configured."""
@@ -47,7 +52,13 @@ class Outbox:
                 message = group.due(of_group, self._router.timing(key), now_ms)
                 if message is not None and _comes_first(message, found.get(key.receiver)):
                     found[key.receiver] = message
-        return list(found.values())
+        return [message._replace(may_repeat=self._may_repeat(message)) for message in found.values()]
+
+    def _may_repeat(self, message: Message) -> bool:
+        since_ms = self._without_memory_since_ms
+        return since_ms is not None and any(
+            member.alert.opened_at_ms < since_ms for member in message.firing if message.is_new(member)
+        )
 
     def delivered(self, message: Message) -> NotificationRecord:
         """Record that a message was delivered; return what must survive a restart."""

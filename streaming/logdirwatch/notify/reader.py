@@ -1,4 +1,4 @@
-"""Reads alerts and decisions: everything once, then new records."""
+"""Reads alerts, decisions and, if it may, actions: everything once, then new records."""
 
 import contextlib
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
+from kafka.errors import TopicAuthorizationFailedError
 
 from logdirwatch.decisions import DecisionIndex
 from logdirwatch.kafka import clients
@@ -15,14 +16,17 @@ from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.notify.next_steps import NextSteps
 from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_alerts
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
+OPTIONAL = topics.ACTIONS
+"""Messages name no next step while this topic is missing or may not be read."""
 POLL_MS = 500
 
 
 class Reader:
-    """The latest alerts and decisions of the topics; heartbeats and canaries go to the switch. Not thread-safe."""
+    """The latest alerts, decisions and actions; heartbeats and canaries go to the switch. Not thread-safe."""
 
     def __init__(self, switch: Switch, longest_ms: int, skew_ms: int) -> None:
         self._switch = switch
@@ -33,10 +37,16 @@ class Reader:
         self._firing: dict[str, AlertRecord] = {}
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] | None = None
+        self._steps = NextSteps()
+        self._reads_steps = False
+
+    def read_steps(self, *, is_there: bool) -> None:
+        """Read the actions too from the next start on, if their topic is visible."""
+        self._reads_steps = is_there
 
     def start(self, client: KafkaConsumer) -> None:
-        """Start at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
-        partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
+        """Start at the beginning of the topics; raises UserError when one does not exist, KafkaError otherwise."""
+        partitions = self._partitions(client)
         begins, ends = client.beginning_offsets(partitions), client.end_offsets(partitions)
         client.assign(partitions)
         self._assigned = set(partitions)
@@ -46,14 +56,26 @@ class Reader:
 
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
         """Read records for half a second; return whether everything that was there at the start is read."""
-        if self._assigned != {part for topic in TOPICS for part in clients.partitions_of(client, topic)}:
+        if self._assigned != set(self._partitions(client)):
             self.start(client)  # a topic got more partitions
-        for records in client.poll(timeout_ms=POLL_MS).values():
+        try:
+            polled = client.poll(timeout_ms=POLL_MS)
+        except TopicAuthorizationFailedError:
+            if not self._reads_steps:
+                raise
+            self._reads_steps = False
+            self.start(client)
+            return False
+        for records in polled.values():
             for record in records:
                 self._take(record, now_ms)
         if self._ends:
             self._ends = {part: end for part, end in self._ends.items() if client.position(part) < end}
         return self._ends == {}
+
+    def _partitions(self, client: KafkaConsumer) -> list[TopicPartition]:
+        chosen = (*TOPICS, OPTIONAL) if self._reads_steps else TOPICS
+        return [part for topic in chosen for part in clients.partitions_of(client, topic)]
 
     def alerts(self, known: Iterable[str]) -> list[AlertRecord]:
         """Return every firing alert, and those of ``known`` as they are now."""
@@ -61,14 +83,18 @@ class Reader:
         return [*self._firing.values(), *(alert for alert in ended if alert is not None)]
 
     def member_of(self, alert: AlertRecord, now_ms: int) -> Member:
-        """Return an alert with how it is handled now."""
-        return Member(alert, self._latest.about(alert, self._alerts.severities(alert.alert_id), now_ms))
+        """Return an alert with how it is handled now, and its next step."""
+        decided = self._latest.about(alert, self._alerts.severities(alert.alert_id), now_ms)
+        return Member(alert, decided, self._steps.of(alert.alert_id, now_ms))
 
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
         message = Message(record.key, record.value, record.timestamp)
         if record.topic == topics.DECISIONS:
             if self._decisions.take(message) is not None:
                 self._latest = DecisionIndex(self._decisions.records, self._longest_ms)
+            return
+        if record.topic == OPTIONAL:
+            self._steps.take(message)
             return
         alert = self._alerts.take(message)
         if alert is None:

@@ -18,6 +18,7 @@ from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.alertmanager import Alert, alerts_of
 from logdirwatch.notify.groups import Message
+from logdirwatch.notify.links import NO_LINKS, Links
 from logdirwatch.notify.settings import NotifySettings, ReceiverSettings
 from logdirwatch.notify.wording import Text, text_of
 from logdirwatch.text.masking import MASK, masked
@@ -74,7 +75,7 @@ def _ways(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> It
                 "https://appriseit.com/services/",
                 exit_code=2,
             )
-        yield Service(url, settings.send_timeout_ms, tells_resolved=receiver.tells_resolved)
+        yield Service(url, settings.send_timeout_ms, tells_resolved=receiver.tells_resolved, links=settings.links)
     if receiver.alertmanager:
         yield Alertmanagers([url.get_secret_value() for url in receiver.alertmanager], settings)
 
@@ -93,15 +94,18 @@ class Service:
 
     keeps_alive = False
 
-    def __init__(self, url: str, timeout_ms: int = 10_000, *, tells_resolved: bool = True) -> None:
+    def __init__(
+        self, url: str, timeout_ms: int = 10_000, *, tells_resolved: bool = True, links: Links = NO_LINKS
+    ) -> None:
         self.tells_resolved = tells_resolved
         self._timeout_s = timeout_ms / 1000
         self._url = url
+        self._links = links
         self._made: NotifyBase | None = None
 
     def send(self, message: Message) -> None:
         """Send a message; raises SendError."""
-        self.say(text_of(message), message.group.fixed_id)
+        self.say(text_of(message, self._links), message.group.fixed_id)
 
     def say(self, text: Text, group: str) -> None:
         """Send a text; raises SendError."""
@@ -144,10 +148,11 @@ class Alertmanagers:
         self._urls = [f"{url.rstrip('/')}/api/v2/alerts" for url in urls]
         self._resend_ms = settings.resend_interval_ms
         self._timeout_s = settings.send_timeout_ms / 1000
+        self._links = settings.links
 
     def send(self, message: Message) -> None:
         """Send a message; raises SendError when none of them accepted it."""
-        alerts = alerts_of(message, self._resend_ms)
+        alerts = alerts_of(message, self._resend_ms, self._links)
         errors = [error for error in (self._post(url, alerts) for url in self._urls) if error is not None]
         if len(errors) == len(self._urls):
             raise SendError("; ".join(errors))

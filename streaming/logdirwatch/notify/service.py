@@ -79,6 +79,7 @@ class Notifier:
             self._away(error, stop)
 
     def _follow(self, client: KafkaConsumer, stop: threading.Event) -> None:
+        self._reader.read_steps(is_there=clients.exists(client, topics.ACTIONS))
         self._reader.start(client)
         while not stop.is_set():
             if self._reader.poll(client, self._now_ms()) and not self._is_ready:
@@ -95,7 +96,12 @@ class Notifier:
     def _begin(self, client: KafkaConsumer) -> None:
         """Everything is read: from now on a firing alert that was not sent is news, whenever it began."""
         if self._keeper.begin(client):
-            self._outbox.remember(told_before(self._telemetry))
+            known = told_before(self._telemetry)
+            self._outbox.remember(known)
+        else:
+            known = []
+        if not known:
+            self._outbox.has_no_memory(self._now_ms())
         self._switch.remember(self._outbox.known())
         self._is_ready = True
         log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._outbox.known()))

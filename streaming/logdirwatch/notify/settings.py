@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from logdirwatch.config.section import HOUR_MS, Ms, Section
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.notify.links import Links
 from logdirwatch.text.words import did_you_mean
 
 GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
@@ -115,7 +116,20 @@ class NotifySettings(Section):
     backoff_max_ms: int = Field(
         300_000, ge=500, description="Maximum pause between attempts to reach a failing receiver."
     )
+    console_url: str | None = Field(
+        None, pattern="^https?://", description="Base URL of the console, for links in messages; null: no such links."
+    )
+    runbook_url: str | None = Field(
+        None,
+        pattern="^https?://",
+        description="URL of a runbook, for links in messages, with {rule} for the rule's name; null: no such links.",
+    )
     heartbeat: SwitchSettings = SwitchSettings()
+
+    @property
+    def links(self) -> Links:
+        """What messages link to."""
+        return Links(self.console_url, self.runbook_url)
 
     @model_validator(mode="after")
     def _routes_lead_somewhere(self) -> "NotifySettings":

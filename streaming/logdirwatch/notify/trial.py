@@ -32,8 +32,8 @@ def _messages(name: str, now_ms: int) -> tuple[Message, Message]:
     group, alert = GroupKey(name, "test"), _alert(now_ms, AlertStatus.FIRING)
     ended = _alert(now_ms, AlertStatus.RESOLVED)
     return (
-        Message(group, Reason.FIRST, now_ms, (Member(alert),), (), {}),
-        Message(group, Reason.RESOLVED, now_ms, (), (ended,), {alert.alert_id: alert.severity}),
+        Message(group, Reason.FIRST, now_ms, (Member(alert),), (), {}, is_test=True),
+        Message(group, Reason.RESOLVED, now_ms, (), (ended,), {alert.alert_id: alert.severity}, is_test=True),
     )
 
 

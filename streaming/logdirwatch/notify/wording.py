@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from logdirwatch.decisions import AlertDecisions
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import Rule, Severity
-from logdirwatch.notify.groups import Message, Reason
+from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.links import NO_LINKS, Links
 from logdirwatch.notify.routing import host_of
 from logdirwatch.report.handling import marks
 from logdirwatch.report.words import change, place
@@ -27,6 +28,11 @@ _COUNTED: Mapping[Rule, tuple[str, str]] = {
 LISTED = 10
 """Number of alerts that a message lists; the rest are counted."""
 SUMMARY_CHARACTERS = 400
+STEP_CHARACTERS = 200
+_MAY_REPEAT = (
+    "notify started without a record of the messages sent before (logdir.notifications was lost or is new): "
+    "you may have got some of this already"
+)
 
 
 class Text(NamedTuple):
@@ -37,26 +43,43 @@ class Text(NamedTuple):
     severity: Severity | None
 
 
-def text_of(message: Message) -> Text:
-    """Return the text of a message."""
-    firing, ended = message.firing, message.ended
-    lines = [*_firing(message), *_ended(ended, has_firing=bool(firing)), *_left_out(message.left_out)]
-    return Text(printable(_title(message)), "\n".join(map(printable, lines)), _severity(message))
+def text_of(message: Message, links: Links = NO_LINKS) -> Text:
+    """Return the text of a message: what is new first, with its next step, then what ended, then what still fires."""
+    news = [member for member in message.firing if message.is_new(member)]
+    rest = [member for member in message.firing if not message.is_new(member)]
+    lines = [
+        *_news(news, message, links, is_marked=bool(rest or message.ended)),
+        *_ended(message.ended, has_firing=bool(message.firing)),
+        *_rest(rest, message),
+        *_left_out(message.left_out),
+        *([_MAY_REPEAT] if message.may_repeat else []),
+    ]
+    return Text(printable(_title(message, news)), "\n".join(map(printable, lines)), _severity(message))
 
 
 def _severity(message: Message) -> Severity | None:
     known = [member.alert for member in message.firing] or message.left_out
-    return max((alert.severity for alert in known), key=lambda severity: severity.rank, default=None)
+    return _loudest(known)
 
 
-def _title(message: Message) -> str:
-    alerts = [member.alert for member in message.firing] or list(message.ended)
+def _loudest(alerts: Iterable[AlertRecord]) -> Severity | None:
+    return max((alert.severity for alert in alerts), key=lambda severity: severity.rank, default=None)
+
+
+def _title(message: Message, news: Sequence[Member]) -> str:
+    if message.is_test:
+        return f"[test] logdirwatch notify: nothing is wrong{'' if message.firing else ', the test is over'}"
+    firing = [member.alert for member in message.firing]
+    alerts = [member.alert for member in news] or firing or list(message.ended)
     over = "[partly resolved]" if message.left_out else "[resolved]"
-    word = f"[{_severity(message)}]" if message.firing else over
+    word = f"[{_loudest(alerts)}]" if firing else over
     again = " (still)" if message.reason is Reason.REPEAT else ""
+    known = len(firing) - len(alerts) if news else 0
+    more = f" (and {known} known)" if known > 0 else ""
     if len(alerts) == 1:
-        return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}"
-    return f"{word}{again} {len(alerts)} alerts: {_common_place(alerts)}: {'; '.join(headlines(alerts))}"
+        return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}{more}"
+    new = "new " if known > 0 else ""
+    return f"{word}{again} {len(alerts)} {new}alerts: {_common_place(alerts)}: {'; '.join(headlines(alerts))}{more}"
 
 
 def headlines(alerts: Iterable[AlertRecord]) -> list[str]:
@@ -77,15 +100,52 @@ def _headline(rule: Rule, alerts: Sequence[AlertRecord]) -> str:
     return str(rule) if len(alerts) == 1 else f"{len(alerts)} {rule}"
 
 
-def _firing(message: Message) -> Iterator[str]:
-    shown = message.firing[:LISTED]
-    for member in shown:
-        alert = member.alert
-        opened = f"opened {human_ago(alert.opened_at_ms, message.at_ms)}, {short_id(alert.alert_id)}"
-        yield ", ".join(filter(None, (f"{alert.severity} {alert.rule} {_place(alert)}", _status(alert), opened)))
-        yield f"  {_short(alert.summary)}{_said(member.decided)}"
-    if len(message.firing) > len(shown):
-        yield f"and {len(message.firing) - len(shown)} more; list them with: logdirwatch alerts"
+def _news(news: Sequence[Member], message: Message, links: Links, *, is_marked: bool) -> Iterator[str]:
+    """Yield what the receiver does not know yet, in full; marked as new if the message is about other alerts, too."""
+    mark = "new: " if is_marked else ""
+    for member in news[:LISTED]:
+        yield f"{mark}{_line(member, message.at_ms)}"
+        yield f"  {_short(member.alert.summary)}{_said(member.decided)}"
+        yield from _links(member, links)
+    yield from _uncounted(len(news))
+
+
+def _rest(rest: Sequence[Member], message: Message) -> Iterator[str]:
+    """Yield one line for each alert that the receiver knows."""
+    for member in rest[:LISTED]:
+        yield f"still {_line(member, message.at_ms)}{_said(member.decided)}"
+    yield from _uncounted(len(rest))
+
+
+def _uncounted(count: int) -> Iterator[str]:
+    if count > LISTED:
+        yield f"and {count - LISTED} more; list them with: logdirwatch alerts"
+
+
+def _line(member: Member, now_ms: int) -> str:
+    alert = member.alert
+    opened = f"opened {human_ago(alert.opened_at_ms, now_ms)}, {short_id(alert.alert_id)}"
+    return ", ".join(filter(None, (f"{alert.severity} {alert.rule} {_place(alert)}", _status(alert), opened)))
+
+
+def _links(member: Member, links: Links) -> Iterator[str]:
+    """Yield the next step, and where more can be read."""
+    step = member.next_step
+    if step is not None:
+        yield f"  next: {step_words(step)}"
+        if (page := links.action(step.action_id)) is not None:
+            yield f"  action: {page}"
+    if (page := links.alert(member.alert.alert_id)) is not None:
+        yield f"  console: {page}"
+    if (page := links.runbook(member.alert.rule)) is not None:
+        yield f"  runbook: {page}"
+
+
+def step_words(step: ActionRecord) -> str:
+    """Return an action as a next step: what, why, and the command that shows it."""
+    reason = step.reason if len(step.reason) <= STEP_CHARACTERS else f"{step.reason[:STEP_CHARACTERS]}..."
+    loses = " LOSES DATA;" if step.data_loss else ""
+    return f"{step.kind}:{loses} {reason} (logdirwatch actions show {short_id(step.action_id)})"
 
 
 def _ended(ended: Sequence[AlertRecord], *, has_firing: bool) -> Iterator[str]:

@@ -9,18 +9,23 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
 from logdirwatch.notify.alertmanager import KEPT_FOR_RESENDS, alerts_of
 from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.links import Links
 from logdirwatch.notify.routing import GroupKey
-from tests.unit.report.builders import NOW_MS, alert
+from tests.unit.report.builders import NOW_MS, action, alert
 
 RESEND_MS = 60_000
 OPENED_MS = NOW_MS - 60_000
 NAME = "a" * 32
 
 
-def posted(*firing, ended=(), spoken=None, at_ms=NOW_MS):
-    members = tuple(found if isinstance(found, Member) else Member(found) for found in firing)
+def message(*members, ended=(), spoken=None, at_ms=NOW_MS):
     group = GroupKey("ops", "all", (("cluster", "prod"),))
-    return alerts_of(Message(group, Reason.FIRST, at_ms, members, tuple(ended), spoken or {}), RESEND_MS)
+    return Message(group, Reason.FIRST, at_ms, members, tuple(ended), spoken or {})
+
+
+def posted(*firing, **fields):
+    members = [found if isinstance(found, Member) else Member(found) for found in firing]
+    return alerts_of(message(*members, **fields), RESEND_MS)
 
 
 def over(**fields):
@@ -49,7 +54,35 @@ def test_labels_say_what_and_where_and_leave_out_what_does_not_apply(fields, lab
     (found,) = posted(alert(**fields))
     always = {"alertname": "log_dir_offline", "severity": "critical", "cluster": "prod", "alert_id": NAME}
     assert found["labels"] == {**always, **labels}
-    assert found["annotations"] == {"summary": "Broker 7 /data/d1 is offline"}
+    assert found["annotations"]["summary"] == "Broker 7 /data/d1 is offline"
+    assert set(found["annotations"]) == {"summary", "description"}
+
+
+LINKS = Links("https://disks.example.com/", "https://wiki.example.com/{rule}.html")
+
+
+def test_annotations_say_what_to_do_and_where_to_read_more():
+    about = alert(evidence={"host": "kafka-7"})
+    (found,) = alerts_of(message(Member(about, next_step=action(reason="room in /data/d2"))), RESEND_MS, LINKS)
+    assert found["annotations"] == {
+        "summary": "Broker 7 /data/d1 is offline",
+        "description": "log_dir_offline of prod broker 7 /data/d1, online > offline. "
+        "Next: move_log_dir: room in /data/d2 (logdirwatch actions show cccccccc)",
+        "host": "kafka-7",
+        "runbook_url": "https://wiki.example.com/log_dir_offline.html",
+    }
+    assert found["generatorURL"] == f"https://disks.example.com/alerts/{NAME}"
+    assert "host" not in found["labels"], "it would be another alert once the host is known"
+
+
+def test_without_links_there_is_no_generator():
+    (found,) = posted(alert())
+    assert "generatorURL" not in found
+
+
+def test_a_test_has_a_name_that_no_route_for_heartbeats_takes():
+    (found,) = alerts_of(message(Member(alert()))._replace(is_test=True), RESEND_MS)
+    assert found["labels"]["alertname"] == "logdirwatch_test"
 
 
 def test_a_firing_alert_ends_by_itself_after_four_missed_repeats():

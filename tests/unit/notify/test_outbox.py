@@ -191,3 +191,12 @@ def test_what_the_topic_forgot_is_forgotten():
     box.delivered(due(box, alert("a"))[0])
     assert due(box) == []
     assert box.known() == set()
+
+
+def test_without_a_record_of_earlier_messages_old_alerts_may_repeat_and_later_ones_do_not():
+    box = outbox()
+    box.has_no_memory(NOW_MS)
+    (first,) = due(box, alert("a"))
+    box.delivered(first)
+    (second,) = due(box, alert("a"), alert("b", opened_at_ms=NOW_MS + 1), now_ms=NOW_MS + 2)
+    assert (first.may_repeat, second.may_repeat) == (True, False)

@@ -6,9 +6,10 @@ from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.links import Links
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.wording import LISTED, SUMMARY_CHARACTERS, headlines, text_of
-from tests.unit.report.builders import NOW_MS, alert
+from tests.unit.report.builders import NOW_MS, action, alert
 
 
 def text(*firing, ended=(), left_out=(), reason=Reason.FIRST):
@@ -168,3 +169,58 @@ def test_a_long_summary_is_cut(length, is_cut, is_over):
     body = (text(ended=[over(summary=summary)]) if is_over else text(alert(summary=summary))).body
     shown = "x" * SUMMARY_CHARACTERS + "..." if is_cut else summary
     assert body.splitlines()[1] == f"  {shown}"
+
+
+def known(*firing, told=(), ended=(), links=None, **fields):
+    """Return the text of a message whose receiver knows the alerts ``told``, each with its severity."""
+    members = tuple(found if isinstance(found, Member) else Member(found) for found in firing)
+    spoken = {found.alert_id: severity for found, severity in told}
+    message = Message(GroupKey("ops", "all"), Reason.MORE, NOW_MS, members, tuple(ended), spoken, **fields)
+    return text_of(message, links or Links())
+
+
+def test_what_is_new_is_marked_and_first_and_the_rest_is_one_line_each():
+    old, new = alert("o" * 32, severity=PAGE, log_dir="/old"), alert("n" * 32, severity=WARNING, log_dir="/new")
+    found = known(old, new, told=[(old, PAGE)], ended=[over()])
+    assert found.title == "[warning] log_dir_offline: prod broker 7 /new (and 1 known)"
+    assert found.severity is PAGE, "a service that keeps incidents keeps the loudest"
+    assert found.body.splitlines() == [
+        "new: warning log_dir_offline prod broker 7 /new, online > offline, opened 1 min ago, nnnnnnnn",
+        "  Broker 7 /data/d1 is offline",
+        "over:",
+        "resolved (recovered) log_dir_offline prod broker 7 /data/d1, bbbbbbbb",
+        "  Broker 7 /data/d1 is offline",
+        "still page log_dir_offline prod broker 7 /old, online > offline, opened 1 min ago, oooooooo",
+    ]
+
+
+def test_what_became_louder_is_new():
+    found = known(alert(severity=PAGE), told=[(alert(), WARNING)])
+    assert found.title == "[page] log_dir_offline: prod broker 7 /data/d1"
+    assert found.body.splitlines()[1] == "  Broker 7 /data/d1 is offline"
+
+
+def test_of_several_new_ones_the_title_counts_those():
+    old = alert("o" * 32, severity=PAGE)
+    title = known(old, *many(2, severity=WARNING), told=[(old, PAGE)]).title
+    assert title == "[warning] 2 new alerts: prod broker 7: 2 disks offline (and 1 known)"
+
+
+def test_the_next_step_and_the_links_follow_a_new_alert():
+    step = Member(alert(), next_step=action(reason="room in /data/d2", data_loss=True))
+    body = known(step, links=Links("https://disks.example.com", "https://wiki.example.com/{rule}")).body
+    assert body.splitlines()[2:] == [
+        "  next: move_log_dir: LOSES DATA; room in /data/d2 (logdirwatch actions show cccccccc)",
+        f"  action: https://disks.example.com/actions/{'c' * 32}",
+        f"  console: https://disks.example.com/alerts/{'a' * 32}",
+        "  runbook: https://wiki.example.com/log_dir_offline",
+    ]
+
+
+def test_a_test_says_that_it_is_one():
+    assert known(alert(), is_test=True).title == "[test] logdirwatch notify: nothing is wrong"
+    assert known(ended=[over()], is_test=True).title == "[test] logdirwatch notify: nothing is wrong, the test is over"
+
+
+def test_a_message_without_a_record_of_earlier_ones_says_so():
+    assert known(alert(), may_repeat=True).body.endswith("you may have got some of this already")
