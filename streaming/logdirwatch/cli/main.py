@@ -49,6 +49,7 @@ def _options(
 # as long to import as one.
 COMMANDS = (
     "demo",
+    "init",
     "collect",
     "watch-host",
     "stream",

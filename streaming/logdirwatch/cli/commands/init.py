@@ -1,0 +1,173 @@
+"""``logdirwatch init``: the smallest configuration for an own cluster, the ACLs that it needs, and what comes next."""
+
+import shlex
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+import yaml
+from pydantic import ValidationError
+
+from logdirwatch.cli.commands.config import remarks
+from logdirwatch.errors import UserError
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+
+FILE = Path("logdirwatch.yaml")
+URLS_FILE = "notify-urls"
+_SASL = ("SASL_PLAINTEXT", "SASL_SSL")
+
+
+class Security(str, Enum):
+    """How clients connect: Kafka's security.protocol."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+
+class Answers(NamedTuple):
+    """What ``init`` was told."""
+
+    cluster: str
+    brokers: str
+    security: str
+    user: str
+    telemetry: str
+    replication_factor: int
+    notify_url: str
+    mechanism: str = "SCRAM-SHA-512"
+    ca_file: str | None = None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("init")(init)
+
+
+def init(
+    cluster: Annotated[
+        str,
+        typer.Option(prompt="1. Name of the cluster to monitor, which stays in every alert and table", help="Name."),
+    ] = "prod",
+    brokers: Annotated[
+        str, typer.Option(prompt="2. Addresses of its brokers (host:port, comma-separated)", help="Its brokers.")
+    ] = "localhost:9092",
+    security: Annotated[
+        Security,
+        typer.Option(prompt="3. How clients connect to it", help="Its security.protocol.", case_sensitive=False),
+    ] = Security.PLAINTEXT,
+    telemetry: Annotated[
+        str,
+        typer.Option(
+            prompt="4. Addresses of the telemetry cluster, another Kafka that keeps alerts when this one fails",
+            help="The telemetry cluster.",
+        ),
+    ] = "localhost:9192",
+    replication_factor: Annotated[
+        int, typer.Option(prompt="5. Replicas of each telemetry topic: 3, or 1 for a single broker", min=1)
+    ] = 3,
+    notify_url: Annotated[
+        str,
+        typer.Option(
+            prompt="6. Where to send alerts: an apprise URL such as slack://..., or empty", help="apprise URL."
+        ),
+    ] = "",
+    user: Annotated[str, typer.Option("--user", help="Name of logdirwatch's user in both clusters.")] = "logdirwatch",
+    mechanism: Annotated[str, typer.Option("--mechanism", help="sasl.mechanism, with SASL.")] = "SCRAM-SHA-512",
+    ca_file: Annotated[
+        str | None, typer.Option("--ca-file", help="PEM file of the authority, with TLS; none: the machine's own.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", help="File to write; one that exists is not replaced.")] = FILE,
+) -> None:
+    """Ask six questions, write the smallest configuration, and print the ACLs it needs and the next commands.
+
+    An option answers a question beforehand. No password is written: the command prints the environment variable for it.
+    """
+    answers = Answers(
+        cluster, brokers, security.value, user, telemetry, replication_factor, notify_url, mechanism, ca_file
+    )
+    found = document(answers, urls_file=str(output.absolute().parent / URLS_FILE))
+    settings = _checked(found)
+    if notify_url:
+        _write(output.parent / URLS_FILE, f"{notify_url}\n", mode=0o600)
+    _write(output, yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
+    typer.echo(f"wrote {output}")
+    for remark in remarks(settings):
+        typer.echo(f"note: {printable(remark)}")
+    typer.echo("\n".join(next_steps(answers, output)))
+
+
+def document(answers: Answers, urls_file: str) -> dict[str, Any]:
+    """Return the smallest configuration that says what was answered."""
+    cluster: dict[str, Any] = {"bootstrap_servers": answers.brokers}
+    if answers.security != Security.PLAINTEXT:
+        cluster["client"] = _client(answers)
+    found: dict[str, Any] = {"telemetry": {"bootstrap_servers": answers.telemetry}}
+    if answers.replication_factor != 1:
+        found["topics"] = {"replication_factor": answers.replication_factor}
+    found["clusters"] = {answers.cluster: cluster}
+    if answers.notify_url:
+        found["notify"] = {"receivers": {"people": {"urls_file": urls_file}}}
+    return found
+
+
+def acl_commands(answers: Answers) -> list[str]:
+    """Return the commands that grant one user what all parts need, on both clusters."""
+    principal = shlex.quote(f"User:{answers.user}")
+    monitored, kept = (
+        f"kafka-acls.sh --bootstrap-server {shlex.quote(servers)} --add --allow-principal {principal}"
+        for servers in (answers.brokers, answers.telemetry)
+    )
+    operations = (
+        "--operation Read --operation Write --operation Create --operation Describe --operation DescribeConfigs"
+    )
+    return [
+        f"{monitored} --operation Describe --operation DescribeConfigs --cluster --topic '*'",
+        f"{monitored} --operation Describe --group '*'",
+        f"{kept} {operations} --resource-pattern-type prefixed --topic logdir.",
+    ]
+
+
+def next_steps(answers: Answers, output: Path) -> list[str]:
+    """Return what to do next, one line each, commands ready to paste."""
+    given = "" if output == FILE else f" --config {shlex.quote(str(output))}"
+    lines = ["", "If the clusters have ACLs, grant one user what all parts need:"]
+    lines += [f"  {command}" for command in acl_commands(answers)]
+    if answers.security in _SASL:
+        variable = "LOGDIRWATCH_CLUSTERS__" + answers.cluster.upper() + "__CLIENT"
+        lines += ["", "Set the password in the environment, as JSON that is added to the client properties:"]
+        lines += [f'  export {variable}=\'{{"sasl.password": "..."}}\'']
+    lines += ["", "Next:"]
+    commands = ("config check", "topics create", "doctor", "collect", "stream")
+    return [*lines, *(f"  logdirwatch{given} {command}" for command in commands)]
+
+
+def _client(answers: Answers) -> dict[str, str]:
+    client = {"security.protocol": answers.security}
+    if answers.security in _SASL:
+        client |= {"sasl.mechanism": answers.mechanism, "sasl.username": answers.user}
+    if answers.ca_file is not None:
+        client["ssl.truststore.location"] = answers.ca_file
+    return client
+
+
+def _checked(found: dict[str, Any]) -> Settings:
+    try:
+        return Settings(**found)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserError(printable(f"init: {where}: {first['msg']}"), exit_code=2) from None
+
+
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
+    try:
+        path.touch(mode=mode, exist_ok=False)
+        path.write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise UserError(f"{path} exists and is not replaced; choose another with --output", exit_code=2) from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None

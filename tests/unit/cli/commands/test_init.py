@@ -1,0 +1,90 @@
+"""``init`` writes a configuration that ``config check`` takes, and says what comes next."""
+
+import io
+import sys
+
+import pytest
+import yaml
+
+OPTIONS = (
+    *("--cluster", "prod", "--brokers", "b1:9092", "--security", "PLAINTEXT", "--telemetry", "t1:9092"),
+    *("--replication-factor", "1", "--notify-url", ""),
+)
+
+
+def changed(**fields):
+    """Return the options with others of the same name."""
+    found = dict(zip(OPTIONS[::2], OPTIONS[1::2], strict=True))
+    return [part for pair in ({**found, **fields}).items() for part in pair]
+
+
+def test_options_write_the_smallest_configuration_that_the_check_takes(run, tmp_path):
+    ended = run("init", *OPTIONS)
+    assert ended.exit_code == 0
+    written = yaml.safe_load((tmp_path / "logdirwatch.yaml").read_text())
+    assert written == {
+        "telemetry": {"bootstrap_servers": "t1:9092"},
+        "clusters": {"prod": {"bootstrap_servers": "b1:9092"}},
+    }
+    checked = run("config", "check")
+    assert (checked.exit_code, checked.err) == (0, "")
+    assert checked.out.startswith("# valid: logdirwatch.yaml")
+
+
+def test_it_prints_the_acls_and_the_next_commands(run):
+    out = run("init", *changed(**{"--telemetry": "t1:9092,t2:9092"})).out
+    assert "kafka-acls.sh --bootstrap-server b1:9092 --add --allow-principal User:logdirwatch" in out
+    assert "--resource-pattern-type prefixed --topic logdir." in out
+    assert out.splitlines()[-5:] == [
+        f"  logdirwatch {command}" for command in ("config check", "topics create", "doctor", "collect", "stream")
+    ]
+
+
+def test_a_secured_cluster_gets_its_client_and_no_password_is_written(run, tmp_path):
+    options = changed(**{"--security": "sasl_ssl", "--replication-factor": "3"})
+    out = run("init", *options, "--user", "watch", "--ca-file", "/etc/ca.pem").out
+    written = yaml.safe_load((tmp_path / "logdirwatch.yaml").read_text())
+    assert written["topics"] == {"replication_factor": 3}
+    assert written["clusters"]["prod"]["client"] == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "watch",
+        "ssl.truststore.location": "/etc/ca.pem",
+    }
+    assert "export LOGDIRWATCH_CLUSTERS__PROD__CLIENT=" in out
+
+
+def test_the_address_of_a_receiver_is_a_secret_in_a_file_of_its_own(run, tmp_path):
+    ended = run("init", *changed(**{"--notify-url": "json://me:hunter2@pager/"}))
+    assert "hunter2" not in ended.out + (tmp_path / "logdirwatch.yaml").read_text()
+    urls = tmp_path / "notify-urls"
+    assert urls.read_text() == "json://me:hunter2@pager/\n"
+    assert urls.stat().st_mode & 0o077 == 0
+    assert run("config", "check").exit_code == 0
+
+
+def test_without_options_it_asks_six_questions(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("mine\nb1:9092\nSSL\nt1:9092\n1\n\n"))
+    ended = run("init")
+    assert ended.exit_code == 0
+    assert [number for number in range(1, 9) if f"{number}. " in ended.out] == [1, 2, 3, 4, 5, 6]
+    assert set(yaml.safe_load((tmp_path / "logdirwatch.yaml").read_text())["clusters"]) == {"mine"}
+
+
+def test_a_file_that_is_there_is_not_replaced(run, tmp_path):
+    (tmp_path / "logdirwatch.yaml").write_text("home: x\n")
+    ended = run("init", *OPTIONS)
+    assert ended.exit_code == 2
+    assert "exists and is not replaced" in ended.err
+    assert (tmp_path / "logdirwatch.yaml").read_text() == "home: x\n"
+
+
+@pytest.mark.parametrize("option", ["--brokers", "--telemetry"])
+def test_an_answer_that_no_configuration_can_have_is_one_line(run, tmp_path, option):
+    ended = run("init", *changed(**{option: ""}))
+    assert ended.exit_code == 2
+    assert not (tmp_path / "logdirwatch.yaml").exists()
+
+
+def test_a_telemetry_cluster_that_is_the_monitored_one_is_remarked(run):
+    assert "note: telemetry is the monitored cluster prod" in run("init", *changed(**{"--telemetry": "b1:9092"})).out
