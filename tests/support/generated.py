@@ -14,6 +14,7 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    ExecutionRecord,
     HeartbeatRecord,
     HostRecord,
     MetricsRecord,
@@ -36,6 +37,7 @@ RECORDS: dict[str, tuple[type[Struct], ...]] = {
     topics.ACTIONS: (ActionRecord,),
     topics.DECISIONS: (DecisionRecord,),
     topics.NOTIFICATIONS: (NotificationRecord,),
+    topics.EXECUTIONS: (ExecutionRecord,),
 }
 LONGEST = 3
 

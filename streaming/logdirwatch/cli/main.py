@@ -56,6 +56,7 @@ COMMANDS = (
     "status",
     "alerts",
     "actions",
+    "apply",
     "maintenance",
     "tables",
     "maintain",

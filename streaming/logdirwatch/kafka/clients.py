@@ -115,12 +115,14 @@ def discard(client: KafkaProducer, timeout_s: float) -> None:
         client._closed = True  # noqa: SLF001
 
 
-def read_all(settings: KafkaSettings, topic: str) -> Iterator[ConsumerRecord]:
+def read_all(settings: KafkaSettings, topic: str, **arguments: Any) -> Iterator[ConsumerRecord]:
     """Yield every record of ``topic`` from its beginning to its end as of this call, ordered within a partition.
+
+    ``arguments`` are kafka-python's.
 
     Raises UserError when the cluster does not answer or the topic does not exist.
     """
-    with consumer(settings, auto_offset_reset="earliest") as client:
+    with consumer(settings, auto_offset_reset="earliest", **arguments) as client:
         partitions = _partitions(settings, client, topic)
         try:
             ends = client.end_offsets(partitions)

@@ -12,6 +12,7 @@ ALERTS = "logdir.alerts"
 ACTIONS = "logdir.actions"
 DECISIONS = "logdir.decisions"
 NOTIFICATIONS = "logdir.notifications"
+EXECUTIONS = "logdir.executions"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ TOPICS = (
     Topic(ACTIONS, 1, _LATEST_BY_KEY),
     Topic(DECISIONS, 1, _kept_for(30)),
     Topic(NOTIFICATIONS, 1, {**_LATEST_BY_KEY, "min.compaction.lag.ms": "0"}),
+    # Without an end: an execution that nobody went on with must be found after months, too.
+    Topic(EXECUTIONS, 1, {"cleanup.policy": "compact", "min.compaction.lag.ms": str(7 * DAY_MS)}),
 )
 
-STREAMED = tuple(topic.name for topic in TOPICS if topic.name != NOTIFICATIONS)
+STREAMED = tuple(topic.name for topic in TOPICS if topic.name not in {NOTIFICATIONS, EXECUTIONS})
 """The topics without which the stream cannot run."""

@@ -323,6 +323,22 @@ class Decision(StrEnum):
     HEALTHY = "healthy"
 
 
+class ExecutionState(StrEnum):
+    """How far ``apply`` is with an action."""
+
+    CLAIMED = "claimed"
+    CHECKED = "checked"
+    THROTTLED = "throttled"
+    STARTED = "started"
+    COPYING = "copying"
+    VERIFIED = "verified"
+    CLEANED = "cleaned"
+    DONE = "done"
+    CANCELLING = "cancelling"
+    ROLLED_BACK = "rolled_back"
+    STUCK = "stuck"
+
+
 class OperationKind(StrEnum):
     """What an action's operation does to a cluster."""
 

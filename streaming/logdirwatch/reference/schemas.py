@@ -28,6 +28,7 @@ RECORDS: dict[str, tuple[str, type | UnionType]] = {
     "actions": (topics.ACTIONS, records.ActionRecord),
     "decisions": (topics.DECISIONS, records.DecisionRecord),
     "notifications": (topics.NOTIFICATIONS, records.NotificationRecord),
+    "executions": (topics.EXECUTIONS, records.ExecutionRecord),
 }
 """Each record's name with its topic and its type."""
 
@@ -49,6 +50,7 @@ _PARTS: Mapping[str, Mapping[str, Any]] = {
         "decision": parts.ActionDecision | None,
         "operations": list[Operation] | None,
     },
+    "ExecutionRecord": {"operations": list[Operation]},
 }
 """The types of a record's fields that its struct calls a mapping."""
 

@@ -26,11 +26,7 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
         raise UserError(
             f"check: cluster {action.cluster} is not in the configuration, so it cannot be checked", exit_code=2
         )
-    found = seen(cluster, settings)
-    facts = facts_of(action.cluster, found, settings, _causes(action))
-    reasons = reasons_against(action, facts, found.quorum, policy_for(settings, action.cluster), now_ms())
-    for line in not_known(found, facts):
-        typer.echo(printable(line), err=True)
+    reasons = still_against(settings, action)
     if reasons:
         for reason in reasons:
             typer.echo(printable(f"no longer holds: {reason}"))
@@ -38,6 +34,15 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
     typer.echo(printable(f"holds: {action.kind} {action.action_id} on cluster {action.cluster}"))
     for text in left_to_see(action):
         typer.echo(printable(f"check yourself: {text}"))
+
+
+def still_against(settings: Settings, action: ActionRecord) -> list[str]:
+    """Return why an action does not hold on the live cluster; what its brokers cannot tell goes to standard error."""
+    found = seen(settings.clusters[action.cluster], settings)
+    facts = facts_of(action.cluster, found, settings, _causes(action))
+    for line in not_known(found, facts):
+        typer.echo(printable(line), err=True)
+    return reasons_against(action, facts, found.quorum, policy_for(settings, action.cluster), now_ms())
 
 
 def _causes(action: ActionRecord) -> Mapping[LogDirId, Cause]:

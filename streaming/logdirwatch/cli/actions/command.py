@@ -58,7 +58,7 @@ def actions(
 
     What must not be done now is named under the action that unblocks it, or at the end.
 
-    `actions show ID` prints one action in full, with its commands ready to paste; logdirwatch itself executes nothing.
+    `actions show ID` prints one action in full, with its commands ready to paste; only `apply ID` executes one.
     With --follow every new revision is one line, cut off at the width of the terminal.
     """
     if ctx.invoked_subcommand is not None:

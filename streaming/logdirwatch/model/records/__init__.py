@@ -9,6 +9,7 @@ from logdirwatch.model.records.actions import ActionRecord
 from logdirwatch.model.records.alerts import AlertRecord, AnyEvidence
 from logdirwatch.model.records.decisions import AlertPattern, DecisionRecord
 from logdirwatch.model.records.events import EventRecord
+from logdirwatch.model.records.executions import ExecutionRecord, OwnLimit
 from logdirwatch.model.records.host import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.records.inventory import (
     InventoryRecord,
@@ -40,6 +41,7 @@ __all__ = [
     "AnyEvidence",
     "DecisionRecord",
     "EventRecord",
+    "ExecutionRecord",
     "HeartbeatRecord",
     "HostLogDir",
     "HostRecord",
@@ -50,6 +52,7 @@ __all__ = [
     "LostRange",
     "MetricsRecord",
     "NotificationRecord",
+    "OwnLimit",
     "PartitionHealth",
     "PartitionInfo",
     "PipelineRecord",

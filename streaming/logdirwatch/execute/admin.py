@@ -1,0 +1,165 @@
+"""The cluster as kafka-python's admin client asks and changes it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kafka import KafkaAdminClient, TopicPartition, TopicPartitionReplica
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError, NoError, ReplicaNotAvailableError
+
+from logdirwatch.execute.decide import Call, ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.run import NoAnswerError, RefusedError
+from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
+from logdirwatch.execute.steps import Move, SetConfig, Step, Throttle
+from logdirwatch.kafka.clients import one_line
+from logdirwatch.plan.cluster.layout import TopicPartition as Key
+from logdirwatch.plan.commands.throttles import Limit
+
+T = TypeVar("T")
+
+_TYPES = {"topics": ConfigResourceType.TOPIC, "brokers": ConfigResourceType.BROKER}
+_DEFAULT = "DEFAULT_CONFIG"
+_TOPIC_OWN = "DYNAMIC_TOPIC_CONFIG"
+
+
+class AdminCluster:
+    """Looks at what one step is about, and makes its calls. Raises NoAnswerError and RefusedError."""
+
+    def __init__(self, client: KafkaAdminClient) -> None:
+        self._client = client
+
+    def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
+        """Return what a step is decided on, and the values of limits."""
+        return _asked(lambda: self._look(step, limits))
+
+    def call(self, call: Call) -> None:
+        """Make a call."""
+        _asked(lambda: self._call(call))
+
+    def _look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
+        entities = {(one.entity, one.name) for one in limits}
+        if isinstance(step, SetConfig):
+            entities.add((step.entity, step.name))
+        elif isinstance(step, Throttle):
+            entities |= {(one.entity, one.name) for one in step.limits}
+        if isinstance(step, Move):
+            return self._of_move(step)
+        return Seen(configs=self._configs(entities))
+
+    def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
+        """Return the values that are no defaults; of a topic those of its own."""
+        resources = [ConfigResource(_TYPES[entity], name) for entity, name in sorted(entities)]
+        answer = self._client.describe_configs(resources, config_filter="all")
+        found: dict[Entity, dict[str, str | None]] = {}
+        for entity, name in entities:
+            entries = answer.get(_TYPES[entity].name.lower(), {}).get(name)
+            if not entries:
+                raise RefusedError(f"the configuration of {entity.removesuffix('s')} {name} is not shown")
+            found[entity, name] = {
+                key: entry["value"]
+                for key, entry in entries.items()
+                if (entry["config_source"] == _TOPIC_OWN if entity == "topics" else entry["config_source"] != _DEFAULT)
+            }
+        return found
+
+    def _of_move(self, step: Move) -> Seen:
+        keys = [TopicPartition(*one.key) for one in step.there]
+        running = self._client.list_partition_reassignments(keys)
+        replicas, futures, log_dirs, silent = self._placements(step)
+        return Seen(
+            partitions=self._partitions({key.topic for key in keys}, running),
+            replicas=replicas,
+            futures=futures,
+            log_dirs=log_dirs,
+            silent=frozenset(silent),
+        )
+
+    def _partitions(self, topics: Iterable[str], running: Mapping[Any, Any]) -> dict[Key, PartitionSeen]:
+        found: dict[Key, PartitionSeen] = {}
+        for topic in self._client.describe_topics(sorted(topics)):
+            for one in topic["partitions"] if not topic["error_code"] else ():
+                key = (topic["name"], one["partition_index"])
+                move = running.get(TopicPartition(*key), {"adding_replicas": (), "removing_replicas": ()})
+                found[key] = PartitionSeen(
+                    tuple(one["replica_nodes"]),
+                    tuple(one["isr_nodes"]),
+                    tuple(move["adding_replicas"]),
+                    tuple(move["removing_replicas"]),
+                )
+        return found
+
+    def _placements(
+        self, step: Move
+    ) -> tuple[dict[Held, Copy], dict[Held, Copy], dict[tuple[int, str], int], set[int]]:
+        """Ask every broker by itself: one that does not answer must not hide the others."""
+        wanted: defaultdict[str, list[int]] = defaultdict(list)
+        for one in step.there:
+            wanted[one.topic].append(one.partition)
+        replicas: dict[Held, Copy] = {}
+        futures: dict[Held, Copy] = {}
+        log_dirs: dict[tuple[int, str], int] = {}
+        silent: set[int] = set()
+        for broker in sorted(step.brokers):
+            try:
+                answers = self._client.describe_log_dirs(dict(wanted), brokers=[broker])
+            except (KafkaError, OSError):
+                silent.add(broker)
+                continue
+            for log_dir in (found for answer in answers for found in answer["log_dirs"]):
+                log_dirs[broker, log_dir["log_dir"]] = log_dir["error_code"]
+                for topic in log_dir["topics"]:
+                    for part in topic["partitions"]:
+                        found = futures if part["is_future_key"] else replicas
+                        held = (topic["name"], part["partition_index"], broker)
+                        found[held] = Copy(log_dir["log_dir"], part["partition_size"])
+        return replicas, futures, log_dirs, silent
+
+    def _call(self, call: Call) -> None:
+        if isinstance(call, ChangeConfig):
+            self._change(call)
+        elif isinstance(call, PlaceReplicas):
+            self._place(call)
+        else:
+            self._reassign(call)
+
+    def _change(self, call: ChangeConfig) -> None:
+        change = ("DELETE", None) if call.value is None else ("SET", call.value)
+        resource = ConfigResource(_TYPES[call.entity], call.name, configs={call.key: change})
+        answer = self._client.alter_configs([resource], raise_on_unknown=False, incremental=True)
+        for results in answer.values():
+            for said in results.values():
+                if said != "OK":
+                    raise RefusedError(said)
+
+    def _place(self, call: PlaceReplicas) -> None:
+        """Place replicas; one that is not there yet is refused and remembered (Kafka 4.3.1 ``ReplicaManager``)."""
+        answer = self._client.alter_replica_log_dirs(
+            {TopicPartitionReplica(*held): path for held, path in call.paths.items()}
+        )
+        for replica, error in answer.items():
+            if error not in {NoError, ReplicaNotAvailableError}:
+                label = f"{replica.topic}-{replica.partition}"
+                _raise(error, f"{label} to {call.paths[replica.topic, replica.partition, replica.broker_id]}")
+
+    def _reassign(self, call: Reassign) -> None:
+        wanted = {TopicPartition(*key): replicas for key, replicas in call.replicas.items()}
+        answer = self._client.alter_partition_reassignments(wanted)
+        for partition, error in answer.items():
+            if error is not None and error.__name__ != "NoReassignmentInProgressError":
+                _raise(error, f"{partition.topic}-{partition.partition}")
+
+
+def _raise(error: type[KafkaError], what: str) -> None:
+    kind = NoAnswerError if getattr(error, "retriable", False) else RefusedError
+    raise kind(f"{what}: {one_line(error())}")
+
+
+def _asked(ask: Callable[[], T]) -> T:
+    try:
+        return ask()
+    except KafkaError as error:
+        kind = NoAnswerError if getattr(error, "retriable", False) or not getattr(error, "errno", 0) else RefusedError
+        raise kind(one_line(error)) from None
+    except OSError as error:
+        raise NoAnswerError(one_line(error)) from None

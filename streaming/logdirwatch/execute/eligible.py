@@ -1,0 +1,22 @@
+"""Whether an action may be carried out at all, by what its record says."""
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.plan.content_hash import content_hash
+
+_OTHER_CONTENT = "accept_other_content"
+
+
+def reason_against_applying(action: ActionRecord) -> str | None:
+    """Return why an action must not be carried out, as the end of a sentence; None when it may."""
+    if action.vetoes:
+        return f"must not be done now: {action.vetoes[0]['reason']}"
+    if not action.operations:
+        return "has no operations: only a person can carry it out, with the commands of actions show"
+    if action.content_hash != content_hash(action):
+        return "is not what its content_hash stands for: another program wrote or changed it"
+    if action.status not in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
+        return f"is {action.status}"
+    if (action.decision or {}).get("decision") == _OTHER_CONTENT:
+        return "says something else than what was accepted: look at it and accept it again"
+    return None

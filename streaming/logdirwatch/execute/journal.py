@@ -1,0 +1,67 @@
+"""The journal: how far executions are, in a compacted topic, written by one executor of a cluster at a time."""
+
+import msgspec
+from kafka.errors import InvalidProducerEpochError, KafkaError, ProducerFencedError
+
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
+from logdirwatch.model.records import ExecutionRecord
+
+TRANSACTION_TIMEOUT_MS = 10_000
+
+
+def read(telemetry: KafkaSettings, cluster: str) -> list[ExecutionRecord]:
+    """Return the last record of each execution on a cluster, the one that began first before the others.
+
+    Raises UserError when the topic is missing or cannot be read.
+    """
+    records = clients.latest_by_key(clients.read_all(telemetry, topics.EXECUTIONS, isolation_level="read_committed"))
+    found = [msgspec.json.decode(record.value, type=ExecutionRecord) for record in records.values()]
+    return sorted((one for one in found if one.cluster == cluster), key=lambda one: one.started_at_ms)
+
+
+class Journal:
+    """Writes records, each in a transaction of its own; opening it fences whoever else executes on the cluster."""
+
+    def __init__(self, telemetry: KafkaSettings, cluster: str) -> None:
+        """Open it; raises UserError when the telemetry cluster does not answer or refuses."""
+        self._telemetry = telemetry
+        try:
+            self._producer = clients.producer(
+                telemetry,
+                bootstrap_timeout_ms=clients.CONNECT_TIMEOUT_MS,
+                transactional_id=f"logdirwatch-apply-{cluster}",
+                transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+                max_block_ms=clients.SEND_TIMEOUT_S * 1000,
+            )
+            self._producer.init_transactions()
+        except KafkaError as error:
+            raise clients.unreachable(telemetry, clients.unwritten(topics.EXECUTIONS, error)) from None
+
+    def write(self, record: ExecutionRecord) -> None:
+        """Write a record and return once it is committed.
+
+        Raises UserError when it is not: nothing may be called then.
+        """
+        try:
+            self._producer.begin_transaction()
+            sent = self._producer.send(
+                topics.EXECUTIONS, key=record.execution_id.encode(), value=msgspec.json.encode(record)
+            )
+            sent.get(timeout=clients.SEND_TIMEOUT_S)
+            self._producer.commit_transaction()
+        except (ProducerFencedError, InvalidProducerEpochError):
+            raise UserError(
+                f"apply: another apply took over cluster {record.cluster}; this one stops and changes nothing more"
+            ) from None
+        except KafkaError as error:
+            raise UserError(
+                f"apply: the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
+                f"What runs goes on; continue with: logdirwatch apply --resume {record.action_id}"
+            ) from None
+
+    def close(self) -> None:
+        """Close the producer."""
+        clients.discard(self._producer, 1)

@@ -1,0 +1,204 @@
+"""One execution from wherever it is to its end: look, decide, note the intent, call; the same after a kill."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from logdirwatch.execute.decide import Call, Do, Progress, Reached, Stuck, decide, limits_to_clear
+from logdirwatch.execute.seen import Seen
+from logdirwatch.execute.steps import Move, SetConfig, Step, Throttle, steps_of
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records.executions import ENDED, ExecutionState, OwnLimit
+from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch.text.units import human_bytes, human_ms
+
+POLL_S = 2.0
+
+
+class RefusedError(Exception):
+    """The cluster refused a call, and would again."""
+
+
+class NoAnswerError(Exception):
+    """The cluster did not answer; it may a moment later."""
+
+
+class StopAskedError(Exception):
+    """A person asked to stop; ``record`` is where the execution is."""
+
+    def __init__(self, record: ExecutionRecord) -> None:
+        super().__init__()
+        self.record = record
+
+
+class Cluster(Protocol):
+    """The cluster that is changed. Raises NoAnswerError and RefusedError."""
+
+    def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
+        """Return what a step is decided on, and the values of limits."""
+
+    def call(self, call: Call) -> None:
+        """Make a call."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """What an execution needs.
+
+    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop.
+    """
+
+    cluster: Cluster
+    note: Callable[[ExecutionRecord], None]
+    say: Callable[[str], None]
+    pause: Callable[[float], bool]
+    now_ms: Callable[[], int]
+
+
+def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    """Return the end of an execution: done, rolled_back or stuck. Raises StopAskedError when a person asks to stop."""
+    steps, pace = steps_of(record.operations, back=record.back), _Pace(ports)
+    while record.step < len(steps):
+        step = steps[record.step]
+        try:
+            found = decide(step, ports.cluster.look(step, ()), _limits(record))
+            if isinstance(found, Do):
+                record = _begin(record, step, found, ports)
+                for call in found.calls:
+                    ports.cluster.call(call)
+                _pause(record, ports)
+                continue
+        except NoAnswerError as error:
+            ports.say(f"the cluster does not answer ({error}); asked again, nothing is lost by waiting")
+            _pause(record, ports)
+            continue
+        except RefusedError as error:
+            return _stuck(record, f"{step} was refused: {error}", ports)
+        if isinstance(found, Stuck):
+            return _stuck(record, found.reason, ports)
+        if isinstance(found, Reached):
+            for line in found.told:
+                ports.say(line)
+            ports.say(f"done: {step}")
+            record = replace(record, step=record.step + 1)
+            continue
+        if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
+            record = _noted(record, ExecutionState.COPYING, ports)
+        pace.say(found.progress, found.why)
+        _pause(record, ports)
+    return _finish(record, ports)
+
+
+def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    """Return an execution that goes back to where it began."""
+    back = replace(record, back=not record.back, step=0)
+    return _noted(back, ExecutionState.CANCELLING, ports)
+
+
+def _begin(record: ExecutionRecord, step: Step, found: Do, ports: Ports) -> ExecutionRecord:
+    """Note what is about to be done: after a kill nobody could tell otherwise whose a limit is."""
+    limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
+    state = ExecutionState.THROTTLED if isinstance(step, Throttle) else ExecutionState.STARTED
+    if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
+        state = record.state
+    ports.say(f"now: {step}")
+    return _noted(replace(record, limits=limits), state, ports)
+
+
+def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    """Take our limits away once every step is seen to have its effect."""
+    was_cancelled = record.state is ExecutionState.CANCELLING
+    if not was_cancelled:
+        record = _noted(record, ExecutionState.VERIFIED, ports)
+    left = _clean(record, ports)
+    if left is not None:
+        return _noted(record, ExecutionState.STUCK, ports, f"done, but throttles are left: {left}")
+    if not was_cancelled:
+        record = _noted(record, ExecutionState.CLEANED, ports)
+    return _noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE, ports)
+
+
+def _stuck(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
+    left = _clean(record, ports)
+    more = "" if left is None else f"; throttles are left: {left}"
+    return _noted(record, ExecutionState.STUCK, ports, f"{reason}{more}")
+
+
+def _clean(record: ExecutionRecord, ports: Ports) -> str | None:
+    """Delete our limits that still have our value; return why some may be left, None when none is."""
+    limits = _limits(record)
+    if not limits:
+        return None
+    try:
+        for _ in range(5):
+            calls = limits_to_clear(limits, ports.cluster.look(None, limits))
+            if not calls:
+                ports.say("the throttles that it set are gone")
+                return None
+            for call in calls:
+                ports.cluster.call(call)
+            ports.pause(POLL_S / 4)
+    except (NoAnswerError, RefusedError) as error:
+        return str(error)
+    return "they are still shown"
+
+
+def _noted(record: ExecutionRecord, state: ExecutionState, ports: Ports, reason: str | None = None) -> ExecutionRecord:
+    noted = replace(record, state=state, reason=reason, at_ms=ports.now_ms())
+    ports.note(noted)
+    return noted
+
+
+def _pause(record: ExecutionRecord, ports: Ports) -> None:
+    if ports.pause(POLL_S):
+        raise StopAskedError(record)
+
+
+def _limits(record: ExecutionRecord) -> list[Limit]:
+    return [Limit(one.entity, one.name, one.key, one.value) for one in record.limits]
+
+
+def is_unfinished(record: ExecutionRecord) -> bool:
+    """Tell whether an execution can go on; one that is stuck may once a person has removed the reason."""
+    return record.state not in ENDED
+
+
+def calls_of(step: Step) -> str:
+    """Return which of Kafka's calls a step makes, for a dry run."""
+    if isinstance(step, Move):
+        return "AlterReplicaLogDirs, AlterPartitionReassignments"
+    return "IncrementalAlterConfigs" + (" of the topic" if isinstance(step, SetConfig) else " of brokers and topics")
+
+
+class _Pace:
+    """Says how far copies are, how fast, and how long they will take; a line only when something changed."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._last: Progress | None = None
+        self._first: tuple[int, int] | None = None
+
+    def say(self, progress: Progress, why: str | None) -> None:
+        """Say a progress."""
+        if progress == self._last:
+            return
+        now = self._ports.now_ms()
+        if self._first is None or self._last is None or progress.total_bytes != self._last.total_bytes:
+            self._first = (now, progress.copied_bytes)
+        self._last = progress
+        self._ports.say(f"{_line(progress, self._rate(progress, now))}{'' if why is None else f' ({why})'}")
+
+    def _rate(self, progress: Progress, now_ms: int) -> float:
+        since_ms, copied = self._first or (now_ms, progress.copied_bytes)
+        return (progress.copied_bytes - copied) * 1000 / (now_ms - since_ms) if now_ms > since_ms else 0.0
+
+
+def _line(progress: Progress, bytes_per_s: float) -> str:
+    done = f"{progress.reached} of {progress.of} partitions, "
+    done += f"{human_bytes(progress.copied_bytes)} of {human_bytes(progress.total_bytes)}"
+    if bytes_per_s <= 0:
+        return f"copying: {done}"
+    left_ms = int((progress.total_bytes - progress.copied_bytes) / bytes_per_s * 1000)
+    return f"copying: {done}, {human_bytes(int(bytes_per_s))}/s, {human_ms(left_ms)} left"

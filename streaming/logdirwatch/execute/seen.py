@@ -1,0 +1,49 @@
+"""What a cluster shows of the entities, partitions and directories of one step, at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from logdirwatch.plan.cluster.layout import TopicPartition
+
+Entity = tuple[str, str]
+"""``topics`` or ``brokers``, and the name."""
+
+Held = tuple[str, int, int]
+"""A topic, a partition and a broker."""
+
+
+class PartitionSeen(NamedTuple):
+    """One partition in the metadata; ``adding`` and ``removing`` are empty while nothing reassigns it."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def goal(self) -> tuple[int, ...]:
+        """The replicas once what runs is over."""
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
+
+
+class Copy(NamedTuple):
+    """One replica's directory and its bytes."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The answers. ``configs`` are values that are no defaults; ``log_dirs`` the error code of each directory.
+
+    ``silent`` are brokers that did not answer.
+    """
+
+    configs: Mapping[Entity, Mapping[str, str | None]] = field(default_factory=dict)
+    partitions: Mapping[TopicPartition, PartitionSeen] = field(default_factory=dict)
+    replicas: Mapping[Held, Copy] = field(default_factory=dict)
+    futures: Mapping[Held, Copy] = field(default_factory=dict)
+    log_dirs: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    silent: frozenset[int] = frozenset()

@@ -1,0 +1,45 @@
+"""``logdir.executions``: how far an execution of an action is, written before every call."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from logdirwatch.model.fields import ClusterName
+from logdirwatch.model.records.version import Version
+from logdirwatch.model.scalars import Count, EpochMs, Name, Revision
+from logdirwatch.model.vocabulary import ActionKind, ExecutionState
+
+__all__ = ("ENDED", "ExecutionRecord", "ExecutionState", "OwnLimit")
+
+ENDED = frozenset({ExecutionState.DONE, ExecutionState.ROLLED_BACK})
+"""States after which nothing goes on."""
+
+
+class OwnLimit(Struct, frozen=True):
+    """A throttle that an execution set, or was about to set: it deletes it at its end if the value is still this."""
+
+    entity: Annotated[str, Meta(description="brokers or topics.")]
+    name: Annotated[str, Meta(description="Node id of the broker, or the topic.")]
+    key: Annotated[str, Meta(description="Kafka configuration key.")]
+    value: Annotated[str, Meta(description="The value.")]
+
+
+class ExecutionRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.executions``, key ``execution_id``: one execution of an action by ``apply``."""
+
+    version: Version
+    execution_id: Annotated[Name, Meta(description="Identity of the execution.")]
+    action_id: Annotated[Name, Meta(description="action_id of the action.")]
+    revision: Annotated[Revision, Meta(description="Revision of the action that was carried out.")]
+    content_hash: Annotated[Name, Meta(description="content_hash of the action that was carried out.")]
+    kind: Annotated[ActionKind, Meta(description="Kind of the action.")]
+    cluster: ClusterName
+    state: Annotated[ExecutionState, Meta(description="State of the execution.")]
+    back: Annotated[bool, Meta(description="Whether the operations are undone.")]
+    operations: Annotated[list[dict[str, Any]], Meta(description="The operations of the action.")]
+    step: Annotated[Count, Meta(description="How many steps are done.")] = 0
+    limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
+    by: Annotated[str, Meta(description="Who started it.")]
+    reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None
+    started_at_ms: Annotated[EpochMs, Meta(description="When it began, in milliseconds since the epoch.")]
+    at_ms: Annotated[EpochMs, Meta(description="When this was written, in milliseconds since the epoch.")]

@@ -1,0 +1,396 @@
+"""``apply`` on real brokers with small disks: there and back, killed at every step, beside others, onto a full disk."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import msgspec
+import pytest
+from kafka import TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from msgspec.structs import replace as changed
+
+from logdirwatch import settings as configuration
+from logdirwatch.execute import journal
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.run import Ports, carry_out, is_unfinished
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.local.fill import FillWith
+from logdirwatch.model import topics
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.vocabulary import (
+    FOLLOWER_THROTTLE,
+    LOG_DIR_THROTTLE,
+    ActionKind,
+    ActionStatus,
+    ExecutionState,
+)
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
+from logdirwatch.plan.content_hash import content_hash
+from tests.kafka.conftest import cluster_in
+from tests.kafka.telemetry import fresh_topics, send_records
+from tests.support.waiting import DEADLINE_S, wait_until
+from tests.unit.plan.builders import action
+
+MIB = 1 << 20
+SIZE_BYTES = 96 * MIB
+STATES_OF_A_MOVE = ["claimed", "checked", "throttled", "started", "copying", "verified", "cleaned", "done"]
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+@pytest.fixture(scope="module")
+def disks(tmp_path_factory):
+    """Three brokers with two small disks each, of this module alone: it fills one of them."""
+    with cluster_in(tmp_path_factory.mktemp("disks"), ClusterSpec(3, 2, SIZE_BYTES)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def own(disks):
+    found = configuration.load(disks.config_path)
+    fresh_topics(found)
+    return found
+
+
+@pytest.fixture
+def admin(own):
+    with clients.admin(watched(own)) as client:
+        yield client
+
+
+@pytest.fixture
+def made(own, admin):
+    """A topic with 4 MiB in one partition on brokers 1 and 2; it is gone after the test."""
+    name = f"apply-{time.time_ns()}"
+    admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]}, topic_configs={"retention.ms": "9000000"})])
+    writing = clients.producer(watched(own), max_block_ms=20_000)
+    for _ in range(8):
+        writing.send(name, value=b"x" * (MIB // 2), partition=0).get(timeout=30)
+    clients.discard(writing, 1)
+    wait_until(lambda: len(places(admin, name)) == 2, DEADLINE_S, "both replicas to be there")
+    yield name
+    with contextlib.suppress(Exception):
+        admin.delete_topics([name])
+
+
+@pytest.fixture
+def apply(disks):
+    def run(*arguments, **options):
+        line = [sys.executable, "-m", "logdirwatch", "--config", str(disks.config_path), "apply", *arguments]
+        return subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
+
+    return run
+
+
+def watched(own):
+    return KafkaSettings(bootstrap_servers=own.clusters[CLUSTER].bootstrap_servers)
+
+
+def places(admin, name, brokers=(0, 1, 2)):
+    return {
+        answer["broker"]: found["log_dir"]
+        for answer in admin.describe_log_dirs([name], brokers=list(brokers))
+        for found in answer["log_dirs"]
+        for topic in found["topics"]
+        for part in topic["partitions"]
+        if not part["is_future_key"]
+    }
+
+
+def other_dir(disks, broker, path):
+    return next(found for found in disks.state().broker(broker).log_dirs if found != path)
+
+
+def configs(admin, kind, name):
+    found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")[kind.name.lower()][name]
+    return {key: one["value"] for key, one in found.items() if one["config_source"].startswith("DYNAMIC")}
+
+
+def limits_left(admin, name):
+    """Every throttle that is set anywhere."""
+    found = {f"broker {b}": configs(admin, ConfigResourceType.BROKER, str(b)) for b in (0, 1, 2)}
+    found["topic"] = configs(admin, ConfigResourceType.TOPIC, name)
+    return {
+        (who, key): value
+        for who, held in found.items()
+        for key, value in held.items()
+        if "throttled" in key or key == LOG_DIR_THROTTLE
+    }
+
+
+def of_move(own, name, there, here, limits):
+    plan, before = to_json([there]), to_json([here])
+    operation = operations.reassign(plan, before, "plan.json", limits=limits, back=limits)
+    return published(
+        own,
+        kind=ActionKind.MOVE_LOG_DIR if there.replicas == here.replicas else ActionKind.REASSIGN,
+        target={"broker": here.replicas[0], "log_dir": here.log_dirs[0]},
+        reassignment=plan,
+        operations=operations.as_data([operation]),
+        undo={"reassignment": before},
+    )
+
+
+def published(own, **fields):
+    made = action(
+        fields.pop("kind"),
+        **{
+            "action_id": uuid.uuid4().hex,
+            "cluster": CLUSTER,
+            "status": ActionStatus.ACCEPTED,
+            "commands": ["true"],
+            "expires_at_ms": now() + 600_000,
+            "alert": {"rule": "log_dir_space", "severity": "warning"},
+            **fields,
+        },
+    )
+    made = changed(made, content_hash=content_hash(made))
+    send_records(own, topics.ACTIONS, made)
+    return made
+
+
+def within_broker(own, disks, admin, name, rate=None):
+    here = places(admin, name)[1]
+    there = other_dir(disks, 1, here)
+    old, new = (Assignment(name, 0, (1, 2), (path, "any")) for path in (here, there))
+    limits = Limits() if rate is None else within_brokers([1], rate)
+    return of_move(own, name, new, old, limits), here, there
+
+
+def to_broker_0(own, disks, admin, name, rate=None):
+    here, target = places(admin, name)[1], disks.state().broker(0).log_dirs[1]
+    old, new = Assignment(name, 0, (1, 2), (here, "any")), Assignment(name, 0, (0, 2), (target, "any"))
+    limits = Limits() if rate is None else of_plan(to_json([new]), log_dir_rate=None, rate=rate)
+    return of_move(own, name, new, old, limits), here, target
+
+
+def states(own, made):
+    """Every state of an action's executions that the journal got, in order."""
+    read = clients.read_all(own.telemetry, topics.EXECUTIONS, isolation_level="read_committed")
+    found = [msgspec.json.decode(record.value, type=ExecutionRecord) for record in read]
+    return [str(one.state) for one in found if one.action_id == made.action_id]
+
+
+def begun(made):
+    return ExecutionRecord(
+        version=1,
+        execution_id=uuid.uuid4().hex,
+        action_id=made.action_id,
+        revision=made.revision,
+        content_hash=made.content_hash,
+        kind=made.kind,
+        cluster=made.cluster,
+        state=ExecutionState.CHECKED,
+        back=False,
+        operations=made.operations,
+        by="a test",
+        started_at_ms=now(),
+        at_ms=now(),
+    )
+
+
+def test_a_move_within_a_broker_there_and_back(own, disks, admin, made, apply):
+    planned, here, there = within_broker(own, disks, admin, made, rate=20 * MIB)
+    dry = apply(planned.action_id, "--dry-run", "--yes")
+    assert (dry.returncode, places(admin, made)[1]) == (0, here), dry.stderr
+    assert "AlterReplicaLogDirs" in dry.stdout
+    done = apply(planned.action_id, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert places(admin, made)[1] == there
+    assert limits_left(admin, made) == {}
+    assert [state for state in dict.fromkeys(states(own, planned)) if state != "copying"] == [
+        state for state in STATES_OF_A_MOVE if state != "copying"
+    ]
+    undone = apply(planned.action_id, "--undo", "--yes")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert places(admin, made)[1] == here
+    assert limits_left(admin, made) == {}
+
+
+def test_new_replicas_are_born_where_they_are_to_be_and_go_back(own, disks, admin, made, apply):
+    planned, here, target = to_broker_0(own, disks, admin, made, rate=50 * MIB)
+    done = apply(planned.action_id, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert places(admin, made)[0] == target
+    assert limits_left(admin, made) == {}
+    undone = apply(planned.action_id, "--undo", "--yes")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    wait_until(lambda: set(places(admin, made)) == {1, 2}, DEADLINE_S, "the copy on broker 0 to be gone")
+    assert places(admin, made)[1] == here
+
+
+def test_a_cut_is_made_once_and_taken_back_but_not_over_somebody_elses(own, admin, made, apply):
+    cut = operations.topic_config(made, "retention.ms", "7200000", now="9000000", old="9000000")
+    planned = published(
+        own,
+        kind=ActionKind.LOWER_RETENTION,
+        target={"broker": None, "log_dir": None, "topic": made},
+        configs={made: {"retention.ms": {"from": "9000000", "to": "7200000"}}},
+        operations=operations.as_data([cut]),
+        expected={"frees_bytes": 0, "on": [], "needs_ms": 0},
+        undo={"configs": {made: {"retention.ms": "9000000"}}},
+    )
+    done = apply(planned.action_id, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert configs(admin, ConfigResourceType.TOPIC, made)["retention.ms"] == "7200000"
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, made, {"retention.ms": "8000000"})])
+    refused = apply(planned.action_id, "--undo", "--yes")
+    assert refused.returncode == 1
+    assert "somebody changed it, and it stays" in refused.stdout
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, made, {"retention.ms": "7200000"})])
+    undone = apply(planned.action_id, "--undo", "--yes")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert configs(admin, ConfigResourceType.TOPIC, made)["retention.ms"] == "9000000"
+
+
+def test_what_was_accepted_is_all_that_is_done(own, disks, admin, made, apply):
+    planned, here, _ = within_broker(own, disks, admin, made)
+    other = changed(planned, operations=[{**planned.operations[0], "args": {"file": "x"}}], revision=2)
+    send_records(own, topics.ACTIONS, other)
+    refused = apply(planned.action_id, "--yes")
+    assert refused.returncode == 1
+    assert "is not what its content_hash stands for" in refused.stderr
+    said = {"decision": "accept_other_content", "by": "me", "reason": "", "at_ms": now()}
+    newer = changed(planned, revision=3, status=ActionStatus.PROPOSED, decision=said)
+    send_records(own, topics.ACTIONS, newer)
+    assert "says something else than what was accepted" in apply(planned.action_id).stderr
+    assert places(admin, made)[1] == here
+
+
+def test_the_throttles_of_others_stay_and_nothing_of_ours_does(own, disks, admin, made, apply):
+    planned, _, target = to_broker_0(own, disks, admin, made, rate=50 * MIB)
+    set_throttle_of_0(admin, str(30 * MIB))
+    try:
+        done = apply(planned.action_id, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "set by somebody else" in done.stdout
+        assert places(admin, made)[0] == target
+        assert limits_left(admin, made) == {("broker 0", FOLLOWER_THROTTLE): str(30 * MIB)}
+    finally:
+        set_throttle_of_0(admin, ("DELETE", None))
+
+
+def set_throttle_of_0(admin, change):
+    """Set it as somebody else does; kafka-python does not know the key among a broker's dynamic ones."""
+    resource = ConfigResource(ConfigResourceType.BROKER, "0", {FOLLOWER_THROTTLE: change})
+    answer = admin.alter_configs([resource], raise_on_unknown=False)
+    assert answer == {"broker": {"0": "OK"}}
+
+
+class KilledError(Exception):
+    """Stands for kill -9: nothing is done after it."""
+
+
+class Dying:
+    """A journal and a cluster that end the process after so many writes and calls."""
+
+    def __init__(self, write, cluster, lives):
+        self._write, self._cluster, self._lives = write, cluster, lives
+
+    def note(self, record):
+        self._write(record)
+        self._spend()
+
+    def look(self, step, limits):
+        return self._cluster.look(step, limits)
+
+    def call(self, call):
+        self._cluster.call(call)
+        self._spend()
+
+    def _spend(self):
+        self._lives -= 1
+        if self._lives == 0:
+            raise KilledError
+
+
+def test_killed_after_every_write_and_every_call_it_goes_on_to_the_same_end(own, disks, admin, made):
+    planned, here, target = to_broker_0(own, disks, admin, made, rate=20 * MIB)
+    kills, record = 0, begun(planned)
+    while record.state is not ExecutionState.DONE:
+        writing = journal.Journal(own.telemetry, CLUSTER)
+        try:
+            if kills == 0:
+                writing.write(record)
+            # So few writes and calls each time: every one of them is the last of a process.
+            dying = Dying(writing.write, AdminCluster(admin), lives=1 + kills % 2)
+            ports = Ports(dying, dying.note, print, lambda _: time.sleep(0.2), now)
+            with contextlib.suppress(KilledError):
+                carry_out(record, ports)
+        finally:
+            writing.close()
+        kills += 1
+        assert kills < 60, record
+        (record,) = [one for one in journal.read(own.telemetry, CLUSTER) if one.action_id == planned.action_id]
+    assert kills >= 5
+    assert places(admin, made)[0] == target
+    assert limits_left(admin, made) == {}
+    wait_until(lambda: set(places(admin, made)) == {0, 2}, DEADLINE_S, "the old copy to be gone")
+    assert here
+
+
+def test_a_killed_process_leaves_a_copy_that_resume_finishes_and_nobody_else_begins(own, disks, admin, made, apply):
+    planned, _, there = within_broker(own, disks, admin, made, rate=MIB // 2)
+    line = [
+        sys.executable,
+        "-m",
+        "logdirwatch",
+        "--config",
+        str(disks.config_path),
+        "apply",
+        planned.action_id,
+        "--yes",
+    ]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
+        running.send_signal(signal.SIGKILL)
+    assert limits_left(admin, made) == {("broker 1", LOG_DIR_THROTTLE): str(MIB // 2)}
+    other = apply(within_broker(own, disks, admin, made)[0].action_id, "--yes")
+    assert "unfinished" in other.stderr
+    done = apply(planned.action_id, "--resume", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert places(admin, made)[1] == there
+    assert limits_left(admin, made) == {}
+
+
+def test_a_second_executor_fences_the_first(own, made):
+    first = journal.Journal(own.telemetry, CLUSTER)
+    second = journal.Journal(own.telemetry, CLUSTER)
+    record = changed(begun(action(content_hash="h", operations=[], cluster=CLUSTER)), state=ExecutionState.DONE)
+    try:
+        second.write(record)
+        with pytest.raises(Exception, match="another apply took over"):
+            first.write(record)
+    finally:
+        first.close()
+        second.close()
+
+
+def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disks, admin, made):
+    """The last of the module: it costs broker 1 a disk."""
+    planned, here, there = within_broker(own, disks, admin, made, rate=MIB)
+    index = disks.state().broker(1).log_dirs.index(there)
+    disks.fill(1, index, FillWith.FILE, until_ratio=0.98)
+    writing = journal.Journal(own.telemetry, CLUSTER)
+    try:
+        ports = Ports(AdminCluster(admin), writing.write, print, lambda _: time.sleep(0.2), now)
+        ended = carry_out(begun(planned), ports)
+    finally:
+        writing.close()
+    assert ended.state is ExecutionState.STUCK
+    assert f"{there} of broker 1 is offline" in ended.reason
+    assert is_unfinished(ended)
+    assert limits_left(admin, made) == {}
+    assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
+    assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
+    assert here

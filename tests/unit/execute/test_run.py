@@ -1,0 +1,235 @@
+"""An execution from its beginning to its end, on a cluster of the test's own."""
+
+import pytest
+from msgspec.structs import replace
+
+from logdirwatch.execute.decide import ChangeConfig, PlaceReplicas
+from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.run import (
+    NoAnswerError,
+    Ports,
+    RefusedError,
+    StopAskedError,
+    calls_of,
+    carry_out,
+    is_unfinished,
+    rolling_back,
+)
+from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
+from logdirwatch.execute.steps import Move, SetConfig, Throttle, steps_of
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ExecutionState
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import within_brokers
+from logdirwatch.plan.content_hash import content_hash
+from tests.unit.plan.builders import NOW_MS, action
+
+HELD = ("t", 0, 1)
+THERE, HERE = (to_json([Assignment("t", 0, (1,), (path,))]) for path in ("/b", "/a"))
+MOVE = operations.reassign(THERE, HERE, "f.json", limits=within_brokers([1], 5), back=within_brokers([1], 5))
+CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
+
+
+class FakeCluster:
+    """One partition that is copied in two looks, and configurations; it dies after ``lives`` calls."""
+
+    def __init__(self, **configs):
+        self.configs = {("brokers", "1"): dict(configs), ("topics", "t"): {}}
+        self.at, self.future, self.copied, self.error, self.made = "/a", None, 0, 0, []
+        self.fails = []
+
+    def look(self, step, limits):
+        if self.fails:
+            raise self.fails.pop(0)
+        if isinstance(step, Move) and self.future is not None:
+            self.copied += 50
+            if self.copied > 100:
+                self.at, self.future, self.copied = self.future, None, 0
+        futures = {} if self.future is None else {HELD: Copy(self.future, self.copied)}
+        return Seen(
+            configs={entity: dict(values) for entity, values in self.configs.items()},
+            partitions={("t", 0): PartitionSeen((1,), (1,))},
+            replicas={HELD: Copy(self.at, 100)},
+            futures=futures,
+            log_dirs={(1, "/a"): 0, (1, "/b"): self.error},
+        )
+
+    def call(self, call):
+        self.made.append(call)
+        if isinstance(call, ChangeConfig):
+            held = self.configs[call.entity, call.name]
+            held.pop(call.key, None)
+            if call.value is not None:
+                held[call.key] = call.value
+        elif isinstance(call, PlaceReplicas):
+            (path,) = call.paths.values()
+            self.future, self.copied = (None if path == self.at else path), 0
+
+
+class World:
+    def __init__(self, *found, stops=(), **configs):
+        self.cluster, self.notes, self.said, self.at_ms = FakeCluster(**configs), [], [], NOW_MS
+        self.stops = list(stops)
+        self.ports = Ports(self.cluster, self.notes.append, self.said.append, self.pause, self.now)
+        self.record = ExecutionRecord(
+            version=1,
+            execution_id="e",
+            action_id="a",
+            revision=1,
+            content_hash="h",
+            kind=ActionKind.MOVE_LOG_DIR,
+            cluster="c",
+            state=ExecutionState.CHECKED,
+            back=False,
+            operations=operations.as_data(found),
+            by="me",
+            started_at_ms=NOW_MS,
+            at_ms=NOW_MS,
+        )
+
+    def pause(self, seconds):
+        self.at_ms += int(seconds * 1000)
+        return self.stops.pop(0) if self.stops else False
+
+    def now(self):
+        return self.at_ms
+
+    @property
+    def states(self):
+        return [str(note.state) for note in self.notes]
+
+
+def test_a_move_is_throttled_started_copied_verified_and_cleaned():
+    world = World(MOVE)
+    ended = carry_out(world.record, world.ports)
+    assert world.states == ["throttled", "started", "copying", "verified", "cleaned", "done"]
+    assert (ended.state, world.cluster.at) == (ExecutionState.DONE, "/b")
+    assert world.cluster.configs["brokers", "1"] == {}
+    assert not is_unfinished(ended)
+    assert any("50 B of 100 B" in line for line in world.said)
+
+
+def test_the_rate_and_the_time_left_are_said():
+    world = World(MOVE)
+    carry_out(world.record, world.ports)
+    assert any("25 B/s" in line and "left" in line for line in world.said)
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+def test_killed_after_any_write_or_call_it_ends_the_same(after):
+    """What is written before a call is all that the next process has."""
+    world, lives = World(MOVE), [after]
+
+    def spend():
+        lives[0] -= 1
+        if lives[0] == 0:
+            raise KeyboardInterrupt
+
+    def note(record):
+        world.notes.append(record)
+        spend()
+
+    class Dying:
+        look = staticmethod(world.cluster.look)
+
+        @staticmethod
+        def call(call):
+            world.cluster.call(call)
+            spend()
+
+    record = world.record
+    try:
+        record = carry_out(record, Ports(Dying(), note, world.said.append, world.pause, world.now))
+    except KeyboardInterrupt:
+        record = world.notes[-1]
+    ended = record if record.state is ExecutionState.DONE else carry_out(record, world.ports)
+    assert (ended.state, world.cluster.at) == (ExecutionState.DONE, "/b")
+    assert world.cluster.configs["brokers", "1"] == {}
+
+
+def test_a_throttle_of_somebody_else_stays():
+    world = World(MOVE, **{LOG_DIR_THROTTLE: "5"})
+    carry_out(world.record, world.ports)
+    assert world.cluster.configs["brokers", "1"] == {LOG_DIR_THROTTLE: "5"}
+    assert any("set by somebody else" in line for line in world.said)
+
+
+def test_an_offline_destination_is_stuck_with_its_reason_and_no_throttle_is_left():
+    world = World(MOVE)
+    world.cluster.error = 56
+    ended = carry_out(world.record, world.ports)
+    assert (ended.state, ended.reason) == (ExecutionState.STUCK, "/b of broker 1 is offline (error 56)")
+    assert world.cluster.configs["brokers", "1"] == {}
+    assert is_unfinished(ended)
+    world.cluster.error = 0
+    assert carry_out(ended, world.ports).state is ExecutionState.DONE
+
+
+def test_no_answer_is_waited_for_and_a_refusal_is_not():
+    world = World(CUT)
+    world.cluster.fails = [NoAnswerError("timeout")]
+    assert carry_out(world.record, world.ports).state is ExecutionState.DONE
+    world = World(CUT)
+    world.cluster.fails = [RefusedError("no ACL")]
+    ended = carry_out(world.record, world.ports)
+    assert ended.reason == "set retention.ms of topic t to 5 was refused: no ACL"
+
+
+def test_asked_to_stop_it_goes_back_to_where_it_began():
+    world = World(MOVE, stops=[False, False, True])
+    with pytest.raises(StopAskedError) as asked:
+        carry_out(world.record, world.ports)
+    assert world.cluster.future == "/b"
+    ended = carry_out(rolling_back(asked.value.record, world.ports), world.ports)
+    assert (ended.state, world.cluster.at, world.cluster.future) == (ExecutionState.ROLLED_BACK, "/a", None)
+    assert world.cluster.configs["brokers", "1"] == {}
+    assert world.states[-1] == "rolled_back"
+    assert "verified" not in world.states
+
+
+def test_undoing_takes_the_operations_back_in_reverse():
+    steps = steps_of(operations.as_data([CUT, MOVE]), back=True)
+    assert [type(step) for step in steps] == [Throttle, Move, SetConfig]
+    assert steps[2] == SetConfig("topics", "t", "retention.ms", None, ("5",))
+    assert steps[1].there[0].log_dirs == ("/a",)
+
+
+def test_waves_are_steps_of_their_own():
+    plan, before = (to_json([Assignment("t", number, (1,), (path,)) for number in (0, 1)]) for path in ("/b", "/a"))
+    waves = operations.reassign(plan, before, "f", limits=within_brokers([1], 5), back=MOVE_BACK, waves=[[1], [0]])
+    steps = steps_of(operations.as_data([waves]), back=False)
+    assert [step.there[0].partition for step in steps[1:]] == [1, 0]
+    assert len(steps_of(operations.as_data([waves]), back=True)) == 2
+
+
+MOVE_BACK = within_brokers([1], 5)
+
+
+def test_a_list_of_a_broker_is_one_value():
+    cordon = operations.broker_list(1, "cordoned.log.dirs", ["/a", "/b"], old=[])
+    (step,) = steps_of(operations.as_data([cordon]), back=False)
+    assert step == SetConfig("brokers", "1", "cordoned.log.dirs", "/a,/b", (None,))
+    assert calls_of(step).startswith("IncrementalAlterConfigs")
+
+
+class TestWhatMayBeApplied:
+    DONE = action(ActionKind.LOWER_RETENTION, operations=operations.as_data([CUT]))
+    GOOD = replace(DONE, content_hash=content_hash(DONE))
+
+    def test_a_proposal_with_operations_may(self):
+        assert reason_against_applying(self.GOOD) is None
+
+    @pytest.mark.parametrize(
+        ("fields", "reason"),
+        [
+            ({"vetoes": [{"name": "v", "reason": "no room"}]}, "must not be done now: no room"),
+            ({"operations": None}, "only a person can carry it out"),
+            ({"configs": {"t": {"x": {"to": "1"}}}}, "another program wrote or changed it"),
+            ({"content_hash": None}, "another program wrote or changed it"),
+            ({"status": ActionStatus.REJECTED}, "is rejected"),
+            ({"decision": {"decision": "accept_other_content", "at_ms": 1}}, "accept it again"),
+        ],
+    )
+    def test_anything_else_says_why_not(self, fields, reason):
+        assert reason in reason_against_applying(replace(self.GOOD, **fields))
