@@ -1,0 +1,92 @@
+"""Which execution ``apply`` begins, goes on with or undoes, and which it refuses; its questions and its last words."""
+
+import pytest
+from msgspec.structs import replace
+
+from logdirwatch.cli.commands import apply
+from logdirwatch.errors import UserError
+from logdirwatch.model.records.executions import OwnLimit
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ExecutionState
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.content_hash import content_hash
+from tests.unit.plan.builders import action
+
+CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
+PLANNED = action(ActionKind.LOWER_RETENTION, operations=operations.as_data([CUT]), status=ActionStatus.ACCEPTED)
+ACTION = replace(PLANNED, content_hash=content_hash(PLANNED))
+LIMIT = OwnLimit("brokers", "1", "k", "5")
+
+
+def begun(*known, undo=False):
+    return apply._begun(list(known), ACTION, "me", undo=undo)
+
+
+def earlier(state, **fields):
+    return replace(begun(), state=state, **fields)
+
+
+def test_it_begins_with_what_the_action_says():
+    found = begun()
+    assert (found.state, found.step, found.back) == (ExecutionState.CLAIMED, 0, False)
+    assert (found.operations, found.content_hash, found.by) == (ACTION.operations, ACTION.content_hash, "me")
+    assert begun().execution_id != found.execution_id
+
+
+@pytest.mark.parametrize("state", [ExecutionState.CLAIMED, ExecutionState.COPYING, ExecutionState.CANCELLING])
+def test_nothing_begins_while_another_one_is_unfinished(state):
+    with pytest.raises(UserError, match=f"is {state} and unfinished; go on with it: logdirwatch apply --resume"):
+        begun(earlier(state))
+
+
+@pytest.mark.parametrize("state", [ExecutionState.DONE, ExecutionState.ROLLED_BACK, ExecutionState.STUCK])
+def test_an_ended_one_holds_nobody_up(state):
+    assert begun(earlier(state)).state is ExecutionState.CLAIMED
+
+
+def test_what_was_done_is_undone_and_its_old_throttles_are_not_its_own_any_more():
+    found = begun(earlier(ExecutionState.DONE, step=1, limits=[LIMIT]), undo=True)
+    assert (found.back, found.step, found.limits, found.state) == (True, 0, [], ExecutionState.CLAIMED)
+    stuck = begun(earlier(ExecutionState.STUCK, limits=[LIMIT], reason="why"), undo=True)
+    assert (stuck.limits, stuck.reason) == ([LIMIT], None)
+
+
+def test_what_was_never_done_is_not_undone():
+    with pytest.raises(UserError, match="was not carried out by apply"):
+        begun(undo=True)
+
+
+def test_only_what_is_unfinished_goes_on():
+    with pytest.raises(UserError, match="there is nothing to go on with"):
+        apply._resumed([earlier(ExecutionState.DONE)], ACTION)
+    assert apply._resumed([earlier(ExecutionState.STUCK)], ACTION).state is ExecutionState.STUCK
+
+
+def test_a_kind_for_people_is_refused():
+    with pytest.raises(UserError, match="only a person can carry it out"):
+        apply._begun([], replace(ACTION, operations=None), "me", undo=False)
+
+
+def test_yes_needs_an_accepted_action():
+    with pytest.raises(UserError, match="--yes needs an accepted action"):
+        apply._check(None, replace(ACTION, status=ActionStatus.PROPOSED), must_be_accepted=True)
+
+
+def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):
+    apply._show(begun(), replace(ACTION, data_loss=True))
+    said = capsys.readouterr().out
+    assert "THIS DELETES DATA" in said
+    assert "1. set retention.ms of topic t to 5" in said
+    assert "stop it: Ctrl-C" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (ExecutionState.DONE, "undo it: logdirwatch apply --undo"),
+        (ExecutionState.ROLLED_BACK, "everything is as it was before"),
+        (ExecutionState.STUCK, "go on: logdirwatch apply --resume"),
+    ],
+)
+def test_its_last_words_say_what_is_next(capsys, state, words):
+    apply._say_end(earlier(state))
+    assert words in capsys.readouterr().out
