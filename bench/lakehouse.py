@@ -102,6 +102,11 @@ def _processor_s() -> float:
     return sum(sum(each.cpu_times()[:4]) for each in [this, *this.children(recursive=True)])
 
 
+def jobs(spark: SparkSession) -> int:
+    """Return the number of Spark jobs since the start."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())  # noqa: SLF001 - PySpark has no counter
+
+
 def seconds_of(action: Callable[[], object]) -> float:
     begin_s = time.monotonic()
     action()

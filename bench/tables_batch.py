@@ -13,7 +13,20 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
-from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, configure, markdown, session, spent, version, written
+from lakehouse import (
+    DAY_MS,
+    LOG_DIRS,
+    MIB,
+    NOW_MS,
+    TOTAL_BYTES,
+    configure,
+    jobs,
+    markdown,
+    session,
+    spent,
+    version,
+    written,
+)
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
@@ -24,9 +37,8 @@ from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHeal
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE, TABLES
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.writing.batch import taken_in
-from logdirwatch.store.writing.history import write_batch
 from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.store import write_records
 
 LIMIT_S = 6.0
 INTERVAL_MS = 10_000
@@ -54,7 +66,19 @@ def measure(folder: Path, chosen: Namespace) -> None:
         tables.create_missing(TABLES.values())
         configure(spark, chosen.conf)
         before |= {name: version(folder / "tables" / name) for name in before}
-        header = ("batch", "polls", "Kafka MiB", "rows", "store s", "cpu s", "append s", "cpu s", "ratio", "limit s")
+        header = (
+            "batch",
+            "polls",
+            "Kafka MiB",
+            "rows",
+            "jobs",
+            "store s",
+            "cpu s",
+            "append s",
+            "cpu s",
+            "ratio",
+            "limit s",
+        )
         markdown(header, batches(folder, spark, tables, chosen))
         for table in FILLED:
             print(f"Delta's history of {table.name}, the newest first, ms:")
@@ -75,19 +99,20 @@ def batches(folder: Path, spark: SparkSession, tables: Tables, chosen: Namespace
         source = folder / f"kafka-{number}"
         write_kafka(source, [*records(chosen.brokers, at_ms, polls, number)], at_ms)
         size = sum(path.stat().st_size for path in source.iterdir())
+        before = jobs(spark)
         took = spent(lambda source=source: store(spark, tables, source))  # type: ignore[misc]
+        ran = jobs(spark) - before
         staged = stage(folder / f"rows-{number}", tables, at_ms)
         appended = spent(lambda staged=staged: append_plain(spark, staged, plain))  # type: ignore[misc]
         rows = sum(spark.read.parquet(path).count() for path in staged.values())
         name = "first, cold" if number == 0 else str(number + 1)
-        yield name, polls, size / MIB, rows, *took, *appended, took.seconds / appended.seconds, LIMIT_S
+        yield name, polls, size / MIB, rows, ran, *took, *appended, took.seconds / appended.seconds, LIMIT_S
         at_ms += polls * INTERVAL_MS
 
 
 def store(spark: SparkSession, tables: Tables, source: Path) -> None:
     """What the query ``store`` does with a batch."""
-    with taken_in(spark.read.parquet(str(source)).coalesce(2), Belief("bench", 60_000)) as batch:
-        write_batch(batch, tables)
+    write_records(spark.read.parquet(str(source)).coalesce(2), Belief("bench", 60_000), tables)
 
 
 def stage(folder: Path, tables: Tables, from_ms: int) -> dict[str, str]:

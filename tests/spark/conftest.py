@@ -16,6 +16,7 @@ from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch.store.writing import store
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
 
@@ -62,3 +63,11 @@ def empty_tables(spark, tmp_path_factory):
 def lake(spark, empty_tables, tmp_path):
     """Every table, empty: copied, for making them takes seconds."""
     return Lake(spark, shutil.copytree(empty_tables, tmp_path / "tables"))
+
+
+@pytest.fixture(params=["driver", "spark"])
+def written_by(request, monkeypatch):
+    """Run a test twice: ``store`` writes small batches by the driver, and by Spark as if they were large."""
+    if request.param == "spark":
+        monkeypatch.setattr(store, "collected", lambda *_: None)
+    return request.param

@@ -26,10 +26,9 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.writing.batch import taken_in
-from logdirwatch.store.writing.history import write_batch
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.inventory import InventoryWriter
+from logdirwatch.store.writing.store import write_records
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0 = 1_700_000_000_000
@@ -72,8 +71,7 @@ class Lake:
         return rows
 
     def store_rows(self, rows):
-        with taken_in(self.frame(rows), BELIEVED) as batch:
-            write_batch(batch, self.tables)
+        return write_records(self.frame(rows), BELIEVED, self.tables)
 
     def scan(self, *records):
         """Run a batch of ``store_inventory``; returns its rows."""

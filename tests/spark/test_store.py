@@ -3,6 +3,7 @@
 import json
 
 import msgspec
+import pytest
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
@@ -24,6 +25,8 @@ from tests.spark.lake import (
     transition,
 )
 from tests.support.hostile import NAMES
+
+pytestmark = pytest.mark.usefixtures("written_by")
 
 
 def everything():

@@ -1,8 +1,12 @@
 """``store`` and the state of brokers: the highest sequence holds, and what left a record leaves the tables."""
 
+import pytest
+
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
 from tests.spark.lake import T0, metrics, state, transition
+
+pytestmark = pytest.mark.usefixtures("written_by")
 
 
 def tombstone(broker=7):

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from py4j.java_gateway import JavaClass
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from logdirwatch import __version__
+from logdirwatch.store import log_store
+from logdirwatch.store.log_store import is_open_source
 from logdirwatch.store.schema.columns import Table
 
-FILE_NAME = f"{0:020}.json"
+FILE_NAME = log_store.file_name(0)
 # What Delta 4.4 requires of writers of a table with clustering columns; readers need nothing.
 PROTOCOL = {
     "minReaderVersion": 1,
@@ -19,7 +19,6 @@ PROTOCOL = {
     "writerFeatures": ["domainMetadata", "clustering", "invariants", "appendOnly"],
 }
 _DEFAULT_PROPERTIES = "spark.databricks.delta.properties.defaults."
-_ALREADY_EXISTS = "FileAlreadyExistsException"
 
 
 def actions(table: Table, schema: str, properties: Mapping[str, str], table_id: str, now_ms: int) -> list[str]:
@@ -71,35 +70,18 @@ def can_write(spark: SparkSession) -> bool:
 
     Not in Databricks' Delta, which has other classes, and not with default properties, which SQL applies.
     """
-    jvm: Any = spark._jvm  # noqa: SLF001 - PySpark has no other access to Delta's log
-    is_open_source = isinstance(jvm.org.apache.spark.sql.delta.DeltaLog, JavaClass)
-    return is_open_source and not any(key.startswith(_DEFAULT_PROPERTIES) for key in spark.conf.getAll)
+    return is_open_source(spark) and not any(key.startswith(_DEFAULT_PROPERTIES) for key in spark.conf.getAll)
 
 
 def write(spark: SparkSession, path: str, lines: Sequence[str]) -> bool:
     """Write the log entry unless there is one, and return whether it was written.
 
-    Delta's store of the file system writes it, with the guarantees of any commit: one of several writers succeeds. The
-    caller has checked that the table does not exist: an old table's log no longer has this entry.
+    The caller has checked that the table does not exist: an old table's log no longer has this entry.
     """
-    jvm: Any = spark._jvm  # noqa: SLF001
-    session = spark._jsparkSession  # noqa: SLF001
-    delta, hadoop = jvm.org.apache.spark.sql.delta, jvm.org.apache.hadoop.fs
-    # Delta keeps one log object per table, with which writers of one process exclude each other.
-    log = delta.DeltaLog.forTable(session, path)
-    conf, folder = log.newDeltaHadoopConf(), log.logPath()
-    folder.getFileSystem(conf).mkdirs(folder)
-    entry = jvm.java.util.ArrayList()
-    for line in lines:
-        entry.add(line)
-    store = delta.storage.LogStoreInverseAdaptor(log.store(), conf)
+    jvm: Any = spark._jvm  # noqa: SLF001 - PySpark has no other access to Delta's log
     try:
-        store.write(hadoop.Path(folder, FILE_NAME), entry.iterator(), False, conf)
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != _ALREADY_EXISTS:
-            raise
-        return False
+        return log_store.write(spark, path, 0, lines)
     finally:
         # The log object still takes the table for missing.
-        delta.DeltaLog.invalidateCache(session, hadoop.Path(path))
-    return True
+        log = jvm.org.apache.spark.sql.delta.DeltaLog
+        log.invalidateCache(spark._jsparkSession, jvm.org.apache.hadoop.fs.Path(path))  # noqa: SLF001

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -25,7 +26,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from logdirwatch.errors import UserError
-from logdirwatch.store import first_version
+from logdirwatch.store import first_version, log_store
+from logdirwatch.store.direct.table import DirectTable, NotDirectError
 from logdirwatch.store.schema.columns import Column, Table
 from logdirwatch.store.settings import MaintainSettings, StoreSettings
 
@@ -81,6 +83,19 @@ class Tables:
     def name(self, table: Table) -> str:
         """Return what SQL calls a table."""
         return f"{self._schema}.`{table.name}`" if self._schema else f"delta.`{self._path}/{table.name}`"
+
+    def folder(self) -> Path | None:
+        """Return the local folder that the tables are in, if only Delta's open source keeps their logs."""
+        if self._schema or "://" in self._path or not log_store.is_open_source(self._spark):
+            return None
+        return Path(self._path.removeprefix("file:"))
+
+    def direct(self, table: Table) -> DirectTable:
+        """Return a table for writing without Spark. Raises NotDirectError if only Spark can write it."""
+        folder = self.folder()
+        if folder is None:
+            raise NotDirectError(f"{table.name}: it is in no local folder")
+        return DirectTable(self._spark, folder / table.name, table)
 
     def delta(self, table: Table) -> Any:
         """Return a table for merging."""

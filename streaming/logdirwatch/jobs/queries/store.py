@@ -7,10 +7,10 @@ from logdirwatch.jobs.streams import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
-from logdirwatch.store.writing.batch import taken_in
-from logdirwatch.store.writing.history import WRITTEN, write_batch
+from logdirwatch.store.writing.history import WRITTEN
 from logdirwatch.store.writing.intake import Belief
-from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
+from logdirwatch.store.writing.rejects import Note, forget
+from logdirwatch.store.writing.store import write_records
 
 NAME = "store"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACTIONS, topics.DECISIONS)
@@ -22,9 +22,8 @@ def start(spark: SparkSession, settings: Settings, note: Note = forget) -> Strea
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
 
     def write(records: DataFrame, batch_id: int) -> None:
-        with short_errors(NAME, batch_id), taken_in(records, believed) as batch:
-            write_batch(batch, Tables(records.sparkSession, settings))
-            note(rejected_rows(batch))
+        with short_errors(NAME, batch_id):
+            note(write_records(records, believed, Tables(records.sparkSession, settings)))
 
     # After a burst or a long downtime there may be more than fits in a batch.
     records = kafka_stream(spark, settings, TOPICS, max_records=settings.stream.store_max_records)

@@ -1,1 +1,1 @@
-"""Records as rows of the tables. DataFrame in, DataFrame out."""
+"""Records as rows of the tables: DataFrame in, DataFrame out, and one by one for the driver."""

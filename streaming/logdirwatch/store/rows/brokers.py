@@ -14,9 +14,9 @@ from logdirwatch.store.schema.json_types import spark_type
 
 CONFIGS = "map<string,string>"
 
-_OF_BROKER = tuple(name for name in spark_type(StateRecord).names if name in BROKER_STATE.names)
-_OF_PARTITIONS = tuple(name for name in spark_type(PartitionHealth).names if name in BROKER_STATE.names)
-_OF_LOG_DIR = tuple(name for name in spark_type(LogDirView).names if name in LOG_DIR_STATE.names)
+OF_BROKER = tuple(name for name in spark_type(StateRecord).names if name in BROKER_STATE.names)
+OF_PARTITIONS = tuple(name for name in spark_type(PartitionHealth).names if name in BROKER_STATE.names)
+OF_LOG_DIR = tuple(name for name in spark_type(LogDirView).names if name in LOG_DIR_STATE.names)
 _OF_CONFIGS = ("configs", "configs_at_ms")
 
 
@@ -54,8 +54,8 @@ def broker_rows(fresh: DataFrame, configs: DataFrame) -> DataFrame:
         fresh,
         BROKER_STATE,
         {
-            **fields("r", _OF_BROKER),
-            **fields("r.partitions", _OF_PARTITIONS),
+            **fields("r", OF_BROKER),
+            **fields("r.partitions", OF_PARTITIONS),
             "partition_examples": F.col("r.partitions.examples"),
             "log_dir_count": F.size("r.log_dirs"),
             "offline_log_dirs": F.size(F.filter("r.log_dirs", lambda d: d["status"] == is_offline)),
@@ -71,7 +71,7 @@ def log_dir_rows(fresh: DataFrame) -> DataFrame:
     """Return the rows of ``log_dir_state`` in new state records."""
     rows = fresh.withColumn("d", F.explode("r.log_dirs"))
     expressions = {
-        **fields("d", _OF_LOG_DIR),
+        **fields("d", OF_LOG_DIR),
         **fields("r", ("cluster", "broker", "sequence", "at_ms")),
         "log_dir": F.col("d.path"),
     }

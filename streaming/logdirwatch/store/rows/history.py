@@ -60,11 +60,15 @@ def fields(record: str, names: tuple[str, ...]) -> dict[str, Column]:
     return {name: F.col(f"{record}.`{name}`") for name in names}
 
 
-def _like(table: Table, record: type[Struct]) -> dict[str, Column]:
-    """Return every column of ``table`` that ``record`` has a field for; ``from`` and ``to`` are statuses."""
+def fields_by_column(table: Table, record: type[Struct]) -> dict[str, str]:
+    """Return the field of ``record`` for every column of ``table`` that it has one for; ``from`` is ``from_status``."""
     spelled = {name: name for name in spark_type(record).names}
     spelled |= {f"{end}_status": end for end in ("from", "to") if end in spelled}
-    return {name: F.col(f"r.`{spelled[name]}`") for name in table.names if name in spelled}
+    return {name: spelled[name] for name in table.names if name in spelled}
+
+
+def _like(table: Table, record: type[Struct]) -> dict[str, Column]:
+    return {name: F.col(f"r.`{field}`") for name, field in fields_by_column(table, record).items()}
 
 
 def samples(thin: DataFrame) -> DataFrame:

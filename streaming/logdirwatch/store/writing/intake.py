@@ -33,6 +33,7 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import EventName, Rule
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
+from logdirwatch.store.rows.thin import Position, Thin
 from logdirwatch.store.schema.json_types import flattened
 
 BATCH_BYTES = 16 << 20
@@ -42,32 +43,6 @@ SCHEMA = """
     body string, record string, reason string,
     topic string, partition int, offset bigint, kafka_timestamp_ms bigint, key binary, value binary
 """
-
-
-class Position(NamedTuple):
-    """A Kafka record."""
-
-    topic: str
-    partition: int
-    offset: int
-    kafka_timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-
-
-class Thin(NamedTuple):
-    """The content of a thin row besides its position; ``record`` is kept if a table has the record itself."""
-
-    kind: str
-    cluster: str | None
-    identity: str
-    rank: int
-    at_ms: int
-    broker: int | None = None
-    log_dir: str | None = None
-    body: str | None = None
-    record: str | None = None
-    reason: str | None = None
 
 
 class Belief(NamedTuple):

@@ -1,0 +1,75 @@
+"""Rows as Arrow tables, and what Delta's log says about their values."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from logdirwatch.store.schema.columns import Table
+
+Row: TypeAlias = Mapping[str, Any]
+
+_SIMPLE = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+}
+# Delta shortens what is longer than 32 characters; without a bound readers do not skip the file.
+_LONGEST_BOUND = 1_024
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """Return the type of a column of this type in Spark SQL.
+
+    >>> str(arrow_type("map<string,bigint>"))
+    'map<string, int64>'
+    """
+    if kind.startswith("array<"):
+        return pa.list_(pa.field("element", arrow_type(kind[len("array<") : -1])))
+    if kind.startswith("map<"):
+        key, value = kind[len("map<") : -1].split(",", 1)
+        return pa.map_(arrow_type(key), arrow_type(value))
+    return _SIMPLE[kind]
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """Return the columns of a table."""
+    return pa.schema([(column.name, arrow_type(column.kind)) for column in table.columns])
+
+
+def arrow_rows(table: Table, rows: Sequence[Row]) -> pa.Table:
+    """Return rows as a table; a column that a row lacks is null. Raises pa.ArrowInvalid for what does not fit."""
+    schema = arrow_schema(table)
+    arrays = [pa.array([_value(row.get(field.name)) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _value(value: object) -> object:
+    return list(value.items()) if isinstance(value, Mapping) else value
+
+
+def keys(rows: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the values of some columns, one tuple a row."""
+    return list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
+
+
+def statistics(rows: pa.Table, columns: Iterable[str]) -> str:
+    """Return the statistics of a data file, as JSON for the log: number of rows, and bounds of some columns."""
+    lowest, highest, nulls = {}, {}, {}
+    for name in columns:
+        column = rows.column(name)
+        nulls[name] = column.null_count
+        bounds = pc.min_max(column).as_py()
+        if all(_is_bound(bound) for bound in bounds.values()):
+            lowest[name], highest[name] = bounds["min"], bounds["max"]
+    found = {"numRecords": rows.num_rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
+    return msgspec.json.encode(found).decode()
+
+
+def _is_bound(value: object) -> bool:
+    return value is not None and (not isinstance(value, str) or len(value) <= _LONGEST_BOUND)

@@ -1,0 +1,172 @@
+"""One table in a local folder: delta-rs reads its log, this process its files; commits go through Delta's own store.
+
+A commit needs exactly the version after the one that was read. If another writer was first, everything is done again
+from the new version, so no two writers ever decide from the same rows.
+"""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import structlog
+from delta.exceptions import ConcurrentWriteException
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from logdirwatch import __version__
+from logdirwatch.store import log_store
+from logdirwatch.store.direct.arrow import arrow_schema, statistics
+from logdirwatch.store.schema.columns import Table
+
+log = structlog.get_logger(__name__)
+
+FEATURES = frozenset({"domainMetadata", "clustering", "invariants", "appendOnly"})
+"""The features that a table may have; the others ask more of a writer."""
+
+PROPERTIES = frozenset(
+    {
+        "delta.dataSkippingStatsColumns",
+        "delta.deletedFileRetentionDuration",
+        "delta.logRetentionDuration",
+        "delta.enableDeletionVectors",
+        "delta.checkpointInterval",
+    }
+)
+MOST_BYTES = 32 << 20
+"""The size of the files that one change of a table may have to read."""
+
+_CHECKPOINT_INTERVAL = "10"
+
+
+class NotDirectError(Exception):
+    """Only Spark can write a table, or this change of it; the text says why."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table; ``path`` is relative to it, the times bound ``Table.time`` and are None if unknown."""
+
+    path: str
+    size_bytes: int
+    from_ms: int | None
+    to_ms: int | None
+
+
+class DirectTable:
+    """A table as of the version that was the newest when it was opened.
+
+    Raises NotDirectError for a table that only Spark can write.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path, table: Table) -> None:
+        self._spark, self._folder, self.table = spark, folder, table
+        self._delta = DeltaTable(folder)
+        if reason := _reason_for_spark(self._delta, table):
+            raise NotDirectError(f"{table.name}: {reason}")
+
+    def files(self) -> Iterator[DataFile]:
+        """Yield the table's files."""
+        time_column = self.table.time
+        added = pa.table(self._delta.get_add_actions(flatten=True))
+        wanted = ["path", "size_bytes", *(f"{end}.{time_column}" for end in ("min", "max"))]
+        for row in added.select([name for name in wanted if name in added.column_names]).to_pylist():
+            from_ms, to_ms = row.get(f"min.{time_column}"), row.get(f"max.{time_column}")
+            yield DataFile(row["path"], row["size_bytes"], from_ms, to_ms)
+
+    def all_files(self) -> list[DataFile]:
+        """Return the table's files. Raises NotDirectError if they are large."""
+        files = list(self.files())
+        self._check_size(files)
+        return files
+
+    def read(
+        self, files: Sequence[DataFile], columns: Sequence[str] | None = None, where: ds.Expression | None = None
+    ) -> pa.Table:
+        """Return the rows of some files, null in columns that a file lacks. Raises NotDirectError if they are large."""
+        self._check_size(files)
+        schema = arrow_schema(self.table)
+        names = list(columns or schema.names)
+        if not files:
+            return schema.empty_table().select(names)
+        rows = ds.dataset([str(self._folder / file.path) for file in files], schema=schema, format="parquet")
+        return rows.to_table(columns=names, filter=where, use_threads=False)
+
+    def _check_size(self, files: Iterable[DataFile]) -> None:
+        if sum(file.size_bytes for file in files) > MOST_BYTES:
+            raise NotDirectError(f"{self.table.name}: its files are large")
+
+    def commit(self, rows: pa.Table, removed: Iterable[DataFile] = ()) -> None:
+        """Add a file with ``rows`` and remove files, as one version.
+
+        Raises ConcurrentWriteException if another writer was first.
+        """
+        now_ms, version = time.time_ns() // 1_000_000, self._delta.version() + 1
+        added = [self._written(rows, now_ms)] if rows.num_rows else []
+        actions = [_commit_info(version, now_ms), *added, *(_remove(file, now_ms) for file in removed)]
+        lines = [msgspec.json.encode(action).decode() for action in actions]
+        if log_store.write(self._spark, str(self._folder), version, lines):
+            self._check_point(version)
+            return
+        for action in added:
+            (self._folder / action["add"]["path"]).unlink()
+        raise ConcurrentWriteException(f"another writer wrote version {version} of {self.table.name}")
+
+    def _written(self, rows: pa.Table, now_ms: int) -> dict[str, Any]:
+        name = f"part-00000-{uuid.uuid4()}-c000.zstd.parquet"
+        path = self._folder / name
+        pq.write_table(rows, path, compression="zstd")
+        stats = statistics(rows, self.table.sought_by)
+        about = {"path": name, "partitionValues": {}, "size": path.stat().st_size, "modificationTime": now_ms}
+        return {"add": {**about, "dataChange": True, "stats": stats}}
+
+    def _check_point(self, version: int) -> None:
+        """Write a checkpoint of the log as often as Delta does, and remove what of the log has expired."""
+        interval = self._delta.metadata().configuration.get("delta.checkpointInterval", _CHECKPOINT_INTERVAL)
+        if version % int(interval):
+            return
+        try:
+            written = DeltaTable(self._folder)
+            written.create_checkpoint()
+            written.cleanup_metadata()
+        except Exception as error:
+            # The version is written, and readers need no checkpoint; the next one comes soon.
+            log.warning("tables.no_checkpoint", table=self.table.name, version=version, error=str(error))
+
+
+def _reason_for_spark(delta: DeltaTable, table: Table) -> str | None:
+    """Return why a table cannot be written directly: whatever is not known to be harmless."""
+    protocol, metadata = delta.protocol(), delta.metadata()
+    if protocol.min_reader_version != 1 or protocol.min_writer_version not in (2, 7):
+        return "other protocol"
+    if unknown := set(protocol.writer_features or ()) - FEATURES:
+        return f"features {', '.join(sorted(unknown))}"
+    if unknown := metadata.configuration.keys() - PROPERTIES:
+        return f"properties {', '.join(sorted(unknown))}"
+    if metadata.configuration.get("delta.enableDeletionVectors", "false") != "false" or metadata.partition_columns:
+        return "deletion vectors or partitions"
+    return None if _has_columns(delta, table) else "other columns"
+
+
+def _has_columns(delta: DeltaTable, table: Table) -> bool:
+    found = pa.schema(delta.schema().to_arrow())
+    plain = all(field.nullable and (field.metadata or {}).keys() <= {b"comment"} for field in found)
+    types = {field.name: field.type for field in found}
+    return plain and types == {field.name: field.type for field in arrow_schema(table)}
+
+
+def _commit_info(version: int, now_ms: int) -> Mapping[str, Any]:
+    about = {"timestamp": now_ms, "operation": "MERGE", "operationParameters": {}, "readVersion": version - 1}
+    rules = {"isolationLevel": "Serializable", "isBlindAppend": False}
+    return {"commitInfo": {**about, **rules, "operationMetrics": {}, "engineInfo": f"logdirwatch/{__version__}"}}
+
+
+def _remove(file: DataFile, now_ms: int) -> Mapping[str, Any]:
+    about = {"path": file.path, "deletionTimestamp": now_ms, "dataChange": True}
+    return {"remove": {**about, "extendedFileMetadata": True, "partitionValues": {}, "size": file.size_bytes}}

@@ -1,0 +1,36 @@
+"""What the table queries make of a Kafka record first: see ``store.writing.intake``."""
+
+from typing import NamedTuple
+
+
+class Position(NamedTuple):
+    """A Kafka record."""
+
+    topic: str
+    partition: int
+    offset: int
+    kafka_timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+class Thin(NamedTuple):
+    """The content of a thin row besides its position; ``record`` is kept if a table has the record itself."""
+
+    kind: str
+    cluster: str | None
+    identity: str
+    rank: int
+    at_ms: int
+    broker: int | None = None
+    log_dir: str | None = None
+    body: str | None = None
+    record: str | None = None
+    reason: str | None = None
+
+
+class Placed(NamedTuple):
+    """A thin row with the position of its record."""
+
+    thin: Thin
+    position: Position

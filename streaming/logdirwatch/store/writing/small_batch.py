@@ -1,0 +1,94 @@
+"""A micro-batch of ``store`` that is small: collected by one Spark job, and parsed by the driver."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.model.evidence.stream import RejectedRows
+from logdirwatch.store.rows.thin import Placed, Position
+from logdirwatch.store.writing.intake import Belief, thin_rows
+from logdirwatch.store.writing.rejects import MOST_REASONS
+
+MOST_BYTES = 32 << 20
+"""The size of the keys and values of a small batch."""
+
+# Only the driver can add up sizes before anything else runs, so each task sends it a bounded number of bounded records.
+MOST_TASK_ROWS = 4_096
+MOST_RECORD_BYTES = 64 << 10
+_NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
+
+
+@dataclass(frozen=True)
+class SmallBatch:
+    """The thin rows of a batch, one for each identity, by kind."""
+
+    by_kind: dict[str, list[Placed]]
+
+    def of(self, kind: str) -> list[Placed]:
+        """Return the rows of a kind."""
+        return self.by_kind.get(kind, [])
+
+    def rejected(self) -> list[RejectedRows]:
+        """Return the rejected records by topic and reason, as ``rejects.rejected_rows`` does."""
+        found: defaultdict[tuple[str, str], list[Position]] = defaultdict(list)
+        for thin, position in self.of("rejected"):
+            found[position.topic, thin.reason or ""].append(position)
+        counted = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        return [_rejected(topic, reason, positions) for (topic, reason), positions in counted[:MOST_REASONS]]
+
+
+def _rejected(topic: str, reason: str, positions: list[Position]) -> RejectedRows:
+    first = min(positions, key=lambda position: position[1:3])
+    example = f"{topic}/{first.partition}/{first.offset}"
+    return RejectedRows(topic=topic, reason=reason, rows=len(positions), example=example)
+
+
+def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
+    """Return the batch of Kafka rows, or None if it is not small."""
+    rows = _few(records).toArrow()
+    fits, number = rows.column("fits"), rows.column("number")
+    if not pc.all(fits).as_py() and rows.num_rows:
+        return None
+    if (pc.max(number).as_py() or 0) >= MOST_TASK_ROWS or rows.nbytes > MOST_BYTES:
+        return None
+    values = rows.select(Position._fields).to_pydict().values()
+    return by_kind(map(Position._make, zip(*values, strict=True)), believed)
+
+
+def _few(records: DataFrame) -> DataFrame:
+    """Return the first rows of each task, without the key and value of those that are large."""
+    size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+    fits = size <= MOST_RECORD_BYTES
+    number = F.monotonically_increasing_id().bitwiseAND(F.lit(_NUMBER_IN_TASK))
+    return records.select(
+        "topic",
+        "partition",
+        "offset",
+        F.unix_millis("timestamp").alias("kafka_timestamp_ms"),
+        *(F.when(fits, F.col(name)).alias(name) for name in ("key", "value")),
+        fits.alias("fits"),
+        number.alias("number"),
+    ).where(F.col("number") <= MOST_TASK_ROWS)
+
+
+def by_kind(positions: Iterable[Position], believed: Belief) -> SmallBatch:
+    """Parse Kafka records; of two thin rows of one identity the higher rank stays, then the earlier in Kafka."""
+    best: dict[tuple[str, str], Placed] = {}
+    for position in positions:
+        for thin in thin_rows(position, believed):
+            placed = Placed(thin, position)
+            known = best.setdefault((thin.kind, thin.identity), placed)
+            if _order(placed) < _order(known):
+                best[thin.kind, thin.identity] = placed
+    found: defaultdict[str, list[Placed]] = defaultdict(list)
+    for placed in best.values():
+        found[placed.thin.kind].append(placed)
+    return SmallBatch(dict(found))
+
+
+def _order(placed: Placed) -> tuple[int, int, int]:
+    return -placed.thin.rank, placed.position.partition, placed.position.offset

@@ -1,0 +1,188 @@
+"""Small batches of ``store`` that the driver writes: as Spark would, with one job, and beside other writers."""
+
+import json
+import shutil
+
+import pytest
+from delta.exceptions import ConcurrentWriteException
+from deltalake import DeltaTable
+from hypothesis import HealthCheck, given
+from hypothesis import settings as drawing
+
+from logdirwatch.model import topics
+from logdirwatch.store import tables as store_tables
+from logdirwatch.store.direct.table import DirectTable
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
+from logdirwatch.store.writing import direct, small_batch, store
+from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, metrics, state, transition
+from tests.spark.test_bad_input import STORED, of_topics
+
+TEXTS_OF_JSON = ("partitions", "moves")
+
+
+@pytest.fixture
+def by_spark(monkeypatch):
+    """Call it to have the batches that follow written by Spark, or again by the driver."""
+
+    def switch(is_on):
+        monkeypatch.setattr(store, "collected", (lambda *_: None) if is_on else small_batch.collected)
+
+    return switch
+
+
+def jobs(lake, write):
+    """Return how many Spark jobs ran meanwhile."""
+    scheduler = lake.spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.nextJobId()
+    write()
+    return scheduler.nextJobId() - before
+
+
+def writers(lake, table):
+    """Return who wrote each version of a table after its first, the oldest first."""
+    log = lake.tables.folder() / table.name / "_delta_log"
+    infos = [json.loads(path.read_text().splitlines()[0])["commitInfo"] for path in sorted(log.glob("*.json"))[1:]]
+    return ["driver" if info["engineInfo"].startswith("logdirwatch/") else "spark" for info in infos]
+
+
+def everything(number=1):
+    return (
+        metrics(timestamp_ms=T0 + number, configs={"n": str(number)}),
+        event(timestamp_ms=T0 + number),
+        state(sequence=number, transitions=[transition(number)], log_dirs={"/d1": "online", f"/d{number}": "offline"}),
+        alert(f"a{number}"),
+        action(f"x{number}"),
+        (topics.METRICS, "k", b"no record"),
+    )
+
+
+def test_a_small_batch_is_one_spark_job(lake):
+    batches = [lake.frame(lake.kafka(*everything(number))) for number in range(1, 4)]
+    for batch in batches:
+        assert jobs(lake, lambda batch=batch: store.write_records(batch, BELIEVED, lake.tables)) == 1
+    assert writers(lake, LOG_DIR_SAMPLES) == writers(lake, BROKER_STATE) == ["driver"] * 3
+
+
+def as_read(rows):
+    """Return rows with JSON texts as what they say: the writers may spell a character differently."""
+    return sorted(
+        repr({name: json.loads(value) if name in TEXTS_OF_JSON and value else value for name, value in row.items()})
+        for row in rows
+    )
+
+
+def test_the_driver_writes_the_rows_that_spark_writes(lake, empty_tables, tmp_path, by_spark):
+    """Whatever the records are: all that types allow, batch after batch, some of them twice."""
+    other = Lake(lake.spark, shutil.copytree(empty_tables, tmp_path / "other"))
+    before = []
+
+    @given(of_topics(*(name for name in STORED if name != topics.DECISIONS)))
+    @drawing(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
+    def write(records):
+        rows = lake.kafka(*records) + before[-10:]
+        before.extend(rows)
+        by_spark(False)
+        told = lake.store_rows(rows)
+        by_spark(True)
+        assert other.store_rows(rows) == told
+        for table in (*(table for table, _ in direct.HISTORIES), BROKER_STATE, LOG_DIR_STATE):
+            assert as_read(lake.rows(table.name)) == as_read(other.rows(table.name)), table.name
+
+    write()
+    assert "spark" not in writers(lake, LOG_DIR_SAMPLES)
+    assert "driver" not in writers(other, LOG_DIR_SAMPLES)
+
+
+@pytest.mark.parametrize("kind", ["decision", "tombstone", "large record", "many records", "much"])
+def test_what_is_not_small_or_is_rare_is_written_by_spark(lake, kind, monkeypatch):
+    monkeypatch.setattr(small_batch, "MOST_TASK_ROWS", 7)
+    if kind == "much":
+        monkeypatch.setattr(small_batch, "MOST_BYTES", 100)
+    more = {
+        "decision": (decision("a1"),),
+        "tombstone": ((topics.STATE, "prod/8", None),),
+        "large record": ((topics.METRICS, "k", b" " * (small_batch.MOST_RECORD_BYTES + 1)),),
+        "many records": tuple((topics.METRICS, "k", b"no record") for _ in range(20)),
+        "much": (),
+    }
+    lake.store(*everything(), *more[kind])
+    assert writers(lake, LOG_DIR_SAMPLES) == ["spark"]
+    assert len(lake.rows("broker_state")) == 1
+
+
+@pytest.mark.parametrize("key", ["delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.appendOnly"])
+def test_a_table_that_asks_more_of_its_writers_is_written_by_spark(lake, key):
+    lake.spark.sql(f"ALTER TABLE {lake.tables.name(ALERTS)} SET TBLPROPERTIES ('{key}' = 'true')")
+    lake.store(*everything())
+    assert writers(lake, ALERTS) == ["spark", "spark"]
+    assert len(lake.rows("alerts")) == len(lake.rows("transitions")) == 1
+    assert len(lake.rows("log_dir_samples")) == 4
+
+
+def test_what_the_driver_cannot_write_spark_does(lake, monkeypatch):
+    """Half of the batch is written when it fails; nothing is lost, and nothing there twice."""
+    monkeypatch.setattr(direct, "merge", lambda *_: 1 / 0)
+    rows = lake.store(*everything())
+    assert writers(lake, LOG_DIR_SAMPLES)[0] == "driver"
+    assert writers(lake, BROKER_STATE) == ["spark"]
+    before = lake.content()
+    assert {name: len(found) for name, found in before.items() if found} == {
+        "broker_state": 1,
+        "log_dir_state": 1,
+        "log_dir_samples": 4,
+        "transitions": 1,
+        "alerts": 1,
+        "actions": 1,
+        "rejected_records": 1,
+    }
+    lake.store_rows(rows)
+    assert lake.content() == before
+
+
+def test_another_writer_in_between_means_to_decide_again(lake, monkeypatch):
+    """The other one stores the same batch after this one has read the tables; every key stays one row."""
+    rows = lake.kafka(*everything())
+    monkeypatch.setattr(store_tables.time, "sleep", lambda _: None)
+    commit, conflicts = DirectTable.commit, []
+
+    def disturbed(self, *args):
+        if not conflicts:
+            conflicts.append(self.table.name)
+            lake.store_rows(rows)
+            with pytest.raises(ConcurrentWriteException):
+                commit(self, *args)
+            raise ConcurrentWriteException("as it was")
+        commit(self, *args)
+
+    monkeypatch.setattr(DirectTable, "commit", disturbed)
+    lake.store_rows(rows)
+    assert len(lake.rows("log_dir_samples")) == 4
+    assert len(lake.rows("rejected_records")) == len(lake.rows("broker_state")) == 1
+    for table in lake.content():
+        folder = lake.tables.folder() / table
+        assert len(list(folder.glob("*.parquet"))) == len(DeltaTable(folder).file_uris()), "no file is left over"
+
+
+def test_spark_reads_optimizes_and_cleans_what_the_driver_wrote(lake, monkeypatch):
+    monkeypatch.setattr(store_tables.time, "sleep", lambda _: None)
+    batches = 12
+    for number in range(1, batches):
+        lake.store(*everything(number))
+    name = lake.tables.name(LOG_DIR_SAMPLES)
+    log = lake.tables.folder() / LOG_DIR_SAMPLES.name / "_delta_log"
+    assert (log / f"{10:020}.checkpoint.parquet").exists()
+    for version in range(10):
+        (log / f"{version:020}.json").unlink()
+    fresh = Lake(lake.spark.newSession(), lake.tables.folder())
+    lake.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    samples = fresh.tables.read(LOG_DIR_SAMPLES)
+    assert samples.count() == 4 * (batches - 1)
+    assert samples.where(f"timestamp_ms > {T0 + 5} AND kind = 'poll'").count() == batches - 6
+    detail = fresh.tables.delta(LOG_DIR_SAMPLES).detail().head()
+    assert detail["clusteringColumns"] == list(LOG_DIR_SAMPLES.clustered_by)
+    fresh.spark.sql(f"OPTIMIZE {name}")
+    fresh.spark.sql(f"VACUUM {name}")
+    lake.store(*everything(batches), *everything(batches - 1))
+    assert writers(lake, LOG_DIR_SAMPLES)[-2:] == ["spark", "driver"]
+    assert fresh.tables.read(LOG_DIR_SAMPLES).count() == 4 * batches
+    assert fresh.tables.read(BROKER_STATE).count() == 1
