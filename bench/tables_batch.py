@@ -56,6 +56,7 @@ KAFKA = pa.schema(
         ("timestamp", pa.timestamp("us", tz="UTC")),
     ]
 )
+OF_KAFKA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 
 
 def measure(folder: Path, chosen: Namespace) -> None:
@@ -112,7 +113,7 @@ def batches(folder: Path, spark: SparkSession, tables: Tables, chosen: Namespace
 
 def store(spark: SparkSession, tables: Tables, source: Path) -> None:
     """What the query ``store`` does with a batch."""
-    write_records(spark.read.parquet(str(source)).coalesce(2), Belief("bench", 60_000), tables)
+    write_records(spark.read.schema(OF_KAFKA).parquet(str(source)).coalesce(2), Belief("bench", 60_000), tables)
 
 
 def stage(folder: Path, tables: Tables, from_ms: int) -> dict[str, str]:

@@ -57,10 +57,11 @@ def everything(number=1):
 
 
 def test_a_small_batch_is_one_spark_job(lake):
-    batches = [lake.frame(lake.kafka(*everything(number))) for number in range(1, 4)]
-    for batch in batches:
+    lake.store(*everything(1))  # Delta looks at a table once before its first entry
+    for number in range(2, 5):
+        batch = lake.frame(lake.kafka(*everything(number)))
         assert jobs(lake, lambda batch=batch: store.write_records(batch, BELIEVED, lake.tables)) == 1
-    assert writers(lake, LOG_DIR_SAMPLES) == writers(lake, BROKER_STATE) == ["driver"] * 3
+    assert writers(lake, LOG_DIR_SAMPLES) == writers(lake, BROKER_STATE) == ["driver"] * 4
 
 
 def as_read(rows):
