@@ -16,7 +16,8 @@ import statistics
 from array import array
 from base64 import b64decode, b64encode
 from collections import deque
-from itertools import combinations, pairwise, takewhile
+from collections.abc import Iterable
+from itertools import accumulate, chain, combinations, pairwise, takewhile
 from zlib import crc32
 
 from msgspec import Struct
@@ -56,15 +57,16 @@ class Grown(Struct, frozen=True):
 
 
 class Peaks(Struct, kw_only=True, omit_defaults=True):
-    """The highest own use of each hour: ``past`` the hours that are over, ``peak_bytes`` the one that runs, ``hour``.
+    """The highest own use of each hour: of those that are over ``changes``, of the present ``hour`` ``peak_bytes``.
 
-    Own use excludes the bytes that moves added, ``brought_bytes``. The past is packed, two bytes per hour: state is
-    written with every batch, and this is most of it.
+    Own use excludes the bytes that moves added, ``brought_bytes``. What is over is packed, two bytes per hour: state is
+    written with every batch, and this is most of it. In ``past`` it is packed as older releases did.
     """
 
     hour: int = 0
     peak_bytes: int | None = None
     past: str = ""
+    changes: str = ""
     unit_bytes: int = 1
     last_bytes: int = 0
     brought_bytes: int = 0
@@ -96,7 +98,7 @@ def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Mo
     if at_ms > peaks.last_ms:
         peaks.last_bytes, peaks.last_ms = own, at_ms
     if peaks.peak_bytes is None or hour - peaks.hour >= KEPT_HOURS:
-        peaks.hour, peaks.peak_bytes, peaks.past = hour, own, ""
+        peaks.hour, peaks.peak_bytes, peaks.past, peaks.changes = hour, own, "", ""
     elif hour > peaks.hour:
         _close_hours(peaks, hour, total_bytes)
         peaks.peak_bytes = own
@@ -129,13 +131,24 @@ def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
     past = [*_past(peaks), peaks.peak_bytes, *[None] * (hour - peaks.hour - 1)][1 - KEPT_HOURS :]
     peaks.unit_bytes = max(1, -(-total_bytes // STEPS))
     steps = (NO_SAMPLE if used is None else round(used / peaks.unit_bytes) for used in past)
-    packed = array("h", (max(NO_SAMPLE, min(step, 2**15 - 1)) for step in steps))
-    peaks.past, peaks.hour = b64encode(packed.tobytes()).decode(), hour
+    peaks.changes = packed(max(NO_SAMPLE, min(step, 2**15 - 1)) for step in steps)
+    peaks.past, peaks.hour = "", hour
+
+
+def packed(steps: Iterable[int]) -> str:
+    """Return numbers of two bytes as the changes between them, whose text compresses far better than their own."""
+    changes = array("H", ((step - before) % 2**16 for before, step in pairwise(chain([0], steps))))
+    return b64encode(changes.tobytes()).decode()
+
+
+def unpacked(changes: str) -> list[int]:
+    """Return the numbers that were packed."""
+    return [(step + 2**15) % 2**16 - 2**15 for step in accumulate(array("H", b64decode(changes)))]
 
 
 def _past(peaks: Peaks) -> list[int | None]:
-    packed = array("h", b64decode(peaks.past))
-    return [None if step == NO_SAMPLE else step * peaks.unit_bytes for step in packed]
+    steps = unpacked(peaks.changes) if peaks.changes else array("h", b64decode(peaks.past))
+    return [None if step == NO_SAMPLE else step * peaks.unit_bytes for step in steps]
 
 
 def hourly_peaks(peaks: Peaks) -> list[int | None]:

@@ -1,6 +1,8 @@
 """Time to full from hourly peaks: what makes a straight line lie."""
 
 import math
+from array import array
+from base64 import b64encode
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,8 @@ from logdirwatch.detect.state.forecast import (
     hourly_peaks,
     is_due,
     note,
+    packed,
+    unpacked,
 )
 
 GB = 10**9
@@ -134,7 +138,7 @@ def test_hours_without_samples_are_gaps_and_not_zeros():
 def test_the_past_is_bounded_and_a_long_absence_starts_anew():
     peaks, _ = watched(lambda hour: hour * GB, 300)
     assert len(hourly_peaks(peaks)) == KEPT_HOURS
-    assert len(peaks.past) <= 4 * KEPT_HOURS
+    assert len(peaks.changes) <= 4 * KEPT_HOURS
     note(peaks, 1_000 * HOUR_MS, TOTAL, 5)
     assert hourly_peaks(peaks) == [5]
 
@@ -146,6 +150,24 @@ def test_the_past_is_kept_to_a_part_in_thirty_thousand_whatever_the_size_becomes
     kept = hourly_peaks(peaks)
     assert kept[:10] == pytest.approx([(hour + 5 / 6) * GB for hour in range(10)], abs=4 * TOTAL / 30_000)
     assert kept[10:] == pytest.approx([3_999 * GB, 4_000 * GB], abs=4 * TOTAL / 30_000)
+
+
+@given(st.lists(st.integers(-(2**15), 2**15 - 1)))
+def test_the_past_is_unpacked_as_it_was_packed(steps):
+    assert unpacked(packed(steps)) == steps
+
+
+@given(st.lists(st.none() | st.integers(0, TOTAL), min_size=3, max_size=2 * KEPT_HOURS))
+def test_every_history_is_read_as_releases_before_packed_it(uses):
+    present, before = Peaks(), Peaks()
+    for hour, used in enumerate(uses):
+        for peaks in (present, before):
+            if used is not None:
+                note(peaks, hour * HOUR_MS + 1, TOTAL, used)
+        assert hourly_peaks(present) == hourly_peaks(before)
+        if before.changes:
+            before.past, before.changes = b64encode(array("h", unpacked(before.changes)).tobytes()).decode(), ""
+    assert hourly_peaks(present) == hourly_peaks(before)
 
 
 def test_a_late_sample_changes_nothing():
