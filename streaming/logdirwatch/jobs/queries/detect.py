@@ -29,6 +29,10 @@ from logdirwatch.spark_version import transform_with_state
 NAME = "detect"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 
+# The parts of a broker's state resemble each other, and it is written again each ``detect.state_refresh_ms``. Of
+# Kafka's codecs, gzip is the one that every client reads without a further library.
+COMPRESSED = {"kafka.compression.type": "gzip"}
+
 
 def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
     """Add the key (cluster, broker) to raw records; those without a broker are not for ``detect``."""
@@ -76,5 +80,5 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
     records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)
-    rows = judged(records, settings, memories)
-    return start_query(to_kafka(rows, settings), settings, NAME, every(settings.stream.detect_trigger))
+    writer = to_kafka(judged(records, settings, memories), settings).options(**COMPRESSED)
+    return start_query(writer, settings, NAME, every(settings.stream.detect_trigger))
