@@ -20,6 +20,8 @@ PAGES = {
     "alerts": "/alerts",
     "actions": "/actions",
     "action": "/actions/shrink",
+    "broker": "/broker?cluster=prod&broker=8",
+    "timeline": "/timeline",
 }
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 FRAME = """
@@ -29,6 +31,7 @@ FRAME = """
     - link "Fleet"
     - link "Alerts"
     - link "Actions"
+    - link "Timeline"
   - paragraph: /as of/
 """
 FLEET = """

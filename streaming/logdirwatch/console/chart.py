@@ -1,8 +1,9 @@
-"""A directory's use over time as the points of an SVG: measured samples and the forecast."""
+"""A directory's use over time as the points of an SVG: samples, thresholds, changes of status and the forecast."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import utc
@@ -15,37 +16,84 @@ Point = tuple[int, float]
 """Milliseconds, used ratio."""
 
 
+class Outlook(NamedTuple):
+    """Where the use goes: when it is full by the forecast, and by how much it grows, both None if unknown."""
+
+    full_at_ms: int | None = None
+    growth_ratio_per_ms: float | None = None
+
+
+UNKNOWN = Outlook()
+
+
+class Event(NamedTuple):
+    """A change of status on the axis of time."""
+
+    at_ms: int
+    status: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Chart:
-    """What the template draws; a line ends where samples are missing, ``forecast`` is empty if there is none."""
+    """What the template draws; a line ends where samples are missing, ``forecast`` is empty if there is none.
+
+    ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event).
+    """
 
     lines: tuple[str, ...]
     forecast: str
     grid: tuple[tuple[float, str], ...]
     ticks: tuple[tuple[float, str], ...]
     text: str
+    band: str = ""
+    thresholds: tuple[tuple[float, str], ...] = ()
+    events: tuple[tuple[float, Event], ...] = ()
     width: int = WIDTH
     height: int = HEIGHT
 
 
-def chart(points: Sequence[Point], from_ms: int, now_ms: int, full_at_ms: int | None, to_ms: int) -> Chart:
-    """Return the drawing of samples from ``from_ms`` to ``now_ms`` and of a forecast up to ``to_ms``."""
-    span = max(1, to_ms - from_ms)
+class Frame(NamedTuple):
+    """The part of time that is drawn."""
 
-    def place(at_ms: float, ratio: float) -> str:
-        return f"{WIDTH * (at_ms - from_ms) / span:.1f},{HEIGHT * (1 - ratio):.1f}"
+    from_ms: int
+    to_ms: int
 
-    lines = tuple(" ".join(place(*point) for point in part) for part in _unbroken(points, from_ms, now_ms))
-    forecast = _forecast(points, full_at_ms, to_ms)
-    grid = tuple((HEIGHT * (1 - level), human_ratio(level, 0)) for level in LEVELS)
-    ticks = tuple((WIDTH * n / 4, utc(from_ms + span * n // 4)[5:16]) for n in range(4))
-    return Chart(lines, " ".join(place(*point) for point in forecast), grid, ticks, _text(points, full_at_ms))
+    def x(self, at_ms: float) -> float:
+        """Return where a time is."""
+        return WIDTH * (at_ms - self.from_ms) / max(1, self.to_ms - self.from_ms)
+
+    def points(self, points: Iterable[Point]) -> str:
+        """Return points as SVG has them."""
+        return " ".join(f"{self.x(at_ms):.1f},{HEIGHT * (1 - ratio):.1f}" for at_ms, ratio in points)
 
 
-def _unbroken(points: Sequence[Point], from_ms: int, now_ms: int) -> list[list[Point]]:
+def chart(
+    points: Sequence[Point],
+    frame: Frame,
+    outlook: Outlook = UNKNOWN,
+    thresholds: Mapping[str, float] | None = None,
+    events: Iterable[Event] = (),
+) -> Chart:
+    """Return the drawing of samples and, after the last one, of the forecast; ``thresholds`` are ratios by status."""
+    forecast = _forecast(points, outlook.full_at_ms, frame.to_ms)
+    span = frame.to_ms - frame.from_ms
+    return Chart(
+        lines=tuple(frame.points(part) for part in _unbroken(points, span)),
+        forecast=frame.points(forecast),
+        grid=tuple((HEIGHT * (1 - level), human_ratio(level, 0)) for level in LEVELS),
+        ticks=tuple((WIDTH * n / 4, utc(frame.from_ms + span * n // 4)[5:16]) for n in range(4)),
+        text=_text(points, outlook.full_at_ms),
+        band=frame.points(_band(forecast, outlook.growth_ratio_per_ms)),
+        thresholds=tuple((HEIGHT * (1 - ratio), status) for status, ratio in (thresholds or {}).items()),
+        events=tuple((frame.x(event.at_ms), event) for event in events if frame.from_ms <= event.at_ms <= frame.to_ms),
+    )
+
+
+def _unbroken(points: Sequence[Point], span_ms: int) -> list[list[Point]]:
     """Split the points where samples are missing: a line across a gap would show what was not measured."""
     steps = sorted(later[0] - earlier[0] for earlier, later in pairwise(points))
-    usual_ms = steps[len(steps) // 2] if steps else now_ms - from_ms
+    usual_ms = steps[len(steps) // 2] if steps else span_ms
     parts: list[list[Point]] = []
     for point in points:
         if parts and point[0] - parts[-1][-1][0] <= GAP_STEPS * usual_ms:
@@ -56,11 +104,19 @@ def _unbroken(points: Sequence[Point], from_ms: int, now_ms: int) -> list[list[P
 
 
 def _forecast(points: Sequence[Point], full_at_ms: int | None, to_ms: int) -> list[Point]:
-    if not points or full_at_ms is None or full_at_ms <= points[-1][0]:
+    if not points or full_at_ms is None or not points[-1][0] < min(full_at_ms, to_ms):
         return []
     at_ms, ratio = points[-1]
     end_ms = min(full_at_ms, to_ms)
     return [points[-1], (end_ms, ratio + (1 - ratio) * (end_ms - at_ms) / (full_at_ms - at_ms))]
+
+
+def _band(forecast: Sequence[Point], growth_ratio_per_ms: float | None) -> list[Point]:
+    """Return the corners between the forecast and the line of growth alone, which knows no daily pattern."""
+    if not forecast or growth_ratio_per_ms is None:
+        return []
+    (at_ms, ratio), (end_ms, _) = forecast
+    return [*forecast, (end_ms, max(0.0, min(1.0, ratio + growth_ratio_per_ms * (end_ms - at_ms))))]
 
 
 def _text(points: Sequence[Point], full_at_ms: int | None) -> str:

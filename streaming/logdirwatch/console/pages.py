@@ -11,16 +11,22 @@ from flask import Flask, Response, abort, render_template, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
-from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.console import overview
+from logdirwatch.console.affected import affected_lines
 from logdirwatch.console.answers import finished, guarded
-from logdirwatch.console.chart import chart
+from logdirwatch.console.chart import Event, Frame, Outlook, chart
 from logdirwatch.console.heatmap import heatmap
-from logdirwatch.console.reading import Reader
+from logdirwatch.console.period import SPANS_MS, Period, period
+from logdirwatch.console.reading import Reader, Row
 from logdirwatch.console.search import Filter, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.console.touched import touched
 from logdirwatch.console.vitals import vitals
+from logdirwatch.detect.predicates import levels
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import OPEN, LogDirStatus
+from logdirwatch.plan.rule_responses import RESPONSES
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report.actions import listing as action_words
 from logdirwatch.report.status import ages, counts
@@ -33,7 +39,6 @@ from logdirwatch.text.words import counted, utc
 
 Part = TypeVar("Part")
 
-SPANS_MS = {"6h": 6 * HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 SIGNS = {"filling": "▲", "critical": "▲▲", "saturated": "■", "offline": "✖", "unknown": "?", "degraded": "▲"}
 BROKERS_A_PAGE = 25
 ALERTS_AT_FIRST, ALERTS_A_PAGE = 25, 100
@@ -45,8 +50,14 @@ FEWEST_DRAWN = 13
 """Brokers from which on a cluster is drawn as one picture too."""
 
 
-def application(reader: Reader, settings: ConsoleSettings, patience: Patience, now_ms: Callable[[], int]) -> Flask:
-    """Return the application; ``reader`` is queried for every page."""
+def application(
+    reader: Reader,
+    settings: ConsoleSettings,
+    patience: Patience,
+    now_ms: Callable[[], int],
+    detect: DetectSettings | None = None,
+) -> Flask:
+    """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show."""
     app = Flask(__name__)
     app.jinja_env.filters.update(
         bytes=_size,
@@ -57,19 +68,22 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
         utc=utc,
         when=_when,
         exact=_exact,
+        capitalised=_sentence,
         sign=lambda status: SIGNS.get(status, ""),
     )
     app.jinja_env.globals.update(
         place=place,
         meaning=alert_words.meaning,
         term=term,
+        effect=action_words.effect,
+        OPEN=OPEN,
         counted_noun=counted,
         refresh_s=settings.refresh_s,
         spans=list(SPANS_MS),
     )
     app.before_request(lambda: guarded(settings))
     app.after_request(finished)
-    pages = Pages(reader, patience, now_ms)
+    pages = Pages(reader, patience, now_ms, detect or DetectSettings())
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
         HTTPException, lambda error: pages.refused(error.name, error.description or error.name, error.code or 500)
@@ -84,6 +98,8 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
 PATHS = {
     "/": "fleet",
     "/directory": "directory",
+    "/broker": "broker",
+    "/timeline": "timeline",
     "/alerts": "alerts",
     "/alerts/<alert_id>": "alert",
     "/actions": "actions",
@@ -95,8 +111,8 @@ PATHS = {
 class Pages:
     """The pages by name, rendered from the reader's present data."""
 
-    def __init__(self, reader: Reader, patience: Patience, now_ms: Callable[[], int]) -> None:
-        self._reader, self._patience, self._now_ms = reader, patience, now_ms
+    def __init__(self, reader: Reader, patience: Patience, now_ms: Callable[[], int], detect: DetectSettings) -> None:
+        self._reader, self._patience, self._now_ms, self._detect = reader, patience, now_ms, detect
 
     def fleet(self) -> str:
         """Return the counts, the open alerts and the directories that are not well, or those that match a filter."""
@@ -139,20 +155,63 @@ class Pages:
         row = self._reader.directory(cluster, broker, log_dir)
         if row is None:
             abort(404, f"{place(cluster, broker, log_dir)} is not in the tables")
-        now, span = self._now_ms(), request.args.get("span", "24h")
-        from_ms = now - SPANS_MS.get(span, DAY_MS)
+        now = self._now_ms()
+        shown = _period(now)
         snapshot, _ = self._reader.snapshot([BROKER_STATE.name, LOG_DIR_STATE.name])
         found = statuses(snapshot, now, self._patience)
         status, parts = next((one for one in found if one.cluster == cluster), None), Parts()
-        points = parts.read(lambda: self._reader.history(cluster, broker, log_dir, from_ms, now))
+        points = parts.read(lambda: self._reader.history(cluster, broker, log_dir, shown.from_ms, shown.to_ms))
+        transitions = parts.read(lambda: self._reader.transitions(cluster, broker, log_dir))
+        # Only up to now is there something ahead.
+        ahead_ms = 0 if shown.to_ms < now else (shown.to_ms - shown.from_ms) // 3
         content = {
-            "chart": chart(points, from_ms, now, row["full_at_ms"], now + (now - from_ms) // 3),
-            "transitions": parts.read(lambda: self._reader.transitions(cluster, broker, log_dir)),
+            "chart": chart(
+                points,
+                Frame(shown.from_ms, shown.to_ms + ahead_ms),
+                _outlook(row),
+                self._thresholds(row),
+                map(_event, transitions),
+            ),
+            "transitions": transitions,
+            "period": shown,
             "replicas": parts.read(lambda: self._reader.replicas(cluster, broker, log_dir)),
             "status": status,
             "now": _now_of(status, broker, log_dir),
         }
-        return self._shown("directory.html", found, row=row, span=span, unread=parts.unread, **content)
+        return self._shown("directory.html", found, row=row, span=shown.span, unread=parts.unread, **content)
+
+    def broker(self) -> str:
+        """Return one broker with its directories, open alerts and changes."""
+        cluster, broker = _asked("cluster"), _number("broker")
+        snapshot, unreadable = self._reader.snapshot([BROKER_STATE.name, LOG_DIR_STATE.name])
+        found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
+        one = _by_id(found).get((cluster, broker))
+        if one is None:
+            abort(404, f"{place(cluster, broker, None)} is not in the tables")
+        about = [alert for alert in snapshot.alerts or () if (alert.cluster, alert.broker) == (cluster, broker)]
+        content = {
+            "cluster": cluster,
+            "broker": one,
+            "alerts": alert_words.listed(about, everything=False),
+            "transitions": parts.read(lambda: self._reader.transitions(cluster, broker)),
+        }
+        return self._shown("broker.html", found, unread=parts.unread, **content)
+
+    def timeline(self) -> str:
+        """Return every change of status in a period, the newest first."""
+        shown, parts = _period(self._now_ms()), Parts()
+        changes = parts.read(lambda: self._reader.changes(shown.from_ms, shown.to_ms))
+        return self._shown("timeline.html", period=shown, changes=changes, unread=parts.unread)
+
+    def _thresholds(self, row: Row) -> dict[str, float]:
+        """Return the used ratios from which a directory is filling, critical and saturated."""
+        thresholds = self._detect.thresholds_for(row["cluster"], row["log_dir"])
+        critical, saturated = levels(thresholds, row["total_bytes"] or 0)
+        return {
+            LogDirStatus.FILLING: thresholds.filling_ratio,
+            LogDirStatus.CRITICAL: critical,
+            LogDirStatus.SATURATED: saturated,
+        }
 
     def alert(self, alert_id: str) -> str:
         """Return one alert with its revisions and actions."""
@@ -162,7 +221,17 @@ class Pages:
         evidence = json.dumps(msgspec.to_builtins(life[0].evidence), indent=2, sort_keys=True)
         parts = Parts()
         actions = action_words.listed(parts.read(lambda: self._reader.actions_of(alert_id)), everything=True)
-        content: dict[str, Any] = {"alert": life[0], "life": life, "evidence": evidence, "actions": actions}
+        content: dict[str, Any] = {
+            "alert": life[0],
+            "life": life,
+            "evidence": evidence,
+            "actions": actions,
+            "now": [action for action in actions if action.status in OPEN and not action.vetoes],
+            "blocked": [action for action in actions if action.status in OPEN and action.vetoes],
+            "closed": [action for action in actions if action.status not in OPEN],
+            "affected": list(affected_lines(life[0].affected)),
+            "response": RESPONSES[life[0].rule],
+        }
         return self._shown("alert.html", unread=parts.unread, **content)
 
     def actions(self) -> str:
@@ -174,7 +243,13 @@ class Pages:
     def action(self, action_id: str) -> str:
         """Return one action with its commands."""
         found = _found(self._reader, action_id)
-        return self._shown("action.html", action=found, details=action_words.details(found, self._now_ms()))
+        parts = Parts()
+        rows = parts.read(lambda: self._reader.directories(found.cluster))
+        content: dict[str, Any] = {
+            "touched": touched(found.expected, rows),
+            "details": action_words.details(found, self._now_ms()),
+        }
+        return self._shown("action.html", action=found, unread=parts.unread, **content)
 
     def action_json(self, action_id: str) -> Response:
         """Return one action as its record."""
@@ -260,6 +335,23 @@ def _section(status: ClusterStatus, chosen: Filter) -> Section:
 
 def _by_id(found: Iterable[ClusterStatus]) -> dict[tuple[str, int], Broker]:
     return {(status.cluster, broker.broker): broker for status in found for broker in status.brokers or ()}
+
+
+def _period(now_ms: int) -> Period:
+    """Return the period that the address asks for."""
+    asked = request.args
+    return period(asked.get("span", ""), asked.get("from", ""), asked.get("to", ""), now_ms)
+
+
+def _outlook(row: Row) -> Outlook:
+    """Return where a directory's use goes, by its row."""
+    growth, total = row["growth_bytes_per_s"], row["total_bytes"]
+    return Outlook(row["full_at_ms"], growth / total / 1000 if growth is not None and total else None)
+
+
+def _event(change: Row) -> Event:
+    what = "broker" if change["log_dir"] is None else "directory"
+    return Event(change["at_ms"], change["to_status"], f"{utc(change['at_ms'])}: {what} {change['to_status']}")
 
 
 def _now_of(status: ClusterStatus | None, broker: int, log_dir: str) -> LogDir | None:

@@ -28,6 +28,7 @@ Select = Callable[[str, str], Iterator[Row] | None]
 NEXT_TO_FILL = 10
 MOST_REPLICAS = 50
 MOST_TRANSITIONS = 50
+MOST_CHANGES = 200
 POINTS = 300
 
 
@@ -119,9 +120,19 @@ class Reader:
         rows = self._rows(LOG_DIR_SAMPLES.name, columns, where, f"GROUP BY {bucket} ORDER BY at")
         return [(int(row["at"]) * step_ms, float(row["used"])) for row in rows if row["used"] is not None]
 
-    def transitions(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
-        """Return the last changes of status of a directory and of its broker, the newest first."""
-        of_both = f"(log_dir = {quoted(log_dir)} OR log_dir IS NULL)"
+    def directories(self, cluster: str) -> list[Row]:
+        """Return place and size of every directory of a cluster."""
+        columns = "broker, log_dir, total_bytes, usable_bytes"
+        return self._rows(LOG_DIR_STATE.name, columns, f"cluster = {quoted(cluster)}")
+
+    def changes(self, from_ms: int, to_ms: int) -> list[Row]:
+        """Return the last changes of status of everything in a period, the newest first."""
+        order = f"ORDER BY at_ms DESC LIMIT {MOST_CHANGES}"
+        return self._rows(TRANSITIONS.name, "*", f"at_ms BETWEEN {from_ms} AND {to_ms}", order)
+
+    def transitions(self, cluster: str, broker: int, log_dir: str | None = None) -> list[Row]:
+        """Return the last changes of status of a broker and of one or all of its directories, the newest first."""
+        of_both = "true" if log_dir is None else f"(log_dir = {quoted(log_dir)} OR log_dir IS NULL)"
         where = f"cluster = {quoted(cluster)} AND broker = {broker} AND {of_both}"
         return self._rows(TRANSITIONS.name, "*", where, f"ORDER BY at_ms DESC LIMIT {MOST_TRANSITIONS}")
 

@@ -77,16 +77,22 @@ def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_b
     return LogDirStatus.CRITICAL if used_ratio >= thresholds.critical_ratio - lowered_by else LogDirStatus.ONLINE
 
 
+def levels(thresholds: Thresholds, total_bytes: int) -> tuple[float, float]:
+    """Return the used ratios from which a directory of that size is critical and saturated."""
+    critical, saturated = thresholds.critical_ratio, thresholds.saturated_ratio
+    if total_bytes > thresholds.large_from_bytes:
+        critical = max(critical, 1.0 - thresholds.large_critical_free_bytes / total_bytes)
+        saturated = max(saturated, 1.0 - thresholds.large_saturated_free_bytes / total_bytes)
+    return critical, saturated
+
+
 def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowered_by: float = 0.0) -> LogDirStatus:
     """Return the level of a used ratio; ``lowered_by`` moves every threshold down by that much.
 
     A directory above ``large_from_bytes`` is judged by free bytes if that threshold is reached later than the ratio.
     """
     ratio = 1.0 - usable_bytes / total_bytes
-    critical, saturated = thresholds.critical_ratio, thresholds.saturated_ratio
-    if total_bytes > thresholds.large_from_bytes:
-        critical = max(critical, 1.0 - thresholds.large_critical_free_bytes / total_bytes)
-        saturated = max(saturated, 1.0 - thresholds.large_saturated_free_bytes / total_bytes)
+    critical, saturated = levels(thresholds, total_bytes)
     if ratio >= saturated - lowered_by:
         return LogDirStatus.SATURATED
     if ratio >= critical - lowered_by:

@@ -20,7 +20,7 @@ from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
-from tests.unit.report.rows import broker, log_dir
+from tests.unit.report.rows import TIB, broker, log_dir
 
 HOUR_MS = 3_600_000
 
@@ -214,6 +214,20 @@ class TestDirectory:
         assert page.count('class="used"') == 1
         assert page.count('class="forecast"') == 1
 
+    def test_thresholds_and_changes_are_drawn_and_a_period_can_be_typed(self, site):
+        site.cluster(log_dir())
+        self.samples(site, 0.2, 0.3)
+        change = {"transition_id": "t", "from_status": "online", "to_status": "filling", "reason": "ratio"}
+        place = {"cluster": "prod", "broker": 7, "log_dir": "/data/d1"}
+        site.tables.write("transitions", {**place, **change, "at_ms": NOW_MS - HOUR_MS})
+        address = self.address(site)
+        page = site.text(address)
+        assert re.findall('class="threshold ([a-z]+)"', page) == ["filling", "critical", "saturated"]
+        assert "<title>2023-11-14 21:13:20Z: directory filling</title>" in page
+        then = site.text(f"{address}&from=2023-11-14T20:00&to=2023-11-14T21:00")
+        assert 'value="2023-11-14T21:00"' in then
+        assert "No samples are stored for this period." in then
+
     def test_a_gap_is_a_gap(self, site):
         site.cluster(log_dir())
         self.samples(site, 0.2, 0.2, 0.2, last_ms=NOW_MS - 15 * HOUR_MS)
@@ -314,9 +328,57 @@ class TestActions:
         assert ("0 (fast)" in page, "1 (stateful)" in page) == (True, True)
         assert "three replicas fit into /data/d2" in page
 
+    def test_what_may_be_done_now_comes_before_what_is_blocked_and_why(self, site):
+        site.tables.alerts(alert(affected={"leaderless": 2, "hurt_topics": ["orders"]}))
+        veto = {"name": "no_room", "reason": "broker 8 has no room"}
+        site.tables.actions(action("d" * 32, vetoes=[veto], reason="to another broker", commands=["no"]), action())
+        page = site.text(f"/alerts/{'a' * 32}")
+        assert page.index("three replicas fit") < page.index("Blocked") < page.index("broker 8 has no room")
+        assert page.count('class="command"') == 1
+        assert "<dt>Partitions</dt><dd>2 partitions without a leader</dd>" in page
+        assert "<dt>Topics</dt><dd>orders</dd>" in page
+        assert "docs/runbooks/log_dir_offline.md" in page
+
     @pytest.mark.parametrize("path", ["/alerts/x", "/actions/x", "/actions/x.json", "/nowhere"])
     def test_what_there_is_not_is_said(self, site, path):
         assert site.get(path).status_code == 404
+
+    def test_an_action_shows_each_directory_before_and_after_and_how_to_undo_it(self, site):
+        site.cluster(log_dir(used=0.5))
+        expected = {
+            "on": [{"broker": 7, "log_dir": "/data/d1", "bytes": TIB // 4}],
+            "frees_bytes": TIB // 4,
+            "waves": 2,
+        }
+        site.tables.actions(action(expected=expected, undo={"text": "Move them back", "commands": ["kafka-undo"]}))
+        page = site.text(f"/actions/{'c' * 32}")
+        assert "<td>frees 256 GiB</td><td>50.0 %</td><td>25.0 %</td>" in page
+        assert "in 2 waves." in page
+        assert page.index("<h2>Undo</h2>") < page.index("Move them back") < page.index("kafka-undo")
+
+
+class TestOtherPages:
+    def change(self, site, **more):
+        change = {"transition_id": "t", "from_status": "online", "to_status": "filling", "reason": "ratio"}
+        site.tables.write("transitions", {"cluster": "prod", "broker": 7, **change, "at_ms": NOW_MS - HOUR_MS, **more})
+
+    def test_a_broker_has_its_directories_alerts_and_changes(self, site):
+        site.cluster(log_dir(), rack="r1")
+        site.tables.alerts(alert(), alert("b" * 32, broker=8, summary="about another"))
+        self.change(site, log_dir="/data/d1")
+        page = site.text("/broker?cluster=prod&broker=7")
+        assert "<dt>Rack</dt><dd>r1</dd>" in page
+        assert "Broker 7 /data/d1 is offline" in page
+        assert "about another" not in page
+        assert "<td>filling</td>" in page
+        assert site.get("/broker?cluster=prod&broker=8").status_code == 404
+
+    def test_the_timeline_has_the_changes_of_a_period_the_newest_first(self, site):
+        self.change(site, log_dir="/data/d1")
+        self.change(site, log_dir=None, at_ms=NOW_MS - 30 * HOUR_MS)
+        assert "prod broker 7 /data/d1</a>" in site.text("/timeline")
+        assert "prod broker 7</a>" not in site.text("/timeline")
+        assert "prod broker 7</a>" in site.text("/timeline?span=7d")
 
 
 class TestTrust:

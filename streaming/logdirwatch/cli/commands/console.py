@@ -50,7 +50,9 @@ def console(
     root = tables_root(settings)
     live = LiveAlerts(telemetry(context))
     reader = Reader(partial(select, root), partial(rows, root), live.alerts)
-    pages = application(reader, own, Patience.of(settings.detect, settings.collect, settings.stream), now_ms)
+    pages = application(
+        reader, own, Patience.of(settings.detect, settings.collect, settings.stream), now_ms, settings.detect
+    )
     host, port = address(own.listen)
     try:
         server = create_server(pages, host=host, port=port, threads=THREADS, ident=None)
