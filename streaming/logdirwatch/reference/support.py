@@ -113,7 +113,7 @@ def _spark() -> Iterator[str]:
     yield ""
     yield (
         "Databricks adds stateful processing of rows and real-time mode to runtimes with an older Spark; they are used "
-        "where they are. [Deploy](deployment.md#databricks) says which compute it needs.\n"
+        "where they are. [Databricks](databricks.md) says which compute it needs.\n"
     )
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 from pydantic import Field, model_validator
 
 from logdirwatch.config.section import DAY_MS, Ms, Section
+from logdirwatch.store.databricks import DatabricksSettings
 
 
 class TableSettings(Section):
@@ -15,6 +16,7 @@ class TableSettings(Section):
     )
     catalog: str | None = Field(None, description="Unity Catalog name; needs table_schema, excludes path.")
     table_schema: str | None = Field(None, description="Schema in the catalog.")
+    databricks: DatabricksSettings | None = None
 
 
 class RetentionSettings(Section):

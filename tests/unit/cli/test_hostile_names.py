@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.cli.commands import status as command
-from logdirwatch.cli.reading.tables import select
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.store.sql import quoted
 from tests.support.delta import Written
 from tests.support.hostile import NAMES
@@ -93,4 +93,4 @@ def test_a_query_finds_what_is_named_and_nothing_else(tmp_path):
     Written(tmp_path).write("broker_state", *(broker(number, name) for number, name in enumerate(NAMES)))
     for number, name in enumerate(NAMES):
         query = f"SELECT broker FROM t WHERE cluster = {quoted(name)}"
-        assert [row["broker"] for row in select(str(tmp_path), "broker_state", query)] == [number]
+        assert [row["broker"] for row in DeltaFiles(str(tmp_path)).select("broker_state", query)] == [number]

@@ -3,7 +3,6 @@
 import base64
 import html
 import re
-from functools import partial
 from html.parser import HTMLParser
 from urllib.parse import quote, urlencode
 
@@ -11,7 +10,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from logdirwatch.cli.reading.tables import rows, select
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
@@ -34,7 +33,8 @@ class Site:
         self.live = None
 
     def client(self, **settings):
-        reader = Reader(partial(select, self.root), partial(rows, self.root), lambda: self.live)
+        files = DeltaFiles(self.root)
+        reader = Reader(files.select, files.rows, lambda: self.live)
         patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS, skew_ms=60_000)
         return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
 

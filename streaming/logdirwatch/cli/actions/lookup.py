@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
-import pyarrow as pa
 import typer
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from logdirwatch.cli.reading.records import read_into
-from logdirwatch.cli.reading.tables import tables_root
+from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -48,13 +45,9 @@ def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[Actio
 def _stored(settings: Settings) -> list[str]:
     """Return the records of the table ``actions``; none while it is missing or unreachable."""
     try:
-        table = DeltaTable(f"{tables_root(settings)}/{ACTIONS.name}")
-        found = QueryBuilder().register("t", table).execute("SELECT record FROM t WHERE record IS NOT NULL")
-        records: list[str] = pa.table(found.read_all()).column("record").to_pylist()
-    except TableNotFoundError:
-        return []
-    except (DeltaError, OSError, ValueError, UserError) as error:
+        found = table_reader(settings).select(ACTIONS.name, "SELECT record FROM t WHERE record IS NOT NULL")
+        return [str(row["record"]) for row in found or ()]
+    except UserError as error:
         why = printable(str(error).splitlines()[0])
         typer.echo(f"logdirwatch: only actions still on the topic {topics.ACTIONS} are counted: {why}", err=True)
         return []
-    return records

@@ -13,7 +13,8 @@ import yaml
 from pydantic import ValidationError
 
 from logdirwatch.cli.reading.records import console, now_ms
-from logdirwatch.cli.reading.tables import stream, tables_root
+from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect.backtest import replay
 from logdirwatch.detect.settings import DetectSettings, Thresholds
@@ -63,8 +64,8 @@ def backtest(
     if chosen.from_ms >= chosen.to_ms:
         raise UserError("backtest: --from must be before --to", exit_code=2)
     other = with_changes(settings.detect, changed or [])
-    root = tables_root(settings)
-    found = fired(run(root, chosen, other))
+    reader = table_reader(settings)
+    found = fired(run(reader, chosen, other))
     if as_json:
         for alert in found:
             typer.echo(msgspec.json.encode(alert))
@@ -72,7 +73,7 @@ def backtest(
     terminal = console()
     terminal.print(view(found, terminal.width)) if found else typer.echo("No alert would have fired.")
     if changed:
-        _compare(found, fired(run(root, chosen, settings.detect)))
+        _compare(found, fired(run(reader, chosen, settings.detect)))
 
 
 def _compare(found: list[Fired], present: list[Fired]) -> None:
@@ -113,22 +114,22 @@ def with_changes(settings: DetectSettings, changes: Iterable[str]) -> DetectSett
         raise UserError(f"backtest: --set {place}: {problem['msg']}".replace(": :", ":"), exit_code=2) from None
 
 
-def run(root: str, chosen: Range, settings: DetectSettings) -> Iterator[AlertRecord]:
+def run(reader: TableReader, chosen: Range, settings: DetectSettings) -> Iterator[AlertRecord]:
     """Yield every alert revision that ``settings`` would have written, broker by broker."""
-    by_broker = itertools.groupby(stored(root, chosen), key=lambda row: (row["cluster"], row["broker"]))
+    by_broker = itertools.groupby(stored(reader, chosen), key=lambda row: (row["cluster"], row["broker"]))
     for (cluster, broker), rows in by_broker:
         memory = BrokerMemory(cluster=cluster, broker=broker)
         for outcome in replay(memory, observations(rows), settings, chosen.to_ms):
             yield from outcome.alerts
 
 
-def stored(root: str, chosen: Range) -> Iterator[Row]:
+def stored(reader: TableReader, chosen: Range) -> Iterator[Row]:
     """Return the stored rows in replay order; raises UserError when the table is missing."""
     where = f"timestamp_ms >= {chosen.from_ms} AND timestamp_ms < {chosen.to_ms}"
     if chosen.cluster is not None:
         where += f" AND cluster = {quoted(chosen.cluster)}"
     query = f"SELECT * FROM t WHERE {where} ORDER BY cluster, broker, {', '.join(SOURCE)}"  # noqa: S608 - quoted above
-    rows = stream(root, LOG_DIR_SAMPLES.name, query)
+    rows = reader.stream(LOG_DIR_SAMPLES.name, query)
     if rows is None:
-        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: no samples are stored")
+        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} {reader.place.at} yet: no samples are stored")
     return rows

@@ -1,7 +1,6 @@
 """``logdirwatch console``: a read-only web page over the tables, until Ctrl-C."""
 
 import signal
-from functools import partial
 from typing import Annotated
 
 import structlog
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import now_ms, telemetry
-from logdirwatch.cli.reading.tables import rows, select, tables_root
+from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
@@ -47,9 +46,9 @@ def console(
     context: Context = ctx.obj
     settings = context.settings
     own = _listening(settings.console, listen)
-    root = tables_root(settings)
+    tables = table_reader(settings)
     live = LiveAlerts(telemetry(context))
-    reader = Reader(partial(select, root), partial(rows, root), live.alerts)
+    reader = Reader(tables.select, tables.rows, live.alerts)
     pages = application(
         reader, own, Patience.of(settings.detect, settings.collect, settings.stream), now_ms, settings.detect
     )
@@ -60,7 +59,7 @@ def console(
         raise UserError(f"console: cannot listen at {own.listen}: {error.strerror}; name another --listen") from None
     live.start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    log.info("console.listening", url=f"http://{own.listen}/", tables=root)
+    log.info("console.listening", url=f"http://{own.listen}/", tables=tables.place.at)
     try:
         server.run()
     except KeyboardInterrupt:

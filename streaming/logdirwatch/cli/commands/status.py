@@ -11,7 +11,8 @@ import typer
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry
-from logdirwatch.cli.reading.tables import rows, tables_at, tables_root
+from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.report.folding import latest_alerts
@@ -71,9 +72,10 @@ def status(
 
 def _show(context: Context, only: str | None, *, as_json: bool, everything: bool, clears: bool) -> list[str]:
     """Print the status once, with ``clears`` on an empty screen; return what could not be read, a line each."""
-    tables, snapshot, problem = _read(context)
+    reader = table_reader(context.settings)
+    tables, snapshot, problem = _read(context, reader)
     now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
-    troubles = _troubles(context.settings, tables, snapshot, now, patience)
+    troubles = _troubles(context.settings, reader, tables, snapshot, now, patience)
     found = _found(snapshot, now, patience, only)
     if as_json:
         errors = {"telemetry_error": problem and str(problem), "table_errors": troubles}
@@ -81,7 +83,7 @@ def _show(context: Context, only: str | None, *, as_json: bool, everything: bool
     else:
         if clears:
             console().clear()
-        _print(found, now, context.settings, is_told=bool(troubles), everything=everything)
+        _print(found, now, reader, is_told=bool(troubles), everything=everything)
     return [*troubles.values(), *([str(problem)] if problem else [])]
 
 
@@ -97,9 +99,9 @@ def _found(snapshot: Snapshot, now: int, patience: Patience, only: str | None) -
     return [one for one in statuses(snapshot, now, patience) if only in {None, one.cluster}]
 
 
-def _print(found: list[ClusterStatus], now: int, settings: Settings, *, is_told: bool, everything: bool) -> None:
+def _print(found: list[ClusterStatus], now: int, reader: TableReader, *, is_told: bool, everything: bool) -> None:
     if not found and not is_told:
-        typer.echo(f"No broker in the tables at {settings.tables_path} yet. Is logdirwatch collect running?")
+        typer.echo(f"No broker in the tables {reader.place.at} yet. Is logdirwatch collect running?")
     terminal = console()
     for number, one in enumerate(found):
         if number:
@@ -107,9 +109,8 @@ def _print(found: list[ClusterStatus], now: int, settings: Settings, *, is_told:
         terminal.print(view(one, now, terminal.width, everything=everything))
 
 
-def _read(context: Context) -> tuple[TableRows, Snapshot, UserError | None]:
-    root = tables_root(context.settings)
-    tables = read_tables(partial(rows, root))
+def _read(context: Context, reader: TableReader) -> tuple[TableRows, Snapshot, UserError | None]:
+    tables = read_tables(reader.rows)
     fold, said, problem = latest_alerts(), None, None
     try:
         read_into(fold, telemetry(context), topics.ALERTS)
@@ -121,14 +122,14 @@ def _read(context: Context) -> tuple[TableRows, Snapshot, UserError | None]:
 
 
 def _troubles(
-    settings: Settings, tables: TableRows, snapshot: Snapshot, now: int, patience: Patience
+    settings: Settings, reader: TableReader, tables: TableRows, snapshot: Snapshot, now: int, patience: Patience
 ) -> dict[str, str]:
     """Return for each required table why it is unavailable."""
     missing = [table for table in (BROKER_STATE.name, LOG_DIR_STATE.name) if table in tables.absent]
     if not missing:
         return tables.unreadable
-    root, alerts = tables_root(settings), snapshot.alerts
+    alerts = snapshot.alerts
     is_alive = None if alerts is None else is_heard(heartbeats(alerts, now, patience.skew_ms))
     trigger = settings.stream.store_trigger
-    why = why_absent(missing, root, tables_at(root), is_alive=is_alive, trigger=trigger)
+    why = why_absent(missing, reader.place, reader.names(), is_alive=is_alive, trigger=trigger)
     return {**tables.unreadable, ", ".join(missing): why}

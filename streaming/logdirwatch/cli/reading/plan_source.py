@@ -8,7 +8,8 @@ import typer
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import live_cluster
 from logdirwatch.cli.reading.records import read_into, telemetry
-from logdirwatch.cli.reading.tables import select, select_columns, tables_root
+from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka.settings import KafkaSettings
@@ -75,13 +76,13 @@ def find(context: Context, source: Source, *, needs_alerts: bool) -> Found:
         settings = settings.model_copy(update={"tables": TableSettings(path=source.tables)})
     if source.is_live or source.bootstrap_server is not None:
         return _live(context, source, needs_alerts=needs_alerts)
-    root = tables_root(settings)
-    name = _stored_name(root, source.cluster)
+    tables = table_reader(settings)
+    name = _stored_name(tables, source.cluster)
     its_own = f"cluster = {quoted(name)}"
-    facts = facts_from(lambda table, columns: select_columns(root, table.name, columns, its_own), name)
+    facts = facts_from(lambda table, columns: tables.select_columns(table.name, columns, its_own), name)
     if facts is None:
-        raise UserError(f"plan: the tables at {root} have no broker of {name}")
-    alerts, actions = _stored_records(root, name)
+        raise UserError(f"plan: the tables {tables.place.at} have no broker of {name}")
+    alerts, actions = _stored_records(tables, name)
     return Found(facts, alerts, actions, policy_for(settings, name))
 
 
@@ -120,14 +121,14 @@ def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]
     return name, settings.clusters[name]
 
 
-def _stored_name(root: str, wanted: str | None) -> str:
-    rows = select(root, BROKER_STATE.name, "SELECT DISTINCT cluster FROM t")
+def _stored_name(tables: TableReader, wanted: str | None) -> str:
+    rows = tables.select(BROKER_STATE.name, "SELECT DISTINCT cluster FROM t")
     if rows is None:
         raise UserError(
-            f"plan: no table {BROKER_STATE.name} at {root} yet: run logdirwatch collect and logdirwatch stream, name "
-            "the right --tables, ask the cluster itself with --live, or give a --model"
+            f"plan: no table {BROKER_STATE.name} {tables.place.at} yet: run logdirwatch collect and logdirwatch "
+            "stream, name the right --tables, ask the cluster itself with --live, or give a --model"
         )
-    return _only(sorted(str(row["cluster"]) for row in rows), wanted, f"the tables at {root}")
+    return _only(sorted(str(row["cluster"]) for row in rows), wanted, f"the tables {tables.place.at}")
 
 
 def _only(names: Sequence[str], wanted: str | None, where: str) -> str:
@@ -142,19 +143,19 @@ def _only(names: Sequence[str], wanted: str | None, where: str) -> str:
     return names[0]
 
 
-def _stored_records(root: str, cluster: str) -> Records:
+def _stored_records(tables: TableReader, cluster: str) -> Records:
     alerts, actions = latest_alerts(), latest_actions()
-    _take_stored(alerts, root, ALERTS, "alert_id", cluster)
-    _take_stored(actions, root, ACTIONS, "action_id", cluster)
+    _take_stored(alerts, tables, ALERTS, "alert_id", cluster)
+    _take_stored(actions, tables, ACTIONS, "action_id", cluster)
     return _of_cluster(alerts.records, actions.records, cluster)
 
 
 def _take_stored(
-    fold: Latest[AlertRecord] | Latest[ActionRecord], root: str, table: Table, identity: str, cluster: str
+    fold: Latest[AlertRecord] | Latest[ActionRecord], tables: TableReader, table: Table, identity: str, cluster: str
 ) -> None:
     """Return the last revision of every record of a cluster in a history table."""
     query = newest(identity, among=f"cluster = {quoted(cluster)}")
-    for row in select(root, table.name, query) or ():
+    for row in tables.select(table.name, query) or ():
         fold.take(Message(None, str(row["record"]).encode()))
     if fold.unreadable:
         typer.echo(

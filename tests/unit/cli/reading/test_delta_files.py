@@ -2,7 +2,8 @@
 
 import pytest
 
-from logdirwatch.cli.reading import tables
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
+from logdirwatch.cli.reading.tables.reader import COLUMNS
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from tests.support.delta import Written
 from tests.unit.report.rows import broker, log_dir
@@ -17,11 +18,12 @@ NEWER = {
 def test_columns_that_a_table_of_an_earlier_release_lacks_are_null(tmp_path, name):
     row, columns = NEWER[name]
     Written(tmp_path).write(name, row(), without=columns)
-    (found,) = tables.rows(str(tmp_path), name)
-    assert set(found) == set(tables.COLUMNS[name])
+    (found,) = DeltaFiles(str(tmp_path)).rows(name)
+    assert set(found) == set(COLUMNS[name])
     assert [found[column] for column in columns] == [None] * len(columns)
 
 
 def test_a_table_that_was_never_written_has_no_rows(tmp_path):
-    assert tables.rows(str(tmp_path), BROKER_STATE.name) is None
-    assert list(tables.select_columns(str(tmp_path), BROKER_STATE.name, ["broker"], "true")) == []
+    tables = DeltaFiles(str(tmp_path))
+    assert tables.rows(BROKER_STATE.name) is None
+    assert list(tables.select_columns(BROKER_STATE.name, ["broker"], "true")) == []

@@ -1,0 +1,25 @@
+"""Which reader the configuration asks for."""
+
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
+from logdirwatch.cli.reading.tables.reader import TableReader
+from logdirwatch.cli.reading.tables.unity_catalog import UnityCatalog
+from logdirwatch.errors import UserError
+from logdirwatch.settings import Settings
+
+
+def table_reader(settings: Settings) -> TableReader:
+    """Return a reader of the tables, which connects at its first query.
+
+    Raises UserError when they are in a catalog and the configuration names nothing that reads it.
+    """
+    tables = settings.tables
+    if tables.catalog is None:
+        return DeltaFiles(settings.tables_path.rstrip("/"))
+    if tables.databricks is None:
+        raise UserError(
+            f"the tables are in the catalog {tables.catalog}, which only Spark reads without tables.databricks: name a "
+            "SQL warehouse there (docs/databricks.md), or the tables' storage in tables.path"
+        )
+    if tables.table_schema is None:
+        raise UserError("tables.catalog needs tables.table_schema: name the schema of the tables", exit_code=2)
+    return UnityCatalog(tables.catalog, tables.table_schema, tables.databricks)
