@@ -52,7 +52,7 @@ def apply(
 ) -> None:
     """Carry out an action: show it, check it on the live cluster, ask, do it, verify it, and clean up.
 
-    This is the only command that changes a watched cluster. Exit code 1 if nothing may be done, or it got stuck.
+    This is the only command that changes a monitored cluster. Exit code 1 if nothing may be done, or it got stuck.
     """
     if undo and resume:
         raise UserError("--undo and --resume exclude each other", exit_code=2)
@@ -233,7 +233,7 @@ class _Pause:
 def _say_end(record: ExecutionRecord) -> None:
     if record.state is ExecutionState.STUCK:
         _say(f"stuck: {record.reason}")
-        _say(f"once that is mended, go on: logdirwatch apply --resume {record.action_id}")
+        _say(f"once that is repaired, go on: logdirwatch apply --resume {record.action_id}")
         if not record.back:
             _say(f"or go back: logdirwatch apply --undo {record.action_id}")
     elif record.state is ExecutionState.DONE and not record.back:
