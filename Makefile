@@ -24,7 +24,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -75,6 +75,9 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 test-versions: java $(STAMP) ## releases of Kafka from 2.8.2 to 4.4.0, with ZooKeeper and in KRaft mode (their jars are downloaded once)
 	$(PYTEST) tests/kafka/test_versions.py -m long -n 2 $(ARGS)
 
+test-versions-long: java $(STAMP) ## lost and full directories of Kafka 3.9 with ZooKeeper, repaired by what is recommended, with its own tools
+	$(PYTEST) tests/versions $(ARGS)
+
 test-spark-versions: java $(STAMP) ## what touches Spark's API, with Spark 4.0 and 4.1 (VERSIONS="4.0.5"; downloads each once)
 	@VERSIONS="$(VERSIONS)" .ci/spark-versions "$(abspath $(VENV))" $(ARGS)
 
@@ -116,7 +119,7 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	$(BIN)/codespell
 	$(BIN)/python .ci/vocabulary
 	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
-	$(PYTEST) --collect-only -qq tests/browser tests/cluster tests/kafka tests/scenarios tests/spark tests/sql
+	$(PYTEST) --collect-only -qq tests/browser tests/cluster tests/kafka tests/scenarios tests/spark tests/sql tests/versions
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure

@@ -107,11 +107,15 @@ def write_config(cluster: LocalCluster, path: Path, **sections: dict[str, Any]) 
 
 
 class World(Hands):
-    """Cluster, collector and stream, shared by all scenarios; ``begin`` is set again for each of them."""
+    """Cluster, collector and stream, shared by all scenarios; ``begin`` is set again for each of them.
 
-    def __init__(self, cluster: LocalCluster, logs: Path) -> None:
+    ``sections`` go over what the local cluster's configuration says.
+    """
+
+    def __init__(self, cluster: LocalCluster, logs: Path, **sections: dict[str, Any]) -> None:
         self.logs = logs
-        self.config = write_config(cluster, logs / "logdirwatch.yaml")
+        self.brokers = tuple(node.id for node in cluster.state().brokers)
+        self.config = write_config(cluster, logs / "logdirwatch.yaml", **sections)
         self.settings = configuration.load(self.config)
         super().__init__(cluster, self.settings.clusters[CLUSTER])
         self.collector = self._service("collect", self.config, "collect.log")
@@ -140,10 +144,10 @@ class World(Hands):
                 service.start()
             self.settle(START_DEADLINE_S)
             self.is_whole = True
-            self.wait_rows("broker_state", lambda rows: len(rows) == len(BROKERS), "every broker stored")
+            self.wait_rows("broker_state", lambda rows: len(rows) == len(self.brokers), "every broker stored")
             self.wait_rows(
                 "log_dir_inventory",
-                lambda rows: {row["broker"] for row in rows} == {None, *BROKERS},
+                lambda rows: {row["broker"] for row in rows} == {None, *self.brokers},
                 "a first inventory stored",
             )
             yield self
@@ -440,7 +444,7 @@ class World(Hands):
 
     def heal(self) -> None:
         """Mend every directory, let every broker run, and let collector and stream run."""
-        for broker in BROKERS:
+        for broker in self.brokers:
             if self.mend(broker):
                 # What has its only replica there has no leader meanwhile.
                 self.expects(of_broker(broker), {("partitions_at_risk", None, None)})
@@ -467,7 +471,7 @@ class World(Hands):
 
     def _missing(self, since_ms: int) -> list[str]:
         states = self.states()
-        stale = [f"broker {n} not judged" for n in BROKERS if n not in states or states[n]["at_ms"] < since_ms]
+        stale = [f"broker {n} not judged" for n in self.brokers if n not in states or states[n]["at_ms"] < since_ms]
         if stale:
             return stale
         brokers = [f"broker {n} {state['status']}" for n, state in states.items() if state["status"] != "online"]

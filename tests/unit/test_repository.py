@@ -39,6 +39,7 @@ MADE = [
 APART = [
     "test-long",
     "test-versions",
+    "test-versions-long",
     "test-spark-versions",
     "test-trust",
     "test-scenarios",
