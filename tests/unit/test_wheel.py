@@ -61,7 +61,7 @@ def test_its_metadata_name_licence_python_and_command(wheel):
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["License-File"] == "LICENSE"
     assert metadata["Requires-Python"] == ">=3.10"
-    assert set(metadata.get_all("Provides-Extra")) == {"build", "dev", "quality", "spark"}
+    assert set(metadata.get_all("Provides-Extra")) == {"build", "databricks", "dev", "quality", "spark"}
     always = [name for name in metadata.get_all("Requires-Dist") if "extra ==" not in name]
     assert not [name for name in always if name.startswith(("pyspark", "delta-spark"))], (
         "a platform brings its own Spark"

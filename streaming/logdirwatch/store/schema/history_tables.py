@@ -160,6 +160,7 @@ ACTIONS = Table(
         decision           string  Last decision of a person about it, JSON
         position           int     Its position among the actions of its alert, from 0
         content_hash       string  Hash of what it would do; an acceptance is valid only for that
+        operations         string  What it does to the cluster, as data, JSON
         at_ms              bigint  Time of this revision's evidence
         record             string  The action record itself, JSON
     """)
