@@ -72,13 +72,14 @@ def as_read(rows):
     )
 
 
+@pytest.mark.long
 def test_the_driver_writes_the_rows_that_spark_writes(lake, empty_tables, tmp_path, by_spark):
     """Whatever the records are: all that types allow, batch after batch, some of them twice."""
     other = Lake(lake.spark, shutil.copytree(empty_tables, tmp_path / "other"))
     before = []
 
     @given(of_topics(*(name for name in STORED if name != topics.DECISIONS)))
-    @drawing(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
+    @drawing(max_examples=2, suppress_health_check=list(HealthCheck))
     def write(records):
         rows = lake.kafka(*records) + before[-10:]
         before.extend(rows)
