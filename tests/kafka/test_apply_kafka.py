@@ -1,6 +1,7 @@
-"""``apply`` on real brokers with small disks: there and back, beside others, only what was accepted."""
+"""``apply`` on real brokers with small disks: there and back, killed at every step, beside others, onto a full disk."""
 
 import contextlib
+import signal
 import subprocess
 import sys
 import time
@@ -8,13 +9,18 @@ import uuid
 
 import msgspec
 import pytest
+from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from msgspec.structs import replace as changed
 
 from logdirwatch import settings as configuration
+from logdirwatch.execute import journal
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.run import Ports, carry_out, is_unfinished
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.local.fill import FillWith
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import (
@@ -22,6 +28,7 @@ from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
     ActionKind,
     ActionStatus,
+    ExecutionState,
 )
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -174,6 +181,24 @@ def states(own, made):
     return [str(one.state) for one in found if one.action_id == made.action_id]
 
 
+def begun(made):
+    return ExecutionRecord(
+        version=1,
+        execution_id=uuid.uuid4().hex,
+        action_id=made.action_id,
+        revision=made.revision,
+        content_hash=made.content_hash,
+        kind=made.kind,
+        cluster=made.cluster,
+        state=ExecutionState.CHECKED,
+        back=False,
+        operations=made.operations,
+        by="a test",
+        started_at_ms=now(),
+        at_ms=now(),
+    )
+
+
 def test_a_move_within_a_broker_there_and_back(own, disks, admin, made, apply):
     planned, here, there = within_broker(own, disks, admin, made, rate=20 * MIB)
     dry = apply(planned.action_id, "--dry-run", "--yes")
@@ -260,3 +285,112 @@ def set_throttle_of_0(admin, change):
     resource = ConfigResource(ConfigResourceType.BROKER, "0", {FOLLOWER_THROTTLE: change})
     answer = admin.alter_configs([resource], raise_on_unknown=False)
     assert answer == {"broker": {"0": "OK"}}
+
+
+class KilledError(Exception):
+    """Stands for kill -9: nothing is done after it."""
+
+
+class Dying:
+    """A journal and a cluster that end the process after so many writes and calls."""
+
+    def __init__(self, write, cluster, lives):
+        self._write, self._cluster, self._lives = write, cluster, lives
+
+    def note(self, record):
+        self._write(record)
+        self._spend()
+
+    def look(self, step, limits):
+        return self._cluster.look(step, limits)
+
+    def call(self, call):
+        self._cluster.call(call)
+        self._spend()
+
+    def _spend(self):
+        self._lives -= 1
+        if self._lives == 0:
+            raise KilledError
+
+
+def test_killed_after_every_write_and_every_call_it_goes_on_to_the_same_end(own, disks, admin, made):
+    planned, here, target = to_broker_0(own, disks, admin, made, rate=20 * MIB)
+    kills, record = 0, begun(planned)
+    while record.state is not ExecutionState.DONE:
+        writing = journal.Journal(own.telemetry, CLUSTER)
+        try:
+            if kills == 0:
+                writing.write(record)
+            # So few writes and calls each time: every one of them is the last of a process.
+            dying = Dying(writing.write, AdminCluster(admin), lives=1 + kills % 5)
+            ports = Ports(dying, dying.note, print, lambda _: time.sleep(0.2), now)
+            with contextlib.suppress(KilledError):
+                carry_out(record, ports)
+        finally:
+            writing.close()
+        kills += 1
+        assert kills < 60, record
+        (record,) = [one for one in journal.read(own.telemetry, CLUSTER) if one.action_id == planned.action_id]
+    assert kills >= 5
+    assert places(admin, made)[0] == target
+    assert limits_left(admin, made) == {}
+    wait_until(lambda: set(places(admin, made)) == {0, 2}, DEADLINE_S, "the old copy to be gone")
+    assert here
+
+
+def test_a_killed_process_leaves_a_copy_that_resume_finishes_and_nobody_else_begins(own, disks, admin, made, apply):
+    planned, _, there = within_broker(own, disks, admin, made, rate=MIB // 2)
+    line = [
+        sys.executable,
+        "-m",
+        "logdirwatch",
+        "--config",
+        str(disks.config_path),
+        "apply",
+        planned.action_id,
+        "--yes",
+    ]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
+        running.send_signal(signal.SIGKILL)
+    assert limits_left(admin, made) == {("broker 1", LOG_DIR_THROTTLE): str(MIB // 2)}
+    other = apply(within_broker(own, disks, admin, made)[0].action_id, "--yes")
+    assert "unfinished" in other.stderr
+    done = apply(planned.action_id, "--resume", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert places(admin, made)[1] == there
+    assert limits_left(admin, made) == {}
+
+
+def test_a_second_executor_fences_the_first(own, made):
+    first = journal.Journal(own.telemetry, CLUSTER)
+    second = journal.Journal(own.telemetry, CLUSTER)
+    record = changed(begun(action(content_hash="h", operations=[], cluster=CLUSTER)), state=ExecutionState.DONE)
+    try:
+        second.write(record)
+        with pytest.raises(Exception, match="another apply took over"):
+            first.write(record)
+    finally:
+        first.close()
+        second.close()
+
+
+def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disks, admin, made):
+    """The last of the module: it costs broker 1 a disk."""
+    planned, here, there = within_broker(own, disks, admin, made, rate=MIB)
+    index = disks.state().broker(1).log_dirs.index(there)
+    disks.fill(1, index, FillWith.FILE, until_ratio=0.98)
+    writing = journal.Journal(own.telemetry, CLUSTER)
+    try:
+        ports = Ports(AdminCluster(admin), writing.write, print, lambda _: time.sleep(0.2), now)
+        ended = carry_out(begun(planned), ports)
+    finally:
+        writing.close()
+    assert ended.state is ExecutionState.STUCK
+    assert f"{there} of broker 1 is offline" in ended.reason
+    assert is_unfinished(ended)
+    assert limits_left(admin, made) == {}
+    assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
+    assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
+    assert here
