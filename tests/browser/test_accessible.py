@@ -181,6 +181,7 @@ def test_on_a_phone_alerts_are_read_without_scrolling_sideways(visits, console):
 
 def test_on_a_phone_the_chart_can_be_read(visits, console):
     page = visits(console, **PHONE).to(PAGES["directory"])
+    assert page.locator("svg").evaluate("svg => getComputedStyle(svg).overflow") == "visible", "labels are not cut off"
     for label in page.locator("svg text").all():
         box = label.bounding_box()
         assert box["height"] >= 9, "labels must not shrink with the drawing"
