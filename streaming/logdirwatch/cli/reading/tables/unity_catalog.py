@@ -74,7 +74,6 @@ class UnityCatalog(TableReader):
 
     def _ask(self, cursor: Any, table: str, query: str) -> None:
         statement, parameters = with_parameters(query)
-        # A common table expression would hide parameters of a subquery from Spark.
         cursor.execute(_SOURCE.sub(lambda _: f"FROM {self._schema}.{_identifier(table)} AS t", statement), parameters)
 
     def _answer(self, what: str, ask: Callable[[Any], None]) -> Iterator[Row] | None:
