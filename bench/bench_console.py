@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows of the tests
 from flask.testing import FlaskClient
 
 from lakehouse import machine
-from logdirwatch.cli.reading.tables import rows, select
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
@@ -88,7 +87,8 @@ def _log_dirs(chosen: argparse.Namespace, draw: random.Random, now_ms: int) -> I
 
 
 def _client(folder: str) -> FlaskClient:
-    reader = Reader(partial(select, folder), partial(rows, folder))
+    tables = DeltaFiles(folder)
+    reader = Reader(tables.select, tables.rows)
     patience = Patience(state_ms=HOUR_MS, inventory_ms=HOUR_MS, proof_ms=HOUR_MS, skew_ms=60_000)
     return application(reader, ConsoleSettings(), patience, _now_ms).test_client()
 

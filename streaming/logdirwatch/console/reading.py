@@ -100,7 +100,8 @@ class Reader:
 
     def places_of_topics(self, text: str) -> list[tuple[str, int, str]]:
         """Return cluster, broker and path of each directory with a replica of a topic that has ``text`` in its name."""
-        where = f"strpos(lower(topic), {quoted(text)}) > 0"
+        # Both engines know this spelling, DataFusion's and Databricks'.
+        where = f"position({quoted(text)} IN lower(topic)) > 0"
         found = self._rows(REPLICA_STATE.name, "DISTINCT cluster, broker, log_dir", where)
         return [(row["cluster"], row["broker"], row["log_dir"]) for row in found]
 

@@ -135,6 +135,14 @@ class TestFleet:
         assert "long over" not in page
         assert link(page, "Broker 7") == f"/alerts/{'a' * 32}"
 
+    def test_a_topic_finds_the_directories_of_its_replicas(self, site):
+        site.cluster(log_dir(), log_dir(log_dir="/data/d2"))
+        replica = {"cluster": "prod", "broker": 7, "log_dir": "/data/d2", "partition": 0, "is_future": False}
+        site.tables.write("replica_state", {**replica, "topic": "It's Orders"}, {**replica, "topic": "b"})
+        for query in ("topic:orders", "orders", "it's"):
+            page = site.text(f"/?{urlencode({'q': query})}")
+            assert re.findall('class="cell online" href="[^"]*log_dir=([^"]*)"', page) == ["/data/d2"]
+
 
 class TestHeader:
     """Every page says first what cannot be relied on."""
