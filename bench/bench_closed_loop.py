@@ -1,6 +1,6 @@
 """What advice is worth: a month of modelled clusters, five ways to act on them, and what is lost in each.
 
-    python bench/bench_closed_loop.py [--clusters 200] [--days 30] [--step-minutes 10] [--seed 1] [--processes 2]
+    python bench/bench_closed_loop.py [--clusters 8] [--days 30] [--step-minutes 10] [--seed 1] [--processes 2]
 
 The clusters are models (loop_models.py) that behave as real brokers were measured to (loop_world.py); the state machine
 and the planner are the product's own (loop_watch.py). The same seeds meet every way to act (loop_policies.py). Printed
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--clusters", type=int, default=200)
+    arguments.add_argument("--clusters", type=int, default=8)
     arguments.add_argument("--days", type=int, default=30)
     arguments.add_argument("--step-minutes", type=int, default=10)
     arguments.add_argument("--seed", type=int, default=1)
