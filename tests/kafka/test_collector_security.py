@@ -67,5 +67,7 @@ def test_an_untranslatable_property_is_named_at_the_start(collected_cluster, tmp
     )
     done = run(config, "collect")
     assert done.returncode == 2
-    assert done.stderr.startswith("logdirwatch: Kafka client property ssl.provider: not supported")
+    assert done.stderr.startswith(f"logdirwatch: configuration ({config}): clusters.")
+    assert "client: Kafka client property ssl.provider: not supported; " in done.stderr
+    assert done.stderr.count("\n") == 1
     assert "hidden" not in done.stderr
