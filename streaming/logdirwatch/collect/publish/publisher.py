@@ -87,7 +87,9 @@ class Publisher:
     def stop(self, drain_s: float) -> int:
         """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
         with self._changed:
-            self._stop_at = time.monotonic() + drain_s
+            stop_at = time.monotonic() + drain_s
+            # A second call does not give back the time that the first one took.
+            self._stop_at = stop_at if self._stop_at is None else min(self._stop_at, stop_at)
             self._changed.notify_all()
         self._thread.join(drain_s)
         return self.pending
