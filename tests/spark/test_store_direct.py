@@ -117,7 +117,8 @@ def test_a_table_that_asks_more_of_its_writers_is_written_by_spark(lake, key):
     lake.spark.sql(f"ALTER TABLE {lake.tables.name(ALERTS)} SET TBLPROPERTIES ('{key}' = 'true')")
     lake.store(*everything())
     assert writers(lake, ALERTS) == ["spark", "spark"]
-    assert len(lake.rows("alerts")) == len(lake.rows("transitions")) == 1
+    # delta-rs itself does not read a table with deletion vectors.
+    assert lake.spark.table(lake.tables.name(ALERTS)).count() == len(lake.rows("transitions")) == 1
     assert len(lake.rows("log_dir_samples")) == 4
 
 
@@ -165,6 +166,7 @@ def test_another_writer_in_between_means_to_decide_again(lake, monkeypatch):
         assert len(list(folder.glob("*.parquet"))) == len(DeltaTable(folder).file_uris()), "no file is left over"
 
 
+@pytest.mark.long
 def test_spark_reads_optimizes_and_cleans_what_the_driver_wrote(lake, monkeypatch):
     monkeypatch.setattr(store_tables.time, "sleep", lambda _: None)
     batches = 12
