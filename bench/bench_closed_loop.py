@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
-from loop_models import DAY_MS, Month, month
+from logdirwatch.config.section import DAY_MS
+from loop_models import Month, month
 from loop_policies import WAYS
 from loop_world import Tally
 

@@ -22,6 +22,7 @@ from flask.testing import FlaskClient
 
 from lakehouse import machine
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
@@ -30,7 +31,6 @@ from tests.support.delta import Written
 from tests.unit.report.builders import alert
 from tests.unit.report.rows import broker, log_dir
 
-HOUR_MS = 3_600_000
 BAD = ("filling", "critical", "saturated", "offline")
 PAGES = ("/", "/?q=status:offline", "/?q=rack:r3", "/actions")
 

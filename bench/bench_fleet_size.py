@@ -169,6 +169,11 @@ def record(broker: int, number: int, at_ms: int) -> bytes:
 
 def sample(broker: int, directory: int, number: int) -> LogDirSample:
     used = TOTAL_BYTES * (40 + (broker * 7 + directory * 13) % 30) // 100 + ((-1) ** directory) * (number << 30)
+    return filled(directory, used)
+
+
+def filled(directory: int, used: int) -> LogDirSample:
+    """One directory's answer with so many bytes in use."""
     return LogDirSample(
         path=f"/data/disk{directory:02d}/kafka-logs",
         error_code=0,

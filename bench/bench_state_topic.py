@@ -14,7 +14,7 @@ import random
 
 import msgspec
 
-from bench_fleet_size import T0_MS, TOTAL_BYTES
+from bench_fleet_size import T0_MS, TOTAL_BYTES, filled
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
@@ -53,7 +53,7 @@ def judged(profile: str, log_dirs: int, settings: DetectSettings) -> BrokerMemor
     for poll in range(HOURS * PER_HOUR):
         at_ms = T0_MS + poll * INTERVAL_MS
         hours = poll / PER_HOUR
-        samples = [sample(number, used_bytes(profile, hours, number, chance)) for number in range(log_dirs)]
+        samples = [filled(number, used_bytes(profile, hours, number, chance)) for number in range(log_dirs)]
         record = metrics(at_ms, samples)
         machine.advance(memory, Sample(record, Origin(topics.METRICS, 1, poll, at_ms)), at_ms, settings)
     return memory
@@ -81,22 +81,6 @@ def metrics(at_ms: int, samples: list[LogDirSample]) -> MetricsRecord:
         is_fenced=False,
         is_registered=True,
         log_dirs=samples,
-    )
-
-
-def sample(number: int, used: int) -> LogDirSample:
-    return LogDirSample(
-        path=f"/data/disk{number:02d}/kafka-logs",
-        error_code=0,
-        total_bytes=TOTAL_BYTES,
-        usable_bytes=TOTAL_BYTES - used,
-        is_cordoned=False,
-        is_metadata_dir=number == 0,
-        replica_count=120,
-        replica_bytes=used - GIB,
-        future_bytes=0,
-        incoming_bytes=0,
-        outgoing_bytes=0,
     )
 
 

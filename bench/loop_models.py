@@ -4,9 +4,9 @@ import random
 from dataclasses import dataclass, field
 from math import pi, sin
 
-from loop_world import HOUR_MS, LogDirId, LogDirModel, PartitionId, TopicModel, World
+from logdirwatch.config.section import DAY_MS, HOUR_MS
+from loop_world import LogDirId, LogDirModel, PartitionId, TopicModel, World
 
-DAY_MS = 24 * HOUR_MS
 TB = 10**12
 FILL = (0.50, 0.74)
 """Mean used ratio at the beginning."""

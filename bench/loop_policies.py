@@ -4,13 +4,13 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Severity
 from loop_watch import EPOCH_MS, Watch
-from loop_world import HOUR_MS, LogDirId, PartitionId, World
+from loop_world import LogDirId, PartitionId, World
 
 COPY_BYTES_PER_S = 50_000_000
-DAY_MS = 24 * HOUR_MS
 EXECUTABLE = frozenset(
     {
         ActionKind.CORDON_LOG_DIR,
@@ -113,8 +113,9 @@ class Logdirwatch(Way):
         if self._world.copies and any(action.status in TAKEN_UP for action in actions):
             return
         for action in sorted(self._possible(actions), key=self._order):
-            due_ms = self._due_ms.setdefault(action.action_id, now_ms + self.delay_ms(action, now_ms))
-            if now_ms >= due_ms and self._carry_out(action):
+            if action.action_id not in self._due_ms:
+                self._due_ms[action.action_id] = now_ms + self.delay_ms(action, now_ms)
+            if now_ms >= self._due_ms[action.action_id] and self._carry_out(action):
                 self._watch.accept(action, now_ms)
                 self._world.tally.actions += 1
                 return

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import machine
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
@@ -23,7 +24,7 @@ from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings, TopicRule
-from loop_world import HOUR_MS, LogDirId, PartitionId, World
+from loop_world import SEGMENT_BYTES, LogDirId, PartitionId, World
 
 CLUSTER = "model"
 VERSIONS = {"metadata_version": "4.3-IV0"}
@@ -173,7 +174,7 @@ def _configs(world: World, name: str) -> dict[str, str | None]:
     limits: dict[str, str | None] = {key: str(value) for key, value in topic.limits.items()}
     return {
         "cleanup.policy": "delete",
-        "segment.bytes": str(1 << 30),
+        "segment.bytes": str(SEGMENT_BYTES),
         "min.insync.replicas": str(topic.min_isr),
         **limits,
     }

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-HOUR_MS = 3_600_000
 SEGMENT_BYTES = 1 << 30
 FAILED, FULL = "failed", "full"
 

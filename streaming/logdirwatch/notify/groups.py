@@ -197,7 +197,7 @@ class Group:
         self, reason: Reason, members: Mapping[str, Member], ended: Iterable[AlertRecord], timing: Timing, now_ms: int
     ) -> Message:
         firing = [member for member in members.values() if member.fires and self._shows(member, timing)]
-        firing.sort(key=lambda m: (-m.alert.severity.rank, m.alert.opened_at_ms, m.alert.alert_id))
+        firing.sort(key=lambda member: member.alert.order)
         left_out = [m.alert for m in map(members.__getitem__, self.told) if m.fires and not self._shows(m, timing)]
         return Message(self.key, reason, now_ms, tuple(firing), tuple(ended), dict(self.told), tuple(left_out))
 

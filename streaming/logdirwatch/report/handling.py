@@ -122,7 +122,7 @@ def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
             acknowledged=word(decided_by_alert[alert.alert_id].acknowledged),
             silenced=word(decided_by_alert[alert.alert_id].silenced),
         )
-        for alert in sorted(spoken_of, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+        for alert in sorted(spoken_of, key=lambda alert: alert.order)
     ]
 
 

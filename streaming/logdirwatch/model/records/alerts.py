@@ -68,3 +68,8 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
         """Read the evidence as the rule says that it is."""
         if not isinstance(self.evidence, Evidence):
             force_setattr(self, "evidence", evidence_of(self.rule, self.evidence))
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Where it stands among others: the most severe first, then the oldest."""
+        return -self.severity.rank, self.opened_at_ms, self.alert_id

@@ -49,7 +49,7 @@ def fix(
     ``known`` are the latest revisions of its actions: what was taken up stands, what was rejected is not proposed
     again, and what was only proposed is planned again.
     """
-    firing = sorted(alerts, key=_urgency)
+    firing = sorted(alerts, key=lambda alert: alert.order)
     seen = with_excluded_log_dirs(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
@@ -235,10 +235,6 @@ def _role(action: ActionRecord) -> FixRole:
 
 def _is_taken_up(action: ActionRecord) -> bool:
     return action.status in TAKEN_UP
-
-
-def _urgency(alert: AlertRecord) -> tuple[int, int, str]:
-    return -alert.severity.rank, alert.opened_at_ms, alert.alert_id
 
 
 def _beside(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:

@@ -1,7 +1,7 @@
 """The state of one cluster as ``logdirwatch status`` shows it: these structs are its JSON."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -234,13 +234,12 @@ def _risk(rows: list[Mapping[str, Any]]) -> Risk:
 
 def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
     """Return the number of firing alerts by severity, the highest first."""
-    counts = Counter(a.severity for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a))
+    counts = Counter(alert.severity for alert in _open(alerts))
     return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
 
 
 def firing(alerts: Iterable[AlertRecord]) -> list[OpenAlert]:
     """Return the firing alerts, the most severe first, then the oldest."""
-    found = [a for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a)]
     return [
         OpenAlert(
             alert_id=alert.alert_id,
@@ -251,8 +250,12 @@ def firing(alerts: Iterable[AlertRecord]) -> list[OpenAlert]:
             opened_at_ms=alert.opened_at_ms,
             summary=alert.summary,
         )
-        for alert in sorted(found, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+        for alert in sorted(_open(alerts), key=lambda alert: alert.order)
     ]
+
+
+def _open(alerts: Iterable[AlertRecord]) -> Iterator[AlertRecord]:
+    return (alert for alert in alerts if alert.status is AlertStatus.FIRING and not is_heartbeat(alert))
 
 
 def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
@@ -268,7 +271,7 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
             lag_ms=_lag_ms(alert),
             summary=alert.summary,
         )
-        for alert in sorted(found, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+        for alert in sorted(found, key=lambda alert: alert.order)
     ]
 
 

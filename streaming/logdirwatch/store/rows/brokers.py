@@ -17,7 +17,7 @@ CONFIGS = "map<string,string>"
 OF_BROKER = tuple(name for name in spark_type(StateRecord).names if name in BROKER_STATE.names)
 OF_PARTITIONS = tuple(name for name in spark_type(PartitionHealth).names if name in BROKER_STATE.names)
 OF_LOG_DIR = tuple(name for name in spark_type(LogDirView).names if name in LOG_DIR_STATE.names)
-_OF_CONFIGS = ("configs", "configs_at_ms")
+OF_CONFIGS = ("configs", "configs_at_ms")
 
 
 def fresh_states(states: DataFrame, stored: DataFrame, deleted: DataFrame) -> DataFrame:
@@ -61,7 +61,7 @@ def broker_rows(fresh: DataFrame, configs: DataFrame) -> DataFrame:
             "offline_log_dirs": F.size(F.filter("r.log_dirs", lambda d: d["status"] == is_offline)),
             "record": F.col("record"),
         },
-    ).drop(*_OF_CONFIGS)
+    ).drop(*OF_CONFIGS)
     read = F.from_json("body", CONFIGS, {"mode": "FAILFAST"})
     newest = configs.select("cluster", "broker", read.alias("configs"), F.col("at_ms").alias("configs_at_ms"))
     return states.join(newest, on=["cluster", "broker"], how="full").select(BROKER_STATE.names)

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from logdirwatch.store.direct.arrow import Row
 from logdirwatch.store.direct.merge import Changes, Decide, Key, Stored
 from logdirwatch.store.rows import plain
+from logdirwatch.store.rows.brokers import OF_CONFIGS
 from logdirwatch.store.rows.thin import Placed
-
-OF_CONFIGS = ("configs", "configs_at_ms")
 
 
 def broker_of(placed: Placed) -> Key:

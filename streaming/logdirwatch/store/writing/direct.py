@@ -12,7 +12,8 @@ from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
 from logdirwatch.store.direct.merge import Key, merge
 from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
 from logdirwatch.store.rows import plain
-from logdirwatch.store.rows.state_changes import OF_CONFIGS, broker_changes, broker_of, log_dir_changes
+from logdirwatch.store.rows.brokers import OF_CONFIGS
+from logdirwatch.store.rows.state_changes import broker_changes, broker_of, log_dir_changes
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
