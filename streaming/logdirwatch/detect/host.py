@@ -68,6 +68,10 @@ def _take(
 def _judge_probe(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     if seen.config_error is not None or seen.probe_error in CONFIG_ERRORS:
         return  # nothing was checked, so nothing is known: neither good nor bad
+    if host_findings.has_no_directory(seen):
+        text = f"there is no directory at its path ({seen.probe_error})"
+        log_dir_suspect.suspect(context, seen.path, log_dir_suspect.NO_DIRECTORY, text, moment)
+        return
     if seen.probe_error is not None:
         log_dir_suspect.suspect(
             context, seen.path, log_dir_suspect.PROBE, f"the probe failed: {seen.probe_error}", moment
@@ -79,6 +83,7 @@ def _judge_probe(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory
             context, seen.path, log_dir_suspect.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
         )
         _compare_with_others(context, seen.path, moment)
+    log_dir_suspect.clear(context, seen.path, log_dir_suspect.NO_DIRECTORY, moment)
 
 
 def _explain(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> None:

@@ -87,6 +87,34 @@ def test_only_a_probe_that_passed_ends_the_suspicion(fields, ends):
     assert (suspected(driver) == {}) is ends
 
 
+@pytest.mark.parametrize(
+    "error",
+    ["look: not a directory", "look: Not a directory", "probe: Not a directory", "probe: No such file or directory"],
+)
+def test_where_no_directory_is_the_next_write_fails_and_nothing_can_wait(error):
+    driver = polled("/d1").host(host_dir("/d1", probe_error=error))
+    (alert,) = driver.open_alerts()
+    assert (alert.log_dir, str(alert.severity), alert.evidence["why"]) == ("/d1", "critical", ["no_directory"])
+    assert f"there is no directory at its path ({error})" in alert.evidence["no_directory"]
+    assert "can wait until morning: no, because Kafka can create no file there" in alert.summary
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, None),
+        ({"probe_ms": 2.0}, None),
+        ({"probe_error": "write: Input/output error"}, ["probe"]),
+        ({"config_error": "does not exist"}, ["no_directory"]),
+    ],
+)
+def test_a_directory_that_is_there_again_is_told_of_in_the_same_alert(fields, why):
+    driver = polled("/d1").host(host_dir("/d1", probe_error="look: not a directory"))
+    driver.host(host_dir("/d1", **fields))
+    assert suspected(driver).get("/d1") == why
+    assert len({alert.alert_id for alert in driver.alerts}) == 1
+
+
 def test_what_is_observed_is_remembered():
     driver = polled("/d1").host(host_dir("/d1", total_inodes=100, free_inodes=25))
     log_dir = driver.memory.log_dirs["/d1"]

@@ -107,7 +107,9 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
 
 
 def _next_write_fails(kinds: set[str]) -> str | None:
-    """Return why the next write fails though the disk is healthy; None if nothing says so."""
+    """Return why the next write fails whatever the disk is like; None if nothing says so."""
+    if "no_directory" in kinds:
+        return "Kafka can create no file there, and the next one that it tries takes the directory offline"
     if kinds == {KernelTrouble.POOL_FULL}:
         return "writes wait or fail until the pool has space"
     if kinds & _OF_DISK:

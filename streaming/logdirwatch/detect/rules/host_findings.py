@@ -14,7 +14,8 @@ _EXPLAIN = (
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
 )
-_NO_PATH = ("No such file or directory", "does not exist on this host", "Not a directory", "not a directory")
+_NO_DIRECTORY = ("No such file or directory", "Not a directory", "not a directory")
+_NO_PATH = (*_NO_DIRECTORY, "does not exist on this host")
 # A limit that the host source itself reached tells nothing of the disk.
 _BY_ERROR = {
     Cause.READ_ONLY: "host_read_only",
@@ -98,6 +99,11 @@ def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
         return was_lost or log_dir.is_root_volume is False
     is_gone = cause_of(error) is Cause.REMOUNT or any(text in error for text in _NO_PATH)
     return log_dir.is_volume_told and seen.volume is None and is_gone
+
+
+def has_no_directory(seen: HostLogDir) -> bool:
+    """Tell whether the probe found no directory at the path: whatever Kafka answers, it can create no file there."""
+    return seen.probe_error is not None and seen.probe_error.endswith(_NO_DIRECTORY)
 
 
 def used_inodes_ratio(seen: HostLogDir) -> float | None:

@@ -18,6 +18,7 @@ from logdirwatch.text.units import human_ms
 
 ERROR_CODE = "error_code"
 PROBE = "probe"
+NO_DIRECTORY = "no_directory"
 READ_ONLY = "read_only"
 SLOW_PROBE = "slow_probe"
 SLOWER_THAN_OTHERS = "slower_than_others"
@@ -27,6 +28,7 @@ OFFLINE_COUNT = "offline_count"
 _KINDS = frozenset(BrokerSuspectEvidence.__struct_fields__)
 LEARNING = 20
 LEARNED = 0.05
+_NEXT_WRITE_FAILS = frozenset({READ_ONLY, NO_DIRECTORY})
 
 
 def suspect(
@@ -79,9 +81,9 @@ def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvid
 def _severity(kinds: Iterable[str]) -> Severity:
     """Return the severity: critical if the next write fails; kernel errors may be worse than that."""
     told = [
-        Severity.CRITICAL if kind == READ_ONLY else KernelTrouble(kind).severity
+        Severity.CRITICAL if kind in _NEXT_WRITE_FAILS else KernelTrouble(kind).severity
         for kind in kinds
-        if kind == READ_ONLY or kind in set(KernelTrouble)
+        if kind in _NEXT_WRITE_FAILS or kind in set(KernelTrouble)
     ]
     return max([Severity.WARNING, *told], key=lambda severity: severity.rank)
 

@@ -76,6 +76,9 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description="DescribeLogDirs answers with an error that does not call it offline.")
     ] = None
     probe: Annotated[str | None, Meta(description="The host's write probe failed.")] = None
+    no_directory: Annotated[
+        str | None, Meta(description="The host's probe found no directory at its path, or something else there.")
+    ] = None
     read_only: Annotated[str | None, Meta(description="The file system is mounted read-only.")] = None
     slow_probe: Annotated[str | None, Meta(description="Writing takes much longer than usual.")] = None
     slower_than_others: Annotated[

@@ -36,7 +36,9 @@ from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import short_id
 
-DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
+DISK = frozenset(
+    {"error_code", "probe", "no_directory", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
+)
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
 RAN_OUT = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.NO_SPACE})

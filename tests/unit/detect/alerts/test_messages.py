@@ -139,6 +139,12 @@ HEALS = next(trouble for trouble in KernelTrouble if trouble.heals and trouble i
         ([KernelTrouble.POOL_FULL, "slow_probe"], CRITICAL, "no, because a disk that behaves like this may be failing"),
         ([KernelTrouble.NO_SPACE], WARNING, "no, because writes fail until there is space"),
         ([KernelTrouble.NO_SPACE, KernelTrouble.MEDIUM_ERROR], CRITICAL, "no, because a disk that behaves like this"),
+        (
+            ["no_directory"],
+            CRITICAL,
+            "no, because Kafka can create no file there, and the next one that it tries takes",
+        ),
+        (["no_directory", "probe"], CRITICAL, "no, because Kafka can create no file there"),
         (["read_only"], CRITICAL, "no, because the next write takes the directory offline"),
         ([KernelTrouble.REMOUNTED_READ_ONLY], CRITICAL, "no, because the next write takes the directory offline"),
         (
