@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
@@ -16,6 +17,16 @@ PROJECT = {
     "SECURITY.md": "project/security.md",
 }
 """Pages of the repository's root that the site shows as well, and where."""
+
+
+UNSEARCHED = ("decisions/", "contributing/", "project/changelog.md", "benchmarks.md", "kip-coverage.md")
+"""Pages for those who build logdirwatch: the search of its users leaves them out."""
+
+
+def on_page_markdown(_markdown: str, *, page: Page, **_: object) -> None:
+    """Keep the pages of ``UNSEARCHED`` out of the search."""
+    if page.file.src_uri.startswith(UNSEARCHED):
+        page.meta["search"] = {"exclude": True}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

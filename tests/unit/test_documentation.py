@@ -100,7 +100,7 @@ def test_every_rule_has_a_runbook_and_every_page_leads_there():
 @pytest.mark.parametrize("path", RUNBOOKS, ids=lambda path: path.stem)
 def test_a_runbook_says_what_it_means_what_to_do_and_when_it_is_over(path):
     text = path.read_text(encoding="utf-8")
-    assert text.startswith(f"# {path.stem}\n\n**Means.**")
+    assert re.match(rf"# {path.stem}: .+\n\n\*\*Means\.\*\*", text)
     assert "**Do.**" in text or re.search(r"\*\*If it .*\n\n1\. ", text)
     assert "**Resolved" in text
 

@@ -11,7 +11,7 @@ from markdown.extensions.toc import slugify
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-KINDS = ["Tutorial", "How-to guides", "Reference", "Explanation", "Project"]
+SHELVES = ["Start", "On call", "Run", "Reference"]
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 NAVIGATION = CONFIGURATION["nav"]
 EXCLUDED = tuple(CONFIGURATION["exclude_docs"].split())
@@ -40,10 +40,10 @@ def listed(entry):
     return [path for child in children for path in listed(child)]
 
 
-def test_the_home_page_is_followed_by_the_four_kinds_and_the_project():
+def test_the_home_page_is_followed_by_three_shelves_and_the_reference():
     home, *sections = NAVIGATION
     assert home == {"Home": "index.md"}
-    assert [title for section in sections for title in section] == KINDS
+    assert [title for section in sections for title in section] == SHELVES
 
 
 def test_every_page_is_in_the_navigation_once():
