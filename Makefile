@@ -24,7 +24,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -98,6 +98,10 @@ test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (L
 	@.ci/chromium
 	$(PYTEST) tests/browser $(ARGS)
 
+test-chart: $(STAMP) ## the Helm chart with a real helm: linted, rendered, held against the schemas of Kubernetes
+	@.ci/helm
+	$(PYTEST) tests/chart $(ARGS)
+
 chaos: java $(STAMP) ## the stream killed again and again over a known history (KILLS=200 SEED=7)
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
@@ -119,7 +123,7 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	$(BIN)/codespell
 	$(BIN)/python .ci/vocabulary
 	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
-	$(PYTEST) --collect-only -qq tests/browser tests/cluster tests/kafka tests/scenarios tests/spark tests/sql tests/versions
+	$(PYTEST) --collect-only -qq tests/browser tests/chart tests/cluster tests/kafka tests/scenarios tests/spark tests/sql tests/versions
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure

@@ -22,6 +22,7 @@ FIRST = {
     "SASL": "guides/sasl-tls/",
     "password": "guides/sasl-tls/",
     "install": "deployment/",
+    "helm": "kubernetes/",
     "slack": "notifications/",
     "pagerduty": "guides/pagerduty/",
     "stale": "troubleshooting/",

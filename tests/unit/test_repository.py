@@ -46,6 +46,7 @@ APART = [
     "test-cluster",
     "test-sql",
     "test-browser",
+    "test-chart",
     "chaos",
     "mutate",
     "soak",
