@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings, LogDirCapacity, configured_capacity
 from logdirwatch.config.section import DAY_MS, Section
@@ -77,6 +78,7 @@ class Settings(BaseSettings):
     fleet: FleetSettings = FleetSettings()
     decisions: DecisionSettings = DecisionSettings()
     plan: PlanSettings = PlanSettings()
+    autopilot: AutopilotSettings = AutopilotSettings()
     notify: NotifySettings = NotifySettings()
     stream: StreamSettings = StreamSettings()
     tables: TableSettings = TableSettings()
@@ -84,6 +86,14 @@ class Settings(BaseSettings):
     maintain: MaintainSettings = MaintainSettings()
     quality: QualitySettings = QualitySettings()
     console: ConsoleSettings = ConsoleSettings()
+
+    @model_validator(mode="after")
+    def _autopilot_knows_its_clusters(self) -> "Settings":
+        for name in self.autopilot.clusters:
+            if self.clusters and name not in self.clusters:
+                msg = f"autopilot.clusters.{name}: there is no such cluster{did_you_mean(name, self.clusters)}"
+                raise ValueError(msg)
+        return self
 
     @classmethod
     def settings_customise_sources(

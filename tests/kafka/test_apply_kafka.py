@@ -5,9 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 
-import msgspec
 import pytest
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
@@ -18,11 +16,9 @@ from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.run import Ports, carry_out, is_unfinished
 from logdirwatch.kafka import clients
-from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import FillWith
 from logdirwatch.model import topics
-from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import (
     FOLLOWER_THROTTLE,
     LOG_DIR_THROTTLE,
@@ -30,22 +26,27 @@ from logdirwatch.model.vocabulary import (
     ActionStatus,
     ExecutionState,
 )
-from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
-from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
-from logdirwatch.plan.content_hash import content_hash
+from tests.kafka.applying import (
+    MIB,
+    begun,
+    configs,
+    limits_left,
+    now,
+    places,
+    published,
+    states,
+    to_broker_0,
+    watched,
+    within_broker,
+)
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action
 
-MIB = 1 << 20
 SIZE_BYTES = 96 * MIB
 STATES_OF_A_MOVE = ["claimed", "checked", "throttled", "started", "copying", "verified", "cleaned", "done"]
-
-
-def now():
-    return time.time_ns() // 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -90,113 +91,6 @@ def apply(disks):
         return subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
 
     return run
-
-
-def watched(own):
-    return KafkaSettings(bootstrap_servers=own.clusters[CLUSTER].bootstrap_servers)
-
-
-def places(admin, name, brokers=(0, 1, 2)):
-    return {
-        answer["broker"]: found["log_dir"]
-        for answer in admin.describe_log_dirs([name], brokers=list(brokers))
-        for found in answer["log_dirs"]
-        for topic in found["topics"]
-        for part in topic["partitions"]
-        if not part["is_future_key"]
-    }
-
-
-def other_dir(disks, broker, path):
-    return next(found for found in disks.state().broker(broker).log_dirs if found != path)
-
-
-def configs(admin, kind, name):
-    found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")[kind.name.lower()][name]
-    return {key: one["value"] for key, one in found.items() if one["config_source"].startswith("DYNAMIC")}
-
-
-def limits_left(admin, name):
-    """Every throttle that is set anywhere."""
-    found = {f"broker {b}": configs(admin, ConfigResourceType.BROKER, str(b)) for b in (0, 1, 2)}
-    found["topic"] = configs(admin, ConfigResourceType.TOPIC, name)
-    return {
-        (who, key): value
-        for who, held in found.items()
-        for key, value in held.items()
-        if "throttled" in key or key == LOG_DIR_THROTTLE
-    }
-
-
-def of_move(own, name, there, here, limits):
-    plan, before = to_json([there]), to_json([here])
-    operation = operations.reassign(plan, before, "plan.json", limits=limits, back=limits)
-    return published(
-        own,
-        kind=ActionKind.MOVE_LOG_DIR if there.replicas == here.replicas else ActionKind.REASSIGN,
-        target={"broker": here.replicas[0], "log_dir": here.log_dirs[0]},
-        reassignment=plan,
-        operations=operations.as_data([operation]),
-        undo={"reassignment": before},
-    )
-
-
-def published(own, **fields):
-    made = action(
-        fields.pop("kind"),
-        **{
-            "action_id": uuid.uuid4().hex,
-            "cluster": CLUSTER,
-            "status": ActionStatus.ACCEPTED,
-            "commands": ["true"],
-            "expires_at_ms": now() + 600_000,
-            "alert": {"rule": "log_dir_space", "severity": "warning"},
-            **fields,
-        },
-    )
-    made = changed(made, content_hash=content_hash(made))
-    send_records(own, topics.ACTIONS, made)
-    return made
-
-
-def within_broker(own, disks, admin, name, rate=None):
-    here = places(admin, name)[1]
-    there = other_dir(disks, 1, here)
-    old, new = (Assignment(name, 0, (1, 2), (path, "any")) for path in (here, there))
-    limits = Limits() if rate is None else within_brokers([1], rate)
-    return of_move(own, name, new, old, limits), here, there
-
-
-def to_broker_0(own, disks, admin, name, rate=None):
-    here, target = places(admin, name)[1], disks.state().broker(0).log_dirs[1]
-    old, new = Assignment(name, 0, (1, 2), (here, "any")), Assignment(name, 0, (0, 2), (target, "any"))
-    limits = Limits() if rate is None else of_plan(to_json([new]), log_dir_rate=None, rate=rate)
-    return of_move(own, name, new, old, limits), here, target
-
-
-def states(own, made):
-    """Every state of an action's executions that the journal got, in order."""
-    read = clients.read_all(own.telemetry, topics.EXECUTIONS, isolation_level="read_committed")
-    found = [msgspec.json.decode(record.value, type=ExecutionRecord) for record in read]
-    return [str(one.state) for one in found if one.action_id == made.action_id]
-
-
-def begun(made):
-    return ExecutionRecord(
-        version=1,
-        execution_id=uuid.uuid4().hex,
-        action_id=made.action_id,
-        revision=made.revision,
-        content_hash=made.content_hash,
-        kind=made.kind,
-        cluster=made.cluster,
-        state=ExecutionState.CHECKED,
-        back=False,
-        operations=made.operations,
-        by="a test",
-        started_at_ms=now(),
-        at_ms=now(),
-    )
 
 
 def test_a_move_within_a_broker_there_and_back(own, disks, admin, made, apply):
@@ -369,7 +263,7 @@ def test_a_second_executor_fences_the_first(own, made):
     record = changed(begun(action(content_hash="h", operations=[], cluster=CLUSTER)), state=ExecutionState.DONE)
     try:
         second.write(record)
-        with pytest.raises(Exception, match="another apply took over"):
+        with pytest.raises(Exception, match="took over"):
             first.write(record)
     finally:
         first.close()

@@ -57,6 +57,7 @@ COMMANDS = (
     "alerts",
     "actions",
     "apply",
+    "autopilot",
     "maintenance",
     "tables",
     "maintain",

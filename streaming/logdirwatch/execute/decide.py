@@ -89,6 +89,30 @@ def decide(step: Step, seen: Seen, ours: Sequence[Limit]) -> Next:
     return _of_move(step, seen)
 
 
+def calls_to_cancel(step: Move, seen: Seen) -> tuple[Call, ...]:
+    """Return the calls that end the copies of a step that run; what has moved stays where it is.
+
+    A reassignment is cancelled only where all of the old replicas are in sync: elsewhere it would lose data.
+    """
+    replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
+    paths: dict[Held, str] = {}
+    for one in step.there:
+        partition, here = seen.partitions.get(one.key), step.here[one.key]
+        if partition is not None and _can_be_cancelled(one, here, partition):
+            replicas[one.key] = None
+        for broker, path in one.chosen:
+            held = (*one.key, broker)
+            copy, future = seen.replicas.get(held), seen.futures.get(held)
+            if copy is not None and future is not None and future.path == path != copy.path:
+                paths[held] = copy.path
+    return (*([PlaceReplicas(paths)] if paths else []), *([Reassign(replicas)] if replicas else []))
+
+
+def _can_be_cancelled(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
+    is_ours = bool(partition.adding or partition.removing) and set(partition.goal) == set(one.replicas)
+    return is_ours and set(here.replicas) <= set(partition.isr)
+
+
 def limits_to_clear(ours: Sequence[Limit], seen: Seen) -> list[ChangeConfig]:
     """Return the calls that delete those of our limits that still have our value."""
     return [ChangeConfig(one.entity, one.name, one.key, None) for one in ours if _value_of(one, seen) == one.value]

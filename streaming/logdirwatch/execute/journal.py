@@ -22,6 +22,10 @@ def read(telemetry: KafkaSettings, cluster: str) -> list[ExecutionRecord]:
     return sorted((one for one in found if one.cluster == cluster), key=lambda one: one.started_at_ms)
 
 
+class FencedError(UserError):
+    """Another process executes on the cluster now."""
+
+
 class Journal:
     """Writes records, each in a transaction of its own; opening it fences whoever else executes on the cluster."""
 
@@ -53,12 +57,12 @@ class Journal:
             sent.get(timeout=clients.SEND_TIMEOUT_S)
             self._producer.commit_transaction()
         except (ProducerFencedError, InvalidProducerEpochError):
-            raise UserError(
-                f"apply: another apply took over cluster {record.cluster}; this one stops and changes nothing more"
+            raise FencedError(
+                f"another apply or autopilot took over cluster {record.cluster}; this process changes nothing more"
             ) from None
         except KafkaError as error:
             raise UserError(
-                f"apply: the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
+                f"the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
                 f"What runs goes on; continue with: logdirwatch apply --resume {record.action_id}"
             ) from None
 

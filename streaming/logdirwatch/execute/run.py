@@ -1,12 +1,12 @@
 """One execution from wherever it is to its end: look, decide, note the intent, call; the same after a kill."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from logdirwatch.execute.decide import Call, Do, Progress, Reached, Stuck, decide, limits_to_clear
+from logdirwatch.execute.decide import Call, Do, Progress, Reached, Stuck, calls_to_cancel, decide, limits_to_clear
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.steps import Move, SetConfig, Step, Throttle, steps_of
 from logdirwatch.model.records import ExecutionRecord
@@ -44,10 +44,30 @@ class Cluster(Protocol):
 
 
 @dataclass(frozen=True)
+class Hold:
+    """Nothing is called for the moment."""
+
+
+@dataclass(frozen=True)
+class Halt:
+    """The execution must not go on."""
+
+    reason: str
+
+
+Permit = Callable[[ExecutionRecord], Hold | Halt | None]
+
+
+def always(_: ExecutionRecord) -> None:
+    """Permit every call: a person is there who can stop it."""
+
+
+@dataclass(frozen=True)
 class Ports:
     """What an execution needs.
 
-    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop.
+    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit`` is asked
+    before every look and call whether the execution may go on.
     """
 
     cluster: Cluster
@@ -55,40 +75,52 @@ class Ports:
     say: Callable[[str], None]
     pause: Callable[[float], bool]
     now_ms: Callable[[], int]
+    permit: Permit = field(default=always)
 
 
 def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Return the end of an execution: done, rolled_back or stuck. Raises StopAskedError when a person asks to stop."""
     steps, pace = steps_of(record.operations, back=record.back), _Pace(ports)
     while record.step < len(steps):
-        step = steps[record.step]
-        try:
-            found = decide(step, ports.cluster.look(step, ()), _limits(record))
-            if isinstance(found, Do):
-                record = _begin(record, step, found, ports)
-                for call in found.calls:
-                    ports.cluster.call(call)
-                _pause(record, ports)
-                continue
-        except NoAnswerError as error:
-            ports.say(f"the cluster does not answer ({error}); asked again, nothing is lost by waiting")
+        step, permit = steps[record.step], ports.permit(record)
+        if isinstance(permit, Halt):
+            return _halted(record, step, permit.reason, ports)
+        if isinstance(permit, Hold):
             _pause(record, ports)
             continue
-        except RefusedError as error:
-            return _stuck(record, f"{step} was refused: {error}", ports)
-        if isinstance(found, Stuck):
-            return _stuck(record, found.reason, ports)
-        if isinstance(found, Reached):
-            for line in found.told:
-                ports.say(line)
-            ports.say(f"done: {step}")
-            record = replace(record, step=record.step + 1)
-            continue
-        if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
-            record = _noted(record, ExecutionState.COPYING, ports)
-        pace.say(found.progress, found.why)
-        _pause(record, ports)
+        record, is_stuck = _advanced(record, step, ports, pace)
+        if is_stuck:
+            return record
     return _finish(record, ports)
+
+
+def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") -> tuple[ExecutionRecord, bool]:
+    """Look at a step once and do what it needs; return where the execution is, and whether it cannot go on."""
+    try:
+        found = decide(step, ports.cluster.look(step, ()), _limits(record))
+        if isinstance(found, Do):
+            record = _begin(record, step, found, ports)
+            for call in found.calls:
+                ports.cluster.call(call)
+            _pause(record, ports)
+            return record, False
+    except NoAnswerError as error:
+        ports.say(f"the cluster does not answer ({error}); asked again, nothing is lost by waiting")
+        _pause(record, ports)
+        return record, False
+    except RefusedError as error:
+        return _stuck(record, f"{step} was refused: {error}", ports), True
+    if isinstance(found, Stuck):
+        return _stuck(record, found.reason, ports), True
+    if isinstance(found, Reached):
+        for line in (*found.told, f"done: {step}"):
+            ports.say(line)
+        return replace(record, step=record.step + 1), False
+    if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
+        record = _noted(record, ExecutionState.COPYING, ports)
+    pace.say(found.progress, found.why)
+    _pause(record, ports)
+    return record, False
 
 
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
@@ -118,6 +150,25 @@ def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     if not was_cancelled:
         record = _noted(record, ExecutionState.CLEANED, ports)
     return _noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE, ports)
+
+
+def _halted(record: ExecutionRecord, step: Step, reason: str, ports: Ports) -> ExecutionRecord:
+    """End the copies that run before their throttles go; what has moved stays, and a person can undo it."""
+    ports.say(f"stops: {reason}")
+    while isinstance(step, Move):
+        try:
+            calls = calls_to_cancel(step, ports.cluster.look(step, ()))
+            if not calls:
+                break
+            record = _noted(record, record.state, ports, f"stopping: {reason}")
+            for call in calls:
+                ports.cluster.call(call)
+        except NoAnswerError as error:
+            ports.say(f"the cluster does not answer ({error}); asked again")
+        except RefusedError as error:
+            return _stuck(record, f"{reason}; a copy could not be cancelled: {error}", ports)
+        _pause(record, ports)
+    return _stuck(record, reason, ports)
 
 
 def _stuck(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:

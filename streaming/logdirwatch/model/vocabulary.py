@@ -321,6 +321,7 @@ class Decision(StrEnum):
     REJECT = "reject"
     MAINTENANCE = "maintenance"
     HEALTHY = "healthy"
+    PAUSE = "pause"
 
 
 class ExecutionState(StrEnum):

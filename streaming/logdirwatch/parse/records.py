@@ -167,6 +167,8 @@ def _decision(value: bytes, _: Arrival) -> DecisionRecord:
         if missing:
             what = "a maintenance" if record.decision is Decision.MAINTENANCE else "the decision that a disk is healthy"
             raise ValueError(f"{what} must name its {' and '.join(missing)} - at `$.{missing[0]}`")
+    if record.decision is Decision.PAUSE and record.cluster is None:
+        raise ValueError("a pause of the autopilot must name its cluster - at `$.cluster`")
     return record
 
 

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 from logdirwatch.execute.decide import ChangeConfig, PlaceReplicas
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.run import (
+    Halt,
+    Hold,
     NoAnswerError,
     Ports,
     RefusedError,
@@ -186,6 +188,53 @@ def test_asked_to_stop_it_goes_back_to_where_it_began():
     assert world.cluster.configs["brokers", "1"] == {}
     assert world.states[-1] == "rolled_back"
     assert "verified" not in world.states
+
+
+def permitted(world, *answers):
+    """The world's ports, which get these answers to whether it may go on, and then always may."""
+    left = list(answers)
+    ports = world.ports
+    return Ports(
+        ports.cluster, ports.note, ports.say, ports.pause, ports.now_ms, lambda _: left.pop(0) if left else None
+    )
+
+
+@pytest.mark.parametrize("before", range(8))
+def test_what_must_not_go_on_ends_its_copies_and_leaves_no_throttle(before):
+    world = World(MOVE)
+    ended = carry_out(world.record, permitted(world, *[None] * before, Halt("ann rejected it")))
+    if ended.state is ExecutionState.DONE:
+        assert before >= 5
+        return
+    assert (ended.state, ended.reason) == (ExecutionState.STUCK, "ann rejected it")
+    assert world.cluster.future is None
+    assert world.cluster.configs["brokers", "1"] == {}
+    assert "stops: ann rejected it" in world.said
+
+
+def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
+    world = World(MOVE)
+    world.cluster.future, world.cluster.copied = "/b", 10
+    world.cluster.fails = [NoAnswerError("gone")]
+    carry_out(replace(world.record, step=1), permitted(world, Halt("why")))
+    assert world.notes[0].reason == "stopping: why"
+    assert world.cluster.made == [PlaceReplicas({HELD: "/a"})]
+    assert any("does not answer (gone)" in line for line in world.said)
+
+
+def test_a_copy_that_cannot_be_cancelled_is_said():
+    world = World(MOVE)
+    world.cluster.fails = [RefusedError("no")]
+    ended = carry_out(replace(world.record, step=1), permitted(world, Halt("why")))
+    assert ended.reason == "why; a copy could not be cancelled: no"
+
+
+def test_while_it_holds_nothing_is_called():
+    world = World(MOVE)
+    waited = world.at_ms
+    ended = carry_out(world.record, permitted(world, Hold(), Hold()))
+    assert ended.state is ExecutionState.DONE
+    assert world.notes[0].at_ms >= waited + 4_000
 
 
 def test_undoing_takes_the_operations_back_in_reverse():

@@ -17,6 +17,7 @@ from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.begin import begun
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.run import Ports, StopAskedError, calls_of, carry_out, is_unfinished, rolling_back
 from logdirwatch.execute.steps import steps_of
@@ -52,7 +53,7 @@ def apply(
 ) -> None:
     """Carry out an action: show it, check it on the live cluster, ask, do it, verify it, and clean up.
 
-    This is the only command that changes a monitored cluster. Exit code 1 if nothing may be done, or it got stuck.
+    Only this command and autopilot change a monitored cluster. Exit code 1 if nothing may be done, or it got stuck.
     """
     if undo and resume:
         raise UserError("--undo and --resume exclude each other", exit_code=2)
@@ -65,7 +66,7 @@ def apply(
     if watched is None:
         raise UserError(f"apply: cluster {action.cluster} is not in the configuration", exit_code=2)
     known = journal.read(cluster, action.cluster)
-    record = _resumed(known, action) if resume else _begun(known, action, by, undo=undo)
+    record = _resumed(known, action, by) if resume else _begun(known, action, by, undo=undo)
     if not resume and not undo:
         _check(context, action, must_be_accepted=yes)
     _show(record, action)
@@ -82,11 +83,11 @@ def apply(
         raise typer.Exit(1)
 
 
-def _resumed(known: list[ExecutionRecord], action: ActionRecord) -> ExecutionRecord:
+def _resumed(known: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:
     found = [one for one in known if one.action_id == action.action_id and is_unfinished(one)]
     if not found:
         raise UserError(f"apply: no execution of {action.action_id} is unfinished; there is nothing to go on with")
-    return found[-1]
+    return msgspec.structs.replace(found[-1], by=by)
 
 
 def _begun(known: list[ExecutionRecord], action: ActionRecord, by: str, *, undo: bool) -> ExecutionRecord:
@@ -102,21 +103,7 @@ def _begun(known: list[ExecutionRecord], action: ActionRecord, by: str, *, undo:
         return _undone([one for one in known if one.action_id == action.action_id and not one.back], action, by)
     if (reason := reason_against_applying(action)) is not None:
         raise UserError(f"apply: {action.kind} {action.action_id} {reason}")
-    return ExecutionRecord(
-        version=1,
-        execution_id=uuid.uuid4().hex,
-        action_id=action.action_id,
-        revision=action.revision,
-        content_hash=content_hash(action),
-        kind=action.kind,
-        cluster=action.cluster,
-        state=ExecutionState.CLAIMED,
-        back=False,
-        operations=action.operations or [],
-        by=by,
-        started_at_ms=now_ms(),
-        at_ms=now_ms(),
-    )
+    return begun(action, by, now_ms())
 
 
 def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:

@@ -57,8 +57,8 @@ def test_what_was_never_done_is_not_undone():
 
 def test_only_what_is_unfinished_goes_on():
     with pytest.raises(UserError, match="there is nothing to go on with"):
-        apply._resumed([earlier(ExecutionState.DONE)], ACTION)
-    assert apply._resumed([earlier(ExecutionState.STUCK)], ACTION).state is ExecutionState.STUCK
+        apply._resumed([earlier(ExecutionState.DONE)], ACTION, "ann")
+    assert apply._resumed([earlier(ExecutionState.STUCK)], ACTION, "ann").state is ExecutionState.STUCK
 
 
 def test_a_kind_for_people_is_refused():

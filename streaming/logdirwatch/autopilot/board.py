@@ -1,0 +1,76 @@
+"""What is known of the telemetry topics, shared by the reader and the executions that run."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logdirwatch.autopilot.facts import Facts
+from logdirwatch.autopilot.settings import AutopilotSettings
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.plan.settings import PlanSettings
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The topics as they were when a reading began at ``began_ms``, which is complete."""
+
+    actions: Mapping[str, ActionRecord] = field(default_factory=dict)
+    said: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    pauses: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    executions: Sequence[ExecutionRecord] = ()
+    began_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The parts of the configuration that judgements need; ``plan`` returns the planner's settings of a cluster."""
+
+    autopilot: AutopilotSettings
+    plan: Callable[[str], PlanSettings]
+    longest_ms: int
+
+
+class Board:
+    """The last complete reading. The reader posts it, executions wait for one that is newer than their question."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self.reading = Reading()
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def post(self, reading: Reading) -> None:
+        """Show a reading."""
+        with self._changed:
+            self.reading = reading
+            self._changed.notify_all()
+
+    def newer_than(self, at_ms: int, wait_s: float) -> Reading | None:
+        """Return a reading that began at or after a time; None when none comes within ``wait_s``."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or _began(self.reading) >= at_ms, wait_s)
+            return self.reading if _began(self.reading) >= at_ms else None
+
+    def facts(self, cluster: str, reading: Reading, running_elsewhere: int = 0) -> Facts:
+        """Return a reading as the facts about a cluster."""
+        return Facts(
+            settings=self._limits.autopilot,
+            plan=self._limits.plan(cluster),
+            longest_ms=self._limits.longest_ms,
+            said=reading.said,
+            pause=reading.pauses.get(cluster),
+            executions=reading.executions,
+            alerts={name: action.alert_id for name, action in reading.actions.items()},
+            read_at_ms=reading.began_ms,
+            running_elsewhere=running_elsewhere,
+        )
+
+
+def _began(reading: Reading) -> int:
+    return -1 if reading.began_ms is None else reading.began_ms

@@ -1,0 +1,53 @@
+"""Which actions and executions there are to look at, and in which order."""
+
+from collections.abc import Iterable, Sequence
+
+from logdirwatch.autopilot.facts import MARK
+from logdirwatch.execute.run import is_unfinished
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ActionStatus, ExecutionState, Severity
+
+STARTABLE = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED})
+
+
+def candidates(actions: Iterable[ActionRecord], cluster: str) -> list[ActionRecord]:
+    """Return the actions that could start on a cluster: those of the severest alert first, the least invasive first."""
+    found = [one for one in actions if one.cluster == cluster and one.status in STARTABLE]
+    return sorted(found, key=_order)
+
+
+def resumable(
+    executions: Sequence[ExecutionRecord], cluster: str, name: str, left_behind: frozenset[str]
+) -> ExecutionRecord | None:
+    """Return the execution to go on with: one of this process, or that an earlier process of the autopilot left."""
+    return next((one for one in _open(executions, cluster) if one.by == name or one.execution_id in left_behind), None)
+
+
+def left_behind(executions: Sequence[ExecutionRecord], cluster: str) -> frozenset[str]:
+    """Return the executions that an earlier process of the autopilot left."""
+    return frozenset(one.execution_id for one in _open(executions, cluster) if one.by.startswith(MARK))
+
+
+def is_a_persons(executions: Sequence[ExecutionRecord], cluster: str, since_ms: int) -> bool:
+    """Tell whether who executed last on a cluster is a person with ``apply``, and no other autopilot."""
+    later = [one for one in executions if one.cluster == cluster and one.at_ms >= since_ms - _CLOCKS_MS]
+    last = max(later, key=lambda one: one.at_ms, default=None)
+    return last is not None and not last.by.startswith(MARK)
+
+
+_CLOCKS_MS = 60_000
+"""How much the clocks of two machines may differ."""
+
+
+def _open(executions: Sequence[ExecutionRecord], cluster: str) -> list[ExecutionRecord]:
+    return [
+        one
+        for one in executions
+        if one.cluster == cluster and is_unfinished(one) and one.state is not ExecutionState.STUCK
+    ]
+
+
+def _order(action: ActionRecord) -> tuple[int, int, int, str]:
+    severity = action.alert.get("severity")
+    rank = Severity(severity).rank if severity in set(Severity) else -1
+    return -rank, action.position or 0, action.at_ms, action.action_id

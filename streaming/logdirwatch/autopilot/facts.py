@@ -1,0 +1,59 @@
+"""What a judgement is made from: the configuration, and what the telemetry topics say at one moment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
+from logdirwatch.decisions import holds
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ActionKind, Decision
+from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.settings import PlanSettings
+
+MARK = "autopilot"
+"""What ``by`` of its executions and decisions begins with."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts about one cluster.
+
+    ``said`` is the last acceptance or rejection of each action, ``pause`` the pause in force, ``alerts`` the alert of
+    each action. ``read_at_ms`` is when the topics were last read to their end, None: never.
+    """
+
+    settings: AutopilotSettings
+    plan: PlanSettings
+    longest_ms: int
+    said: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    pause: DecisionRecord | None = None
+    executions: Sequence[ExecutionRecord] = ()
+    alerts: Mapping[str, str] = field(default_factory=dict)
+    read_at_ms: int | None = None
+    running_elsewhere: int = 0
+
+    def cluster(self, name: str) -> AutopilotClusterSettings | None:
+        """Return what is allowed on a cluster; None: nothing."""
+        return self.settings.clusters.get(name)
+
+    def kind(self, cluster: str, kind: ActionKind) -> KindSettings | None:
+        """Return how actions of a kind may start on a cluster; None: they may not."""
+        allowed = self.cluster(cluster)
+        return None if allowed is None else allowed.kinds.get(kind)
+
+    def acceptance(self, action: ActionRecord, now_ms: int) -> DecisionRecord | None:
+        """Return the acceptance of exactly what an action would do, if it is in force."""
+        said = self.said.get(action.action_id)
+        if said is None or said.decision is not Decision.ACCEPT or said.content_hash != content_hash(action):
+            return None
+        return said if holds(said, self.longest_ms, now_ms) else None
+
+    def is_unattended(self, action: ActionRecord) -> bool:
+        """Tell whether the configuration allows an action's kind without an acceptance."""
+        allowed = self.kind(action.cluster, action.kind)
+        return allowed is not None and allowed.unattended
+
+    def last_of(self, action_id: str) -> ExecutionRecord | None:
+        """Return the last execution of an action."""
+        found = [one for one in self.executions if one.action_id == action_id]
+        return max(found, key=lambda one: one.started_at_ms, default=None)

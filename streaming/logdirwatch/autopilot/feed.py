@@ -1,0 +1,89 @@
+"""The telemetry topics as the autopilot reads them: to their end, again and again."""
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+from kafka import KafkaConsumer
+from kafka.consumer.fetcher import ConsumerRecord
+
+from logdirwatch.decisions import holds
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import Decision
+from logdirwatch.report.folding import LatestDecisions, Message, latest_actions
+
+TOPICS = (topics.ACTIONS, topics.DECISIONS, topics.EXECUTIONS)
+POLL_MS = 200
+ANSWER_S = 10.0
+_OF_ACTIONS = frozenset({Decision.ACCEPT, Decision.REJECT})
+
+
+class Feed:
+    """Actions, decisions about them, pauses and executions, as of the last :meth:`catch_up`."""
+
+    def __init__(self, client: KafkaConsumer, skew_ms: int) -> None:
+        """Begin at the beginning; raises UserError when a topic is missing, KafkaError without an answer."""
+        self._client = client
+        self._actions = latest_actions()
+        self._decisions = LatestDecisions(skew_ms)
+        self._executions: dict[bytes, ExecutionRecord] = {}
+        self._partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
+        client.assign(self._partitions)
+        client.seek_to_beginning()
+
+    def catch_up(self) -> None:
+        """Read everything that was written before this call; raises UserError or KafkaError when that cannot be."""
+        ends = self._client.end_offsets(self._partitions)
+        until_s = time.monotonic() + ANSWER_S
+        while any(self._client.position(part) < end for part, end in ends.items()):
+            for records in self._client.poll(timeout_ms=POLL_MS).values():
+                until_s = time.monotonic() + ANSWER_S
+                for record in records:
+                    self._take(record)
+            if time.monotonic() > until_s:
+                raise UserError("the telemetry topics do not answer")
+
+    @property
+    def actions(self) -> list[ActionRecord]:
+        """The newest revision of each action."""
+        return self._actions.records
+
+    @property
+    def executions(self) -> list[ExecutionRecord]:
+        """The last record of each execution, the one that began first before the others."""
+        return sorted(self._executions.values(), key=lambda one: one.started_at_ms)
+
+    def said(self) -> Mapping[str, DecisionRecord]:
+        """Return the last acceptance or rejection of each action."""
+        found = [one for one in self._decisions.records if one.decision in _OF_ACTIONS]
+        return {one.id: one for one in sorted(found, key=lambda one: one.at_ms)}
+
+    def pauses(self, longest_ms: int, now_ms: int) -> Mapping[str, DecisionRecord]:
+        """Return the pause in force of each cluster."""
+        found = (one for one in self._decisions.records if one.decision is Decision.PAUSE)
+        return {str(one.cluster): one for one in found if holds(one, longest_ms, now_ms)}
+
+    def _take(self, record: ConsumerRecord) -> None:
+        message = Message(record.key, record.value, record.timestamp)
+        if record.topic == topics.ACTIONS:
+            self._actions.take(message)
+        elif record.topic == topics.DECISIONS:
+            self._decisions.take(message)
+        elif record.value is None:
+            self._executions.pop(record.key, None)
+        else:
+            self._executions[record.key] = _execution(record)
+
+
+def _execution(record: ConsumerRecord) -> ExecutionRecord:
+    """Read an execution: one that cannot be read may run, so nothing is done beside it."""
+    try:
+        return msgspec.json.decode(record.value, type=ExecutionRecord)
+    except msgspec.MsgspecError as error:
+        raise UserError(
+            f"a record of {topics.EXECUTIONS} (offset {record.offset}) is in a format that this release does not "
+            f"read, so nothing is started: {error}"
+        ) from None

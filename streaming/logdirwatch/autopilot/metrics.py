@@ -1,0 +1,77 @@
+"""The autopilot's metrics: what runs, what ended how, what waits for what."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from logdirwatch.autopilot.rules.paused import pause_of
+from logdirwatch.autopilot.service import Autopilot
+from logdirwatch.text.units import human_s
+
+STUCK_AFTER_S = 120.0
+
+
+class AutopilotMetrics(Collector):
+    """Reads the service on each scrape."""
+
+    def __init__(self, service: Autopilot, max_age_ms: int, now_ms: Callable[[], int]) -> None:
+        self._service = service
+        self._max_age_ms = max_age_ms
+        self._now_ms = now_ms
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the present metrics."""
+        running, paused, fenced = (
+            GaugeMetricFamily(f"logdirwatch_autopilot_{name}", text, labels=["cluster"])
+            for name, text in (
+                ("running", "Whether an execution runs on a cluster"),
+                ("paused", "Whether it is paused on a cluster"),
+                ("fenced", "Whether another process took over a cluster"),
+            )
+        )
+        ended = CounterMetricFamily(
+            "logdirwatch_autopilot_executions", "Executions by their end", labels=["cluster", "state"]
+        )
+        waiting = GaugeMetricFamily(
+            "logdirwatch_autopilot_not_taken", "Open actions that it does not take, by rule", labels=["cluster", "rule"]
+        )
+        for name, lane in self._service.lanes.items():
+            board = self._service.board
+            running.add_metric([name], float(lane.running is not None))
+            paused.add_metric([name], float(pause_of(name, board.facts(name, board.reading)) is not None))
+            fenced.add_metric([name], float(lane.fenced_at_ms is not None))
+            for state, count in sorted(lane.ended.items()):
+                ended.add_metric([name, state], count)
+            for rule, count in sorted(Counter(rule for rule, _ in list(lane.said.values())).items()):
+                waiting.add_metric([name, rule], count)
+        yield from (running, paused, fenced, ended, waiting)
+        age_ms = self._age_ms()
+        if age_ms is not None:
+            yield GaugeMetricFamily(
+                "logdirwatch_autopilot_telemetry_age_seconds",
+                "Age of the last complete reading of the telemetry topics",
+                value=age_ms / 1000,
+            )
+
+    def is_ill(self) -> str | None:
+        """Return that the loop stands still; one that waits for the telemetry cluster does not."""
+        return (
+            f"no round since {human_s(STUCK_AFTER_S)}"
+            if time.monotonic() - self._service.ticked_s > STUCK_AFTER_S
+            else None
+        )
+
+    def is_unready(self) -> str | None:
+        """Return that the telemetry topics are not read, or which clusters another process took over."""
+        age_ms = self._age_ms()
+        if age_ms is None or age_ms > self._max_age_ms:
+            return "the telemetry topics cannot be read"
+        fenced = [name for name, lane in self._service.lanes.items() if lane.fenced_at_ms is not None]
+        return f"another process took over: {', '.join(fenced)}" if fenced else None
+
+    def _age_ms(self) -> int | None:
+        began_ms = self._service.board.reading.began_ms
+        return None if began_ms is None else self._now_ms() - began_ms

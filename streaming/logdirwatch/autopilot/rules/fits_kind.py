@@ -1,0 +1,107 @@
+"""The operations must be those of the kind: whoever can write an action must not get more than its kind allows."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from logdirwatch.autopilot.facts import Facts
+from logdirwatch.model.actions.operations import Operation, OperationArgs
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import (
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    THROTTLED_REPLICAS,
+    ActionKind,
+    OperationKind,
+)
+from logdirwatch.plan.cluster.cordons import KEY as CORDONED
+from logdirwatch.plan.commands.operations import from_record
+
+RETENTION_KEYS = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
+_RATES = frozenset({*REPLICATION_THROTTLES, LOG_DIR_THROTTLE})
+_LISTS = frozenset(THROTTLED_REPLICAS)
+
+
+def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """Return which operation does something else than the action's kind."""
+    del facts, now_ms
+    try:
+        operations = from_record(action.operations or ())
+    except msgspec.ValidationError:
+        return "has operations that this release does not know"
+    fits = _FITS.get(action.kind)
+    for operation in operations:
+        args, back = operation.args, operation.inverse.args
+        if fits is None or operation.inverse.op is not operation.op or not fits(operation, action.target):
+            return f"has an operation that {action.kind} must not have: {operation.op}"
+        if not (_limits_only(args) and _limits_only(back)):
+            return "has throttles that are something else"
+    return None
+
+
+def _is_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
+    args, back = operation.args, operation.inverse.args
+    named = target.get("topic")
+    return (
+        operation.op is OperationKind.SET_TOPIC_CONFIG
+        and args.key in RETENTION_KEYS
+        and (args.topic, args.key) == (back.topic, back.key)
+        and named in {None, args.topic}
+    )
+
+
+def _is_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
+    args, back = operation.args, operation.inverse.args
+    if operation.op is not OperationKind.SET_BROKER_LIST or {args.key, back.key} != {CORDONED}:
+        return False
+    changed = set(args.entries or ()) ^ set(back.entries or ())
+    return args.broker == back.broker == target.get("broker") and changed == {target.get("log_dir")}
+
+
+def _is_move_within(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    return all(there == here for there, here in _replicas(operation).values()) and _is_move(operation)
+
+
+def _is_move_between(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    found = _replicas(operation).values()
+    return _is_move(operation) and all(here and len(set(there)) == len(there) >= len(here) for there, here in found)
+
+
+def _is_move(operation: Operation) -> bool:
+    return operation.op is OperationKind.REASSIGN and bool(_replicas(operation))
+
+
+def _replicas(operation: Operation) -> dict[tuple[str, int], tuple[list[int], list[int]]]:
+    """Return the replicas there and here by partition; where one is named on one side only, the other has none."""
+    there, here = _by_partition(operation.args), _by_partition(operation.inverse.args)
+    return {key: (there.get(key, []), here.get(key, [])) for key in {*there, *here}}
+
+
+def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
+    partitions = () if args.reassignment is None else args.reassignment.partitions
+    return {(one.topic, one.partition): list(one.replicas) for one in partitions}
+
+
+def _limits_only(args: OperationArgs) -> bool:
+    """Tell whether the throttles are throttles, of topics that are moved: another key would be set just the same."""
+    if args.limits is None:
+        return True
+    moved = {topic for topic, _ in _by_partition(args)}
+    return (
+        all(set(rates) <= _RATES for rates in args.limits.brokers.values())
+        and all(set(lists) <= _LISTS for lists in args.limits.topics.values())
+        and set(args.limits.topics) <= moved
+    )
+
+
+_FITS: Mapping[ActionKind, Callable[[Operation, Mapping[str, Any]], bool]] = {
+    ActionKind.LOWER_RETENTION: _is_retention,
+    ActionKind.RESTORE_RETENTION: _is_retention,
+    ActionKind.CORDON_LOG_DIR: _is_cordon,
+    ActionKind.UNCORDON_LOG_DIR: _is_cordon,
+    ActionKind.MOVE_LOG_DIR: _is_move_within,
+    ActionKind.REASSIGN: _is_move_between,
+}

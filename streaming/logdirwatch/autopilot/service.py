@@ -1,0 +1,243 @@
+"""The loop of ``logdirwatch autopilot``: reads, judges what is idle, and has it carried out, a thread a cluster."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import structlog
+from kafka.errors import KafkaError
+
+from logdirwatch.autopilot import worker
+from logdirwatch.autopilot.board import Board, Limits, Reading
+from logdirwatch.autopilot.candidates import candidates, is_a_persons, left_behind, resumable
+from logdirwatch.autopilot.feed import Feed
+from logdirwatch.autopilot.judge import Refusal, refusal
+from logdirwatch.autopilot.worker import Check, Place
+from logdirwatch.errors import UserError
+from logdirwatch.execute.journal import FencedError
+from logdirwatch.execute.run import StopAskedError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.plan.content_hash import content_hash
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.5
+AWAY_S = 3.0
+
+End = ExecutionRecord | list[str]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the service is connected to; ``name`` is written down as who executes."""
+
+    name: str
+    telemetry: KafkaSettings
+    clusters: Mapping[str, KafkaSettings]
+    limits: Limits
+    check: Check
+    now_ms: Callable[[], int]
+    skew_ms: int = 60_000
+
+
+@dataclass
+class Lane:
+    """One cluster: what runs there, what was last said of each action, and whether another process took over."""
+
+    place: Place
+    running: Future[End] | None = None
+    about: ActionRecord | ExecutionRecord | None = None
+    said: dict[str, tuple[str, str]] = field(default_factory=dict)
+    waits_until_ms: dict[str, int] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    fenced_at_ms: int | None = None
+    left_behind: frozenset[str] = frozenset()
+
+
+class Autopilot:
+    """Runs until it is stopped; while the telemetry cluster is away it starts and calls nothing."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._stop = threading.Event()
+        self.board = Board(around.limits)
+        self.lanes = {
+            name: Lane(Place(around.name, around.telemetry, found, self.board, around.check, around.now_ms, self._stop))
+            for name, found in around.clusters.items()
+            if name in around.limits.autopilot.clusters
+        }
+        self._threads = ThreadPoolExecutor(max(1, len(self.lanes)), thread_name_prefix="execution")
+        self._is_away = False
+        self._is_first = True
+        self.ticked_s = time.monotonic()
+
+    def run(self, stop: threading.Event) -> None:
+        """Run until ``stop`` is set; what is copied then goes on, and the next start resumes it."""
+        while not stop.is_set():
+            self._follow(stop)
+        self._stop.set()
+        self.board.close()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._reap()
+
+    def _follow(self, stop: threading.Event) -> None:
+        """Read and judge until ``stop`` is set or the telemetry cluster cannot be read."""
+        around = self._around
+        try:
+            with clients.consumer(
+                around.telemetry, auto_offset_reset="earliest", isolation_level="read_committed"
+            ) as client:
+                feed = Feed(client, around.skew_ms)
+                while not stop.is_set():
+                    self._read(feed)
+                    self._tick()
+                    stop.wait(TICK_S)
+        except (UserError, KafkaError) as error:
+            self._away(error)
+            stop.wait(AWAY_S)
+
+    def _read(self, feed: Feed) -> None:
+        began_ms = self._around.now_ms()
+        feed.catch_up()
+        self.board.post(reading_of(feed, self._around.limits.longest_ms, began_ms))
+        if self._is_away:
+            log.warning("autopilot.telemetry.recovered")
+        self._is_away = False
+
+    def _away(self, error: Exception) -> None:
+        self.ticked_s = time.monotonic()
+        self._reap()
+        if not self._is_away:
+            log.warning(
+                "autopilot.telemetry.failed",
+                error=clients.one_line(error) if isinstance(error, KafkaError) else str(error),
+                meaning="nothing is started and no call is made until it can be read; what is copied goes on",
+            )
+        self._is_away = True
+
+    def _tick(self) -> None:
+        self.ticked_s = time.monotonic()
+        self._reap()
+        reading = self.board.reading
+        if self._is_first:
+            self._is_first = False
+            for lane_name, lane in self.lanes.items():
+                lane.left_behind = left_behind(reading.executions, lane_name)
+        for name, lane in self.lanes.items():
+            if lane.running is None and not self._stands_by(name, lane, reading):
+                self._look(name, lane, reading)
+
+    def _stands_by(self, name: str, lane: Lane, reading: Reading) -> bool:
+        """Tell whether another process took over; one that a person ran is over some time, another autopilot is not."""
+        if lane.fenced_at_ms is None:
+            return False
+        if is_a_persons(reading.executions, name, lane.fenced_at_ms):
+            log.warning("autopilot.goes_on", cluster=name, why="it was a person who took over, with apply")
+            lane.fenced_at_ms = None
+        return lane.fenced_at_ms is not None
+
+    def _look(self, name: str, lane: Lane, reading: Reading) -> None:
+        mine = resumable(reading.executions, name, self._around.name, lane.left_behind)
+        if mine is not None:
+            log.warning("autopilot.resumed", cluster=name, action=mine.action_id, kind=mine.kind, state=mine.state)
+            lane.about = mine
+            lane.running = self._threads.submit(worker.resume, mine, lane.place)
+            return
+        listed = candidates(reading.actions.values(), name)
+        lane.said = {one.action_id: lane.said[one.action_id] for one in listed if one.action_id in lane.said}
+        for action in listed:
+            if self._starts(action, lane, reading):
+                return
+
+    def _starts(self, action: ActionRecord, lane: Lane, reading: Reading) -> bool:
+        now_ms = self._around.now_ms()
+        elsewhere = sum(1 for other in self.lanes.values() if other.running is not None)
+        facts = self.board.facts(action.cluster, reading, elsewhere)
+        found = refusal(action, facts, now_ms)
+        if found is not None:
+            self._tell(action, found, lane)
+            return False
+        if now_ms < lane.waits_until_ms.get(action.action_id, 0):
+            return False
+        log.info(
+            "autopilot.starts", cluster=action.cluster, action=action.action_id, kind=action.kind, why=action.reason
+        )
+        lane.about = action
+        lane.running = self._threads.submit(worker.begin, action, lane.place, elsewhere)
+        return True
+
+    def _tell(self, action: ActionRecord, found: Refusal, lane: Lane) -> None:
+        """Say once why an action is not taken."""
+        key = (found.rule, content_hash(action))
+        if lane.said.get(action.action_id) == key:
+            return
+        lane.said[action.action_id] = key
+        lane.refused[found.rule] += 1
+        log.info(
+            "autopilot.not_taken", cluster=action.cluster, action=action.action_id, kind=action.kind, why=found.reason
+        )
+
+    def _does_not_hold(self, action: ActionRecord, reasons: list[str], lane: Lane) -> None:
+        lane.waits_until_ms[action.action_id] = self._around.now_ms() + self._around.limits.autopilot.recheck_ms
+        self._tell(action, Refusal("live", f"does not hold on the cluster: {'; '.join(reasons)}"), lane)
+
+    def _reap(self) -> None:
+        for name, lane in self.lanes.items():
+            if lane.running is not None and lane.running.done():
+                done, about, lane.running = lane.running, lane.about, None
+                if about is not None:
+                    self._ended(name, lane, done, about)
+
+    def _ended(self, name: str, lane: Lane, done: Future[End], about: ActionRecord | ExecutionRecord) -> None:
+        told = log.bind(cluster=name, action=about.action_id, kind=about.kind)
+        try:
+            end = done.result()
+        except StopAskedError:
+            told.info("autopilot.left", why="the service stops; what is copied goes on, the next start resumes it")
+        except FencedError as error:
+            lane.fenced_at_ms = self._around.now_ms()
+            lane.ended["fenced"] += 1
+            told.error(
+                "autopilot.fenced",
+                why=str(error),
+                meaning="this process changes nothing on the cluster until it is started again",
+            )
+        except UserError as error:
+            lane.waits_until_ms[about.action_id] = self._around.now_ms() + self._around.limits.autopilot.recheck_ms
+            told.warning("autopilot.interrupted", why=str(error))
+        else:
+            self._of_end(lane, end, about, told)
+
+    def _of_end(
+        self, lane: Lane, end: End, about: ActionRecord | ExecutionRecord, told: structlog.typing.FilteringBoundLogger
+    ) -> None:
+        if isinstance(end, ExecutionRecord):
+            lane.ended[str(end.state)] += 1
+            if end.state is ExecutionState.STUCK:
+                told.error(
+                    "autopilot.stuck",
+                    why=end.reason,
+                    next=f"go on with logdirwatch apply --resume {end.action_id}, or back with --undo",
+                )
+            else:
+                told.info("autopilot.done", undo=f"logdirwatch apply --undo {end.action_id}")
+        elif isinstance(about, ActionRecord):
+            self._does_not_hold(about, end, lane)
+
+
+def reading_of(feed: Feed, longest_ms: int, began_ms: int) -> Reading:
+    """Return what a feed has read."""
+    return Reading(
+        actions={action.action_id: action for action in feed.actions},
+        said=feed.said(),
+        pauses=feed.pauses(longest_ms, began_ms),
+        executions=feed.executions,
+        began_ms=began_ms,
+    )

@@ -1,0 +1,156 @@
+"""One execution on one cluster: begun or resumed with the code of ``apply``, and stopped when it must not go on."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+from msgspec.structs import replace
+
+from logdirwatch.autopilot.board import Board
+from logdirwatch.autopilot.judge import refusal
+from logdirwatch.autopilot.standing import reason_to_stop
+from logdirwatch.execute import journal
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.begin import begun
+from logdirwatch.execute.run import Halt, Hold, Ports, carry_out
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import Decision, ExecutionState
+from logdirwatch.plan.content_hash import content_hash
+
+log = structlog.get_logger(__name__)
+
+ANSWER_S = 10.0
+"""How long a reading of the telemetry topics is waited for."""
+
+Check = Callable[[ActionRecord], list[str]]
+"""Returns why an action does not hold on the live cluster."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where executions run: the clusters, who they are written down for, and what asks the live cluster."""
+
+    name: str
+    telemetry: KafkaSettings
+    monitored: KafkaSettings
+    board: Board
+    check: Check
+    now_ms: Callable[[], int]
+    stop: threading.Event
+
+
+def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | list[str]:
+    """Carry an action out; return its end, or why it was not begun.
+
+    Raises UserError when a cluster does not answer, FencedError when another process takes over, StopAskedError when
+    the service stops.
+    """
+    reasons = place.check(action)
+    if reasons:
+        return reasons
+    if place.board.facts(action.cluster, place.board.reading).acceptance(action, place.now_ms()) is None:
+        _accept(action, place)
+    noted = journal.Journal(place.telemetry, action.cluster)
+    try:
+        # Whoever else executed on the cluster is fenced now, so nothing changes behind the reading that follows.
+        record = _claimed(action, place, running_elsewhere)
+        if not isinstance(record, ExecutionRecord):
+            return [record]
+        noted.write(record)
+        record = replace(record, state=ExecutionState.CHECKED, at_ms=place.now_ms())
+        noted.write(record)
+        return _carried_out(record, noted, place)
+    finally:
+        noted.close()
+
+
+def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | str:
+    """Return the first record of an execution, or why there must be none, by a reading that begins now."""
+    reading = place.board.newer_than(place.now_ms(), ANSWER_S)
+    if reading is None:
+        return "the telemetry topics do not answer"
+    known = reading.actions.get(action.action_id)
+    if known is None or content_hash(known) != content_hash(action):
+        return "it says something else by now"
+    facts = place.board.facts(action.cluster, reading, running_elsewhere)
+    found = refusal(known, facts, place.now_ms())
+    if found is not None:
+        return found.reason
+    if facts.acceptance(known, place.now_ms()) is None:
+        return "its acceptance was not read back"
+    return begun(known, place.name, place.now_ms())
+
+
+def resume(record: ExecutionRecord, place: Place) -> ExecutionRecord:
+    """Go on with an execution that a process of the autopilot left; raises as :func:`begin`."""
+    noted = journal.Journal(place.telemetry, record.cluster)
+    try:
+        record = replace(record, by=place.name, at_ms=place.now_ms())
+        noted.write(record)
+        return _carried_out(record, noted, place)
+    finally:
+        noted.close()
+
+
+def _accept(action: ActionRecord, place: Place) -> None:
+    """Record the acceptance of an action that may start without a person: the planner leaves it as it is then."""
+    earlier = place.board.reading.said.get(action.action_id)
+    record = DecisionRecord(
+        version=1,
+        id=action.action_id,
+        cluster=action.cluster,
+        decision=Decision.ACCEPT,
+        by=place.name,
+        reason=f"the configuration allows {action.kind} on {action.cluster} unattended",
+        at_ms=max(place.now_ms(), 0 if earlier is None else earlier.at_ms + 1),
+        revision=action.revision,
+        content_hash=content_hash(action),
+    )
+    clients.write(place.telemetry, topics.DECISIONS, [(record.id, msgspec.json.encode(record))])
+    log.info("autopilot.accepted", cluster=action.cluster, action=action.action_id, kind=action.kind)
+
+
+def _carried_out(record: ExecutionRecord, noted: journal.Journal, place: Place) -> ExecutionRecord:
+    told = log.bind(cluster=record.cluster, action=record.action_id)
+    with clients.admin(place.monitored) as admin:
+        ports = Ports(
+            AdminCluster(admin),
+            noted.write,
+            lambda line: told.info("autopilot.progress", what=line),
+            place.stop.wait,
+            place.now_ms,
+            _Permits(place),
+        )
+        return carry_out(record, ports)
+
+
+class _Permits:
+    """Asks the telemetry topics as of now before every look and call; says once that they do not answer."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._is_away = False
+
+    def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
+        """Return whether an execution may go on."""
+        place = self._place
+        reading = place.board.newer_than(place.now_ms(), ANSWER_S)
+        if reading is None:
+            if not self._is_away:
+                log.warning(
+                    "autopilot.waiting",
+                    cluster=record.cluster,
+                    action=record.action_id,
+                    why="the telemetry topics do not answer: nothing is called until they do, what is copied goes on",
+                )
+            self._is_away = True
+            return Hold()
+        self._is_away = False
+        facts = place.board.facts(record.cluster, reading)
+        reason = reason_to_stop(record, reading.actions.get(record.action_id), facts, place.now_ms())
+        return None if reason is None else Halt(reason)

@@ -1,0 +1,148 @@
+"""``logdirwatch autopilot``: carries actions out without a person at the terminal, within what its section allows."""
+
+import socket
+import uuid
+from typing import Annotated
+
+import structlog
+import typer
+
+from logdirwatch.autopilot import dry_run as dry
+from logdirwatch.autopilot.board import Board, Limits
+from logdirwatch.autopilot.facts import MARK
+from logdirwatch.autopilot.feed import Feed
+from logdirwatch.autopilot.metrics import AutopilotMetrics
+from logdirwatch.autopilot.service import Autopilot, Surroundings, reading_of
+from logdirwatch.cli import deciding, stopping
+from logdirwatch.cli.actions.check import still_against
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import By, Reason
+from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import Decision
+from logdirwatch.observe.endpoint import serving
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import utc
+
+log = structlog.get_logger(__name__)
+
+SETTING = "decisions.longest_ms"
+
+ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="The cluster's name in the configuration.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    commands = typer.Typer(invoke_without_command=True)
+    commands.callback()(autopilot)
+    commands.command("pause")(pause)
+    commands.command("resume")(resume)
+    app.add_typer(commands, name="autopilot")
+
+
+def autopilot(
+    ctx: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done with each open action, and exit.")
+    ] = False,
+) -> None:
+    """Carry out accepted actions, and those that may start unattended, until SIGTERM.
+
+    It does only what the section autopilot allows: by default nothing. An execution that another process of it left is
+    resumed. A second autopilot for a cluster takes it over from the first. Exit code 2 if nothing is allowed.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    context: Context = ctx.obj
+    if not context.debug:
+        clients.quiet_client_logs()
+    around = _surroundings(context.settings)
+    if dry_run:
+        _dry_run(around)
+    else:
+        _run(context.settings, around)
+
+
+def pause(
+    ctx: typer.Context,
+    cluster: ClusterName,
+    by: By,
+    reason: Reason,
+    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 2h, 90m or 1d.")] = "1d",
+) -> None:
+    """Pause the autopilot on a cluster: nothing starts, and what runs is stopped before its next call."""
+    settings: Settings = ctx.obj.settings
+    signed = deciding.signed(by, reason)
+    _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
+
+
+def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "done") -> None:
+    """End the pause of the autopilot on a cluster. What was stopped is not begun again by itself."""
+    _decide(ctx, cluster, deciding.signed(by, reason), 0)
+
+
+def _decide(ctx: typer.Context, cluster: str, signed: deciding.Signed, lasting_ms: int) -> None:
+    settings: Settings = ctx.obj.settings
+    if settings.clusters and cluster not in settings.clusters:
+        names = ", ".join(sorted(settings.clusters))
+        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.PAUSE, cluster)
+    record = DecisionRecord(
+        version=1,
+        id=cluster,
+        decision=Decision.PAUSE,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        until_ms=at_ms + lasting_ms,
+        cluster=cluster,
+    )
+    deciding.send(telemetry(ctx.obj), [record])
+    what = f"paused until {utc(at_ms + lasting_ms)}" if lasting_ms else "no longer paused"
+    typer.echo(printable(f"autopilot on {cluster}: {what}, by {record.by}: {record.reason}"))
+
+
+def _surroundings(settings: Settings) -> Surroundings:
+    """Return what the service works with; raises UserError when nothing is allowed."""
+    allowed = settings.autopilot.clusters
+    if not any(cluster.kinds for cluster in allowed.values()):
+        raise UserError(
+            "autopilot: nothing is allowed: name kinds of actions under autopilot.clusters.NAME.kinds", exit_code=2
+        )
+    unknown = sorted(set(allowed) - set(settings.clusters))
+    if unknown:
+        raise UserError(f"autopilot: no cluster named {', '.join(unknown)} in the configuration", exit_code=2)
+    return Surroundings(
+        name=f"{MARK} {socket.gethostname()}/{uuid.uuid4().hex[:8]}",
+        telemetry=settings.telemetry,
+        clusters={name: settings.clusters[name] for name in allowed},
+        limits=Limits(settings.autopilot, settings.plan.for_cluster, settings.decisions.longest_ms),
+        check=lambda action: still_against(settings, action),
+        now_ms=now_ms,
+        skew_ms=settings.detect.clock_skew_ms,
+    )
+
+
+def _dry_run(around: Surroundings) -> None:
+    board = Board(around.limits)
+    with clients.consumer(around.telemetry, auto_offset_reset="earliest", isolation_level="read_committed") as client:
+        feed, began_ms = Feed(client, around.skew_ms), now_ms()
+        feed.catch_up()
+        board.post(reading_of(feed, around.limits.longest_ms, began_ms))
+    for line in dry.lines(board, around.clusters, around.check, began_ms):
+        typer.echo(printable(line))
+    typer.echo("dry run: nothing was changed")
+
+
+def _run(settings: Settings, around: Surroundings) -> None:
+    stop = stopping.on_signals()
+    service = Autopilot(around)
+    metrics = AutopilotMetrics(service, settings.autopilot.telemetry_max_age_ms, now_ms)
+    with serving(settings.autopilot.listen, [metrics], metrics.is_ill, metrics.is_unready):
+        allowed = {name: [str(kind) for kind in found.kinds] for name, found in settings.autopilot.clusters.items()}
+        log.info("autopilot.started", name=around.name, allowed=allowed)
+        service.run(stop)
+    log.info("autopilot.stopped")

@@ -1,0 +1,144 @@
+"""Shared by the tests of ``apply`` and ``autopilot``: actions on real brokers, and what becomes of them there."""
+
+import time
+import uuid
+
+import msgspec
+from kafka.admin import ConfigResource, ConfigResourceType
+from msgspec.structs import replace as changed
+
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.model import topics
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ExecutionState
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
+from logdirwatch.plan.content_hash import content_hash
+from tests.kafka.telemetry import send_records
+from tests.unit.plan.builders import action
+
+MIB = 1 << 20
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+def watched(own):
+    return KafkaSettings(bootstrap_servers=own.clusters[CLUSTER].bootstrap_servers)
+
+
+def places(admin, name, brokers=(0, 1, 2)):
+    return {
+        answer["broker"]: found["log_dir"]
+        for answer in admin.describe_log_dirs([name], brokers=list(brokers))
+        for found in answer["log_dirs"]
+        for topic in found["topics"]
+        for part in topic["partitions"]
+        if not part["is_future_key"]
+    }
+
+
+def other_dir(disks, broker, path):
+    return next(found for found in disks.state().broker(broker).log_dirs if found != path)
+
+
+def configs(admin, kind, name):
+    found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")[kind.name.lower()][name]
+    return {key: one["value"] for key, one in found.items() if one["config_source"].startswith("DYNAMIC")}
+
+
+def limits_left(admin, name):
+    """Every throttle that is set anywhere."""
+    found = {f"broker {b}": configs(admin, ConfigResourceType.BROKER, str(b)) for b in (0, 1, 2)}
+    found["topic"] = configs(admin, ConfigResourceType.TOPIC, name)
+    return {
+        (who, key): value
+        for who, held in found.items()
+        for key, value in held.items()
+        if "throttled" in key or key == LOG_DIR_THROTTLE
+    }
+
+
+def of_move(own, name, there, here, limits, **fields):
+    plan, before = to_json([there]), to_json([here])
+    operation = operations.reassign(plan, before, "plan.json", limits=limits, back=limits)
+    return published(
+        own,
+        kind=ActionKind.MOVE_LOG_DIR if there.replicas == here.replicas else ActionKind.REASSIGN,
+        target={"broker": here.replicas[0], "log_dir": here.log_dirs[0]},
+        reassignment=plan,
+        operations=operations.as_data([operation]),
+        undo={"reassignment": before},
+        **fields,
+    )
+
+
+def published(own, **fields):
+    made = action(
+        fields.pop("kind"),
+        **{
+            "action_id": uuid.uuid4().hex,
+            "cluster": CLUSTER,
+            "status": ActionStatus.ACCEPTED,
+            "commands": ["true"],
+            "expires_at_ms": now() + 600_000,
+            "alert": {"rule": "log_dir_space", "severity": "warning"},
+            **fields,
+        },
+    )
+    made = changed(made, content_hash=content_hash(made))
+    send_records(own, topics.ACTIONS, made)
+    return made
+
+
+def within_broker(own, disks, admin, name, rate=None, **fields):
+    here = places(admin, name)[1]
+    there = other_dir(disks, 1, here)
+    old, new = (Assignment(name, 0, (1, 2), (path, "any")) for path in (here, there))
+    limits = Limits() if rate is None else within_brokers([1], rate)
+    return of_move(own, name, new, old, limits, **fields), here, there
+
+
+def to_broker_0(own, disks, admin, name, rate=None):
+    here, target = places(admin, name)[1], disks.state().broker(0).log_dirs[1]
+    old, new = Assignment(name, 0, (1, 2), (here, "any")), Assignment(name, 0, (0, 2), (target, "any"))
+    limits = Limits() if rate is None else of_plan(to_json([new]), log_dir_rate=None, rate=rate)
+    return of_move(own, name, new, old, limits), here, target
+
+
+def states(own, made):
+    """Every state of an action's executions that the journal got, in order."""
+    return [str(one.state) for one in _noted(own, made)]
+
+
+def executions(own, made):
+    """The last record of each execution of an action."""
+    return list({one.execution_id: one for one in _noted(own, made)}.values())
+
+
+def _noted(own, made):
+    read = clients.read_all(own.telemetry, topics.EXECUTIONS, isolation_level="read_committed")
+    found = [msgspec.json.decode(record.value, type=ExecutionRecord) for record in read]
+    return [one for one in found if one.action_id == made.action_id]
+
+
+def begun(made):
+    return ExecutionRecord(
+        version=1,
+        execution_id=uuid.uuid4().hex,
+        action_id=made.action_id,
+        revision=made.revision,
+        content_hash=made.content_hash,
+        kind=made.kind,
+        cluster=made.cluster,
+        state=ExecutionState.CHECKED,
+        back=False,
+        operations=made.operations,
+        by="a test",
+        started_at_ms=now(),
+        at_ms=now(),
+    )

@@ -1,0 +1,347 @@
+"""Each rule: what it lets pass, and what it says against the rest."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from logdirwatch.autopilot.judge import refusal
+from logdirwatch.autopilot.rules import RULES
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.settings import PlanSettings
+from tests.unit.autopilot.world import (
+    HOUR_MS,
+    MIB,
+    WEEK_MS,
+    accepted,
+    between,
+    cordon,
+    cut,
+    execution,
+    facts,
+    move,
+    moving,
+    of,
+)
+from tests.unit.plan.builders import NOW_MS, action
+
+FLOORED = PlanSettings(topics=[{"topic": "t", "min_retention_ms": 2 * HOUR_MS, "min_retention_bytes": 10 * MIB}])
+
+
+def against(made, given=None, now_ms=NOW_MS):
+    """The rule and the reason that stand against an action; None when it may start."""
+    return refusal(made, given or facts(made), now_ms)
+
+
+def says(made, given, rule, text, now_ms=NOW_MS):
+    found = against(made, given, now_ms)
+    assert found is not None
+    assert found.rule == rule, found
+    assert text in found.reason
+
+
+@pytest.mark.parametrize("made", [move(), between(), cut(), cordon()], ids=lambda made: str(made.kind))
+def test_what_is_accepted_and_allowed_starts(made):
+    assert against(made) is None
+
+
+def test_by_default_nothing_is_allowed():
+    made = move()
+    says(made, replace_settings(facts(made)), "kind", "autopilot.clusters.c.kinds does not name move_log_dir")
+
+
+def replace_settings(given, **clusters):
+    settings = given.settings.model_copy(update={"clusters": clusters})
+    return type(given)(**{**given.__dict__, "settings": settings})
+
+
+def test_nothing_starts_before_telemetry_is_read_or_while_it_is_away():
+    made = move()
+    says(made, facts(made, read_at_ms=None), "telemetry", "not been read yet")
+    says(made, facts(made, read_at_ms=NOW_MS - 20_000), "telemetry", "could not be read for 20 s")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"vetoes": [{"name": "v", "reason": "too late"}]}, "must not be done now: too late"),
+        ({"operations": None}, "has no operations"),
+        ({"content_hash": "other"}, "is not what its content_hash stands for"),
+        ({"status": ActionStatus.RUNNING}, "is running"),
+        ({"decision": {"decision": "accept_other_content", "by": "a", "at_ms": 1}}, "says something else"),
+    ],
+)
+def test_a_record_that_apply_refuses_is_refused(fields, text):
+    made = move()
+    says(replace(made, **fields), facts(made), "record", text)
+
+
+RETENTION = operations.topic_config("t", "retention.ms", "7200000", now="9000000", old=None)
+AWAY, AT_HOME = Assignment("t", 0, (3, 2), ("/b", "any")), Assignment("t", 0, (1, 2), ("/a", "any"))
+FORGED = {
+    "another key": cut(key="cleanup.policy", value="delete"),
+    "another topic": of(ActionKind.LOWER_RETENTION, RETENTION, target={"broker": 1, "log_dir": "/a", "topic": "u"}),
+    "retention in a move": of(ActionKind.MOVE_LOG_DIR, RETENTION),
+    "another list of the broker": cordon(key="listeners"),
+    "another broker": cordon(broker=2),
+    "another directory": cordon(path="/d7"),
+    "replicas in a move within the broker": moving(AWAY, AT_HOME),
+    "fewer replicas": between(there=(3,)),
+    "a broker twice": between(there=(3, 3)),
+    "another partition than before": moving(
+        Assignment("t", 1, (1,), ("/b",)), Assignment("t", 0, (1,), ("/a",)), kind=ActionKind.REASSIGN
+    ),
+    "no throttle of a broker": move(limits=Limits({1: {"num.io.threads": 1}})),
+    "no throttle of a topic": move(limits=Limits({}, {"t": {"retention.ms": "1"}})),
+    "a throttle of a topic that stays": move(
+        limits=Limits({}, {"u": {"leader.replication.throttled.replicas": "0:1"}})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_operations_that_the_kind_must_not_have_are_refused(name):
+    found = against(FORGED[name])
+    assert found is not None
+    assert found.rule == "fits_kind"
+
+
+def test_operations_of_a_later_release_are_refused():
+    made = of(ActionKind.MOVE_LOG_DIR)
+    made = replace(made, operations=[{"op": "format_disk"}])
+    made = replace(made, content_hash=content_hash(made))
+    says(made, facts(made), "fits_kind", "does not know")
+
+
+class TestFloors:
+    def test_retention_stays_above_the_planners_floor(self):
+        made = cut("60000")
+        says(made, None, "floor", "sets retention.ms of t to 1 min, below its floor of 1 h")
+
+    def test_retention_stays_above_the_owners_floor(self):
+        made = cut("3600000")
+        says(made, facts(made, plan=FLOORED), "floor", "below its floor of 2 h")
+        made = cut(str(MIB), key="retention.bytes")
+        says(made, facts(made, plan=FLOORED), "floor", "sets retention.bytes of t to 1 MiB, below its floor")
+
+    @pytest.mark.parametrize("value", [None, "-1"])
+    def test_no_limit_is_above_every_floor(self, value):
+        made = cut(value)
+        assert against(made, facts(made, plan=FLOORED)) is None
+
+    def test_a_local_limit_takes_no_history(self):
+        made = cut("1", key="local.retention.ms")
+        assert against(made, facts(made, plan=FLOORED)) is None
+
+    def test_what_must_not_be_touched_is_not(self):
+        for made in (cut(), move()):
+            says(made, facts(made, plan=PlanSettings(never_touch=["t"])), "floor", "names t, which plan.never_touch")
+            plan = PlanSettings(topics=[{"topic": "t", "never_touch": True}])
+            says(made, facts(made, plan=plan), "floor", "names t")
+        made = cut(topic="__consumer_offsets")
+        says(made, None, "floor", "an internal topic")
+
+
+class TestDecisions:
+    def test_without_an_acceptance_it_waits(self):
+        made = move()
+        says(
+            made,
+            facts(made, said={}),
+            "decision",
+            f"waits for an acceptance: logdirwatch actions accept {made.action_id}",
+        )
+
+    def test_a_record_that_says_accepted_is_no_acceptance(self):
+        made = replace(move(), status=ActionStatus.ACCEPTED, decision={"decision": "accept", "by": "a", "at_ms": 1})
+        says(made, facts(made, said={}), "decision", "waits for an acceptance")
+
+    @pytest.mark.parametrize("content_hash", [None, "other"])
+    def test_an_acceptance_of_something_else_is_none(self, content_hash):
+        made = move()
+        said = {made.action_id: accepted(made, content_hash=content_hash)}
+        says(made, facts(made, said=said), "decision", "says something else than what ann accepted")
+
+    def test_an_acceptance_ends(self):
+        made = move()
+        old = {made.action_id: accepted(made, at_ms=NOW_MS - WEEK_MS)}
+        says(made, facts(made, said=old), "decision", "the one by ann is too old")
+        ended = {made.action_id: accepted(made, until_ms=NOW_MS)}
+        says(made, facts(made, said=ended), "decision", "is too old")
+
+    def test_a_rejection_counts_for_unattended_kinds_too(self):
+        made = move()
+        said = {made.action_id: accepted(made, Decision.REJECT)}
+        says(made, facts(made, said=said, unattended=True), "decision", "was rejected by ann: because")
+
+    def test_an_unattended_kind_needs_none(self):
+        made = move()
+        assert against(made, facts(made, said={}, unattended=True)) is None
+
+
+class TestUnattended:
+    def test_a_cut_needs_a_floor_that_somebody_declared(self):
+        made = cut()
+        given = facts(made, said={}, unattended=True)
+        says(made, given, "data_loss", "nobody declared a floor (min_retention_ms in plan.topics) for t")
+        assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
+        assert against(made, facts(made)) is None
+
+    def test_the_floor_is_of_the_same_key(self):
+        made = cut(str(20 * MIB), key="retention.bytes")
+        only_time = PlanSettings(topics=[{"topic": "t", "min_retention_ms": HOUR_MS}])
+        says(made, facts(made, said={}, unattended=True, plan=only_time), "data_loss", "min_retention_bytes")
+        assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
+
+    def test_whatever_else_deletes_data_needs_an_acceptance(self):
+        made = move(data_loss=True)
+        says(made, facts(made, said={}, unattended=True), "data_loss", "needs an acceptance")
+        assert against(made, facts(made)) is None
+
+    def test_what_only_a_person_can_check_needs_an_acceptance(self):
+        made = move(preconditions=[{"name": "strays", "text": "nothing is left", "holds": None}])
+        says(made, facts(made, said={}, unattended=True), "to_check", "needs a person who checks: nothing is left")
+        assert against(made, facts(made)) is None
+
+    def test_what_the_machine_checks_does_not(self):
+        made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": None}])
+        assert against(made, facts(made, said={}, unattended=True)) is None
+
+    def test_the_next_one_of_an_alert_waits_for_the_effect_of_the_last_one(self):
+        made, last = move(), cut()
+        ended = execution(last, state=ExecutionState.DONE)
+        alerts = {made.action_id: "alert", last.action_id: "alert"}
+        given = facts(made, said={}, unattended=True, executions=[ended], alerts=alerts)
+        says(made, given, "settled", "waits 15 min")
+        later = NOW_MS + HOUR_MS
+        given = facts(made, said={}, unattended=True, executions=[ended], alerts=alerts, read_at_ms=later)
+        fresh = replace(made, expires_at_ms=later + 1)
+        says(fresh, given, "settled", "until it is planned again", now_ms=later)
+        assert against(replace(fresh, at_ms=later), given, later) is None
+
+    def test_an_accepted_one_does_not_wait(self):
+        made, last = move(), cut()
+        given = facts(
+            made,
+            executions=[execution(last, state=ExecutionState.DONE)],
+            alerts={made.action_id: "alert", last.action_id: "alert"},
+        )
+        assert against(made, given) is None
+
+
+def test_a_proposal_that_was_not_renewed_is_not_taken():
+    made = move(expires_at_ms=NOW_MS - 60_000)
+    says(made, None, "expired", "expired 1 min ago")
+    assert against(replace(made, status=ActionStatus.ACCEPTED)) is None
+
+
+class TestRepetition:
+    def test_an_acceptance_starts_one_execution(self):
+        made = move()
+        done = execution(made, state=ExecutionState.DONE)
+        says(made, facts(made, executions=[done]), "repeated", "was carried out (done): accept it again")
+        again = {made.action_id: accepted(made, at_ms=NOW_MS + 1)}
+        assert against(made, facts(made, executions=[done], said=again)) is None
+
+    def test_what_is_stuck_waits_for_a_person(self):
+        made = move()
+        stuck = execution(made, state=ExecutionState.STUCK, reason="the disk is full")
+        for unattended in (False, True):
+            given = facts(made, executions=[stuck], unattended=unattended)
+            says(made, given, "repeated", "is stuck (the disk is full): logdirwatch apply --resume")
+
+    def test_an_unattended_one_is_repeated_when_it_is_proposed_anew_after_a_while(self):
+        made, later = move(), NOW_MS + HOUR_MS
+        done = execution(made, state=ExecutionState.DONE)
+        fresh = replace(made, at_ms=later, expires_at_ms=later + 1)
+        given = facts(made, executions=[done], said={}, unattended=True, read_at_ms=later, alerts={})
+        assert against(fresh, given, later) is None
+        says(replace(fresh, at_ms=NOW_MS), given, "repeated", "was carried out", now_ms=later)
+
+
+def test_a_pause_of_a_person_or_of_the_configuration_holds():
+    made = move()
+    pause = accepted(made, Decision.PAUSE)
+    says(made, facts(made, pause=pause), "paused", "waits: ann paused it: because")
+    says(made, facts(made, allowed={"paused": True}), "paused", "autopilot.clusters.c.paused is set")
+    says(made, facts(made, general={"paused": True}), "paused", "autopilot.paused is set")
+
+
+def test_actions_start_in_their_windows():
+    made = move()
+    window = {"days": ["mon"], "opens": "01:00", "closes": "02:00"}
+    says(made, facts(made, allowed={"windows": [window]}), "window", "waits for a window: mon 01:00-02:00 UTC")
+
+
+class TestAlone:
+    @pytest.mark.parametrize("by", ["autopilot b", "a person at the terminal"])
+    def test_one_execution_runs_on_a_cluster(self, by):
+        made = move()
+        running = execution(cut(), by, state=ExecutionState.COPYING)
+        says(made, facts(made, executions=[running]), "alone", f"{by} is carrying out lower_retention")
+        elsewhere = replace(running, cluster="other")
+        assert against(made, facts(made, executions=[elsewhere])) is None
+
+    @pytest.mark.parametrize("state", [ExecutionState.STUCK, ExecutionState.DONE, ExecutionState.ROLLED_BACK])
+    def test_what_has_ended_holds_nobody_up(self, state):
+        made = move()
+        assert against(made, facts(made, executions=[execution(cut(), state=state)])) is None
+
+    def test_few_clusters_at_once(self):
+        made = move()
+        says(made, facts(made, running_elsewhere=1), "alone", "autopilot.clusters_at_once")
+
+
+class TestBudgets:
+    def test_partitions(self):
+        there, here = (to_json([Assignment("t", n, (1,), (path,)) for n in (0, 1)]) for path in ("/b", "/a"))
+        one = operations.reassign(there, here, "f", limits=Limits(), back=Limits())
+        made = of(ActionKind.MOVE_LOG_DIR, one)
+        says(
+            made,
+            facts(made, allowed={"max_partitions": 1}),
+            "budget",
+            "moves 2 partitions, more than max_partitions (1)",
+        )
+        assert against(made, facts(made, allowed={"max_partitions": 2})) is None
+
+    def test_actions_of_the_autopilot_within_an_hour(self):
+        made = move()
+        allowed = {"max_actions_per_hour": 1}
+        done = execution(cut(), state=ExecutionState.DONE)
+        says(made, facts(made, allowed=allowed, executions=[done]), "budget", "1 actions started within the last hour")
+        for other in (
+            replace(done, by="a person at the terminal"),
+            replace(done, started_at_ms=NOW_MS - HOUR_MS),
+            replace(done, cluster="other"),
+        ):
+            assert against(made, facts(made, allowed=allowed, executions=[other])) is None
+
+    def test_bytes(self):
+        made, allowed = move(), {"max_bytes_per_hour": MIB}
+        assert against(made, facts(made, allowed=allowed)) is None
+        spent = execution(cut(), state=ExecutionState.DONE, bytes=1)
+        says(made, facts(made, allowed=allowed, executions=[spent]), "budget", "waits: 1 B were begun")
+        says(made, facts(made, allowed={"max_bytes_per_hour": 1}), "budget", "copies 1 MiB, more than")
+        unknown = move(expected={"frees_bytes": None, "on": [], "needs_ms": None})
+        says(unknown, facts(unknown, allowed=allowed), "budget", "an unknown number of bytes")
+        assert against(cut(), facts(cut(), allowed={"max_bytes_per_hour": 1})) is None
+
+    def test_bytes_between_brokers_are_those_that_are_copied(self):
+        made = between(expected={"copies_bytes": 2 * MIB, "frees_bytes": 1, "on": [], "needs_ms": 1})
+        says(made, facts(made, allowed={"max_bytes_per_hour": MIB}), "budget", "copies 2 MiB")
+
+
+def test_every_rule_is_tested_by_its_name():
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in RULES if f'"{name}"' not in text] == []
+
+
+def test_another_kind_never_fits():
+    made = of(ActionKind.ELECT_LEADERS, RETENTION)
+    assert action(ActionKind.ELECT_LEADERS).kind is made.kind
+    assert RULES["fits_kind"](made, facts(move()), NOW_MS)
