@@ -28,6 +28,8 @@ from tests.unit.plan.builders import space_alert
 
 SIZE_BYTES = 96 * MIB
 SLOW = MIB // 4
+CRAWLING = MIB // 16
+"""So slow that another process starts while it copies."""
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,7 @@ def test_a_filling_directory_is_emptied_with_nobody_there(own, disks, started):
 
 
 def test_nothing_starts_without_a_decision_and_a_revoked_one_stops_what_runs(own, disks, admin, made, started):
-    action, here, there = proposed(own, disks, admin, made, SLOW)
+    action, here, there = proposed(own, disks, admin, made, CRAWLING)
     service = started()
     says(service, f"waits for an acceptance: logdirwatch actions accept {action.action_id}")
     assert states(own, action) == []
@@ -195,7 +197,7 @@ def test_killed_in_the_middle_it_is_resumed_by_the_next_start(own, disks, admin,
 
 
 def test_a_second_one_takes_over_and_the_first_changes_nothing_more(own, disks, admin, made, started):
-    action, _, there = proposed(own, disks, admin, made, SLOW)
+    action, _, there = proposed(own, disks, admin, made, CRAWLING)
     decide(own, action)
     first = started()
     ends(own, action, "copying")
@@ -208,19 +210,23 @@ def test_a_second_one_takes_over_and_the_first_changes_nothing_more(own, disks, 
     first.check()
 
 
-def test_without_the_telemetry_cluster_nothing_starts_or_goes_on(own, disks, admin, made, started):
-    action, here, there = proposed(own, disks, admin, made, SLOW)
-    service = started()
-    says(service, "waits for an acceptance")
-    telemetry = disks.state().telemetry.process.pid
+def test_without_the_telemetry_cluster_no_call_is_made(own, disks, admin, made, started):
+    """The copy ends by itself; not even its own throttle goes before the telemetry cluster is back."""
+    action, _, there = proposed(own, disks, admin, made, SLOW)
     decide(own, action)
+    service = started()
+    ends(own, action, "copying")
+    telemetry = disks.state().telemetry.process.pid
     os.kill(telemetry, signal.SIGSTOP)
     try:
+        says(service, "nothing is called until they do")
         says(service, "autopilot.telemetry.failed")
+        wait_until(lambda: places(admin, made)[1] == there, DEADLINE_S, "the copy to end")
+        assert limits_left(admin, made) == {("broker 1", LOG_DIR_THROTTLE): str(SLOW)}
     finally:
         os.kill(telemetry, signal.SIGCONT)
     ends(own, action, "done")
-    assert places(admin, made)[1] == there != here
+    assert limits_left(admin, made) == {}
 
 
 def test_a_dry_run_says_what_would_be_done(own, disks, admin, made, tmp_path, started):

@@ -24,7 +24,7 @@ from logdirwatch.store.schema.definitions import TABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker" / "compose.yaml"
-KUBERNETES = ROOT / "conf" / "kubernetes" / "collector.yaml"
+MANIFESTS = sorted((ROOT / "conf" / "kubernetes").glob("*.yaml"))
 BUNDLE = ROOT / "conf" / "databricks" / "databricks.yml"
 UNITS = sorted((ROOT / "conf" / "systemd").glob("*.*"))
 COMMANDS = set(get_command(app).commands)
@@ -100,17 +100,20 @@ def test_the_configuration_of_the_composition_is_valid(compose):
     assert demo.tools.prefix == f"docker exec --interactive {compose['name']}-kafka-1-1 /opt/kafka/bin/"
 
 
-def test_the_manifests_fit_the_schemas_of_kubernetes():
-    for manifest in yaml.safe_load_all(KUBERNETES.read_text()):
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_the_manifests_fit_the_schemas_of_kubernetes(path):
+    for manifest in yaml.safe_load_all(path.read_text()):
         kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_manifests_configuration_is_valid_and_its_probes_are_served():
-    config, deployment = yaml.safe_load_all(KUBERNETES.read_text())
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_the_manifests_configuration_is_valid_and_its_probes_are_served(path):
+    config, deployment = yaml.safe_load_all(path.read_text())
     settings = Settings(**yaml.safe_load(config["data"]["logdirwatch.yaml"]))
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     (port,) = container["ports"]
-    assert settings.collect.listen == f"0.0.0.0:{port['containerPort']}"
+    section = {"collector": settings.collect, "autopilot": settings.autopilot}[path.stem]
+    assert section.listen == f"0.0.0.0:{port['containerPort']}"
     newest = re.search(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert container["image"] == f"logdirwatch:{newest[1]}", "the newest release of the changelog"
     assert {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")} == {"/health", "/ready"}
