@@ -72,7 +72,7 @@ COMMANDS = (
     "schema",
     "cluster",
 )
-_WITH_FOLDER = frozenset({"alerts", "actions"})
+_WITH_FOLDER = frozenset({"alerts", "actions", "autopilot"})
 
 
 def application(*commands: str) -> typer.Typer:

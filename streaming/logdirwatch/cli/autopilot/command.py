@@ -13,33 +13,26 @@ from logdirwatch.autopilot.facts import MARK
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.metrics import AutopilotMetrics
 from logdirwatch.autopilot.service import Autopilot, Surroundings, reading_of
-from logdirwatch.cli import deciding, stopping
+from logdirwatch.cli import stopping
 from logdirwatch.cli.actions.check import still_against
+from logdirwatch.cli.autopilot import pausing
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.deciding import By, Reason
-from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
-from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.vocabulary import Decision
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
-from logdirwatch.text.words import utc
 
 log = structlog.get_logger(__name__)
-
-SETTING = "decisions.longest_ms"
-
-ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="The cluster's name in the configuration.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     commands = typer.Typer(invoke_without_command=True)
     commands.callback()(autopilot)
-    commands.command("pause")(pause)
-    commands.command("resume")(resume)
+    commands.command("pause")(pausing.pause)
+    commands.command("resume")(pausing.resume)
     app.add_typer(commands, name="autopilot")
 
 
@@ -64,45 +57,6 @@ def autopilot(
         _dry_run(around)
     else:
         _run(context.settings, around)
-
-
-def pause(
-    ctx: typer.Context,
-    cluster: ClusterName,
-    by: By,
-    reason: Reason,
-    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 2h, 90m or 1d.")] = "1d",
-) -> None:
-    """Pause the autopilot on a cluster: nothing starts, and what runs is stopped before its next call."""
-    settings: Settings = ctx.obj.settings
-    signed = deciding.signed(by, reason)
-    _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
-
-
-def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "done") -> None:
-    """End the pause of the autopilot on a cluster. What was stopped is not begun again by itself."""
-    _decide(ctx, cluster, deciding.signed(by, reason), 0)
-
-
-def _decide(ctx: typer.Context, cluster: str, signed: deciding.Signed, lasting_ms: int) -> None:
-    settings: Settings = ctx.obj.settings
-    if settings.clusters and cluster not in settings.clusters:
-        names = ", ".join(sorted(settings.clusters))
-        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)
-    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.PAUSE, cluster)
-    record = DecisionRecord(
-        version=1,
-        id=cluster,
-        decision=Decision.PAUSE,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
-        until_ms=at_ms + lasting_ms,
-        cluster=cluster,
-    )
-    deciding.send(telemetry(ctx.obj), [record])
-    what = f"paused until {utc(at_ms + lasting_ms)}" if lasting_ms else "no longer paused"
-    typer.echo(printable(f"autopilot on {cluster}: {what}, by {record.by}: {record.reason}"))
 
 
 def _surroundings(settings: Settings) -> Surroundings:

@@ -1,0 +1,1 @@
+"""``logdirwatch autopilot`` and its subcommands."""

@@ -1,0 +1,58 @@
+"""``logdirwatch autopilot pause`` and ``resume``: decisions that stop the service on a cluster."""
+
+from typing import Annotated
+
+import typer
+
+from logdirwatch.cli import deciding
+from logdirwatch.cli.deciding import By, Reason
+from logdirwatch.cli.reading.records import telemetry
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import Decision
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import utc
+
+SETTING = "decisions.longest_ms"
+
+ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="The cluster's name in the configuration.")]
+
+
+def pause(
+    ctx: typer.Context,
+    cluster: ClusterName,
+    by: By,
+    reason: Reason,
+    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 2h, 90m or 1d.")] = "1d",
+) -> None:
+    """Pause the autopilot on a cluster: nothing starts, and what runs is stopped before its next call."""
+    settings: Settings = ctx.obj.settings
+    signed = deciding.signed(by, reason)
+    _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
+
+
+def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "done") -> None:
+    """End the pause of the autopilot on a cluster. What was stopped is not begun again by itself."""
+    _decide(ctx, cluster, deciding.signed(by, reason), 0)
+
+
+def _decide(ctx: typer.Context, cluster: str, signed: deciding.Signed, lasting_ms: int) -> None:
+    settings: Settings = ctx.obj.settings
+    if settings.clusters and cluster not in settings.clusters:
+        names = ", ".join(sorted(settings.clusters))
+        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.PAUSE, cluster)
+    record = DecisionRecord(
+        version=1,
+        id=cluster,
+        decision=Decision.PAUSE,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        until_ms=at_ms + lasting_ms,
+        cluster=cluster,
+    )
+    deciding.send(telemetry(ctx.obj), [record])
+    what = f"paused until {utc(at_ms + lasting_ms)}" if lasting_ms else "no longer paused"
+    typer.echo(printable(f"autopilot on {cluster}: {what}, by {record.by}: {record.reason}"))
