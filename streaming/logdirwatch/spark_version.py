@@ -122,10 +122,15 @@ def in_real_time(writer: Any, batch: str) -> Any:
     except TypeError:
         # An argument of Python from 4.2 on, and of Databricks' runtimes; 4.1 has the mode for Java alone.
         pass
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with PySpark
+
     java = writer._spark._jvm.org.apache.spark.sql.streaming.Trigger  # noqa: SLF001 - PySpark has no other way
-    if not hasattr(java, "RealTime"):
-        raise NoRealTimeModeError
-    writer._jwrite = writer._jwrite.trigger(java.RealTime(batch))  # noqa: SLF001
+    try:
+        real_time = java.RealTime
+    except Py4JError:
+        # What py4j raises, instead of AttributeError, for a member that a class of Java lacks.
+        raise NoRealTimeModeError from None
+    writer._jwrite = writer._jwrite.trigger(real_time(batch))  # noqa: SLF001
     return writer
 
 

@@ -11,6 +11,7 @@ from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import AlertRecord, EventRecord
 from logdirwatch.parse.records import Accepted, parse
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import REAL_TIME_SINCE, NoRealTimeModeError, in_real_time, release
 from tests.support import hostile
 
 KAFKA_MS = 1_700_000_000_123
@@ -161,3 +162,12 @@ def test_a_canary_is_answered_as_a_heartbeat(spark):
     record = msgspec.json.decode(row.value, type=AlertRecord)
     assert (record.rule, record.status, record.lane, record.cluster) == ("heartbeat", "resolved", "fast", "prod")
     assert row.key == f"{record.alert_id}/fast"
+
+
+def test_spark_has_real_time_mode_from_the_release_on_that_is_named(spark):
+    stream = spark.readStream.format("rate").load().writeStream
+    if release(spark.version).minor >= REAL_TIME_SINCE:
+        assert in_real_time(stream, "1 minute") is stream
+    else:
+        with pytest.raises(NoRealTimeModeError):
+            in_real_time(stream, "1 minute")

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from py4j.protocol import Py4JError
 
 from logdirwatch.errors import UserError
 from logdirwatch.spark_version import (
@@ -83,11 +84,21 @@ def test_rows_are_used_where_spark_has_them():
     assert (asked["outputStructType"], asked["initialState"]) == ("a int", "initial")
 
 
+class Triggers:
+    """A class of Java as py4j shows it."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+
+    def __getattr__(self, name):
+        raise Py4JError(f"{name} does not exist in the JVM")
+
+
 class Writer:
     """A writer of streams without real-time mode in Python, over a JVM that may have it."""
 
     def __init__(self, **java):
-        triggers = SimpleNamespace(**java)
+        triggers = Triggers(**java)
         streaming = SimpleNamespace(streaming=SimpleNamespace(Trigger=triggers))
         jvm = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(spark=SimpleNamespace(sql=streaming))))
         self._spark = SimpleNamespace(_jvm=jvm)

@@ -21,6 +21,9 @@ Row = dict[str, Any]
 BROKEN_ACTIONS = {ActionKind.INVESTIGATE, ActionKind.RESTART_BROKER}
 FILLING_ACTIONS = {ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION}
 
+FAST_LANES = (Lane.FAST, Lane.FAST_MICRO_BATCH)
+"""Spark's release decides which of them speaks."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -46,9 +49,9 @@ def of_place(alerts: Iterable[AlertRecord], place: Place, rule: Rule) -> list[Al
     return [a for a in alerts if (a.broker, a.log_dir, a.rule) == (place.broker, place.log_dir, rule)]
 
 
-def lane(alerts: Iterable[AlertRecord], wanted: Lane) -> list[AlertRecord]:
-    """Return the firing revisions of one lane."""
-    return [a for a in alerts if a.lane is wanted and a.status is AlertStatus.FIRING]
+def of_lanes(alerts: Iterable[AlertRecord], *lanes: Lane) -> list[AlertRecord]:
+    """Return the firing revisions of some lanes."""
+    return [a for a in alerts if a.lane in lanes and a.status is AlertStatus.FIRING]
 
 
 def has_cause(alerts: Iterable[AlertRecord], cause: Cause) -> bool:
@@ -58,7 +61,7 @@ def has_cause(alerts: Iterable[AlertRecord], cause: Cause) -> bool:
 
 def _is_left_open(alerts: Sequence[AlertRecord]) -> bool:
     """Tell whether the state machine names no cause: space was left, and no log is read here."""
-    causes = {alert.cause for alert in lane(alerts, Lane.STATEFUL)}
+    causes = {alert.cause for alert in of_lanes(alerts, Lane.STATEFUL)}
     return causes == {Cause.UNKNOWN}
 
 
@@ -81,11 +84,11 @@ def kinds_for(actions: Iterable[ActionRecord], alerts: Sequence[AlertRecord]) ->
 def broken_verdicts(place: Place, alerts: Sequence[AlertRecord], actions: Sequence[ActionRecord]) -> list[Verdict]:
     """Judge the broken directory: both lanes with one alert_id, the cause, and the actions."""
     offline = of_place(alerts, place, Rule.LOG_DIR_OFFLINE)
-    fast = {a.alert_id for a in lane(offline, Lane.FAST)}
-    stateful = {a.alert_id for a in lane(offline, Lane.STATEFUL)}
+    fast = {a.alert_id for a in of_lanes(offline, *FAST_LANES)}
+    stateful = {a.alert_id for a in of_lanes(offline, Lane.STATEFUL)}
     return [
-        Verdict(f"{place}: LogDirFailure alert in lane fast", bool(fast)),
-        Verdict(f"{place}: the same alert_id in lane stateful", bool(fast & stateful)),
+        Verdict(f"{place}: LogDirFailure alert in the fast lane", bool(fast)),
+        Verdict(f"{place}: the same alert_id in the stateful lane", bool(fast & stateful)),
         Verdict(f"{place}: not called full, and no disk to be replaced", _is_left_open(offline)),
         Verdict(f"{place}: actions to investigate, then to restart", kinds_for(actions, offline) >= BROKEN_ACTIONS),
     ]
@@ -96,7 +99,7 @@ def filled_verdicts(place: Place, alerts: Sequence[AlertRecord], actions: Sequen
     space = of_place(alerts, place, Rule.LOG_DIR_SPACE)
     offline = of_place(alerts, place, Rule.LOG_DIR_OFFLINE)
     return [
-        Verdict(f"{place}: filling alert", bool(lane(space, Lane.STATEFUL))),
+        Verdict(f"{place}: filling alert", bool(of_lanes(space, Lane.STATEFUL))),
         Verdict(f"{place}: saturated before it went offline", _saturated_first(space, offline)),
         Verdict(f"{place}: offline with cause full", has_cause(offline, Cause.FULL)),
         Verdict(

@@ -154,8 +154,8 @@ class Story:
         verdicts = self._wait(self._broken_verdicts)
         offline = self._seen(self._broken, Rule.LOG_DIR_OFFLINE)
         self.report.fault_to_alert_s["log_dir_failure"] = {
-            str(lane): _since(fault_s, [seen for seen in offline if seen.record.lane is lane])
-            for lane in (Lane.FAST, Lane.STATEFUL)
+            name: _since(fault_s, [seen for seen in offline if seen.record.lane in lanes])
+            for name, lanes in (("fast", judgement.FAST_LANES), ("stateful", (Lane.STATEFUL,)))
         }
         return verdicts
 

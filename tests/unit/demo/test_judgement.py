@@ -71,8 +71,10 @@ STATEFUL = alert(BROKEN, cause="unknown")
 ACTIONS = [action("investigate"), action("restart_broker")]
 
 
-def test_a_broken_directory_needs_both_lanes_one_identity_an_open_cause_and_an_action():
-    assert missed(judgement.broken_verdicts(BROKEN, [FAST, STATEFUL], ACTIONS)) == []
+@pytest.mark.parametrize("lane", ["fast", "fast_micro_batch"])
+def test_a_broken_directory_needs_both_lanes_one_identity_an_open_cause_and_an_action(lane):
+    fast = alert(BROKEN, lane=lane, revision=0, cause="unknown")
+    assert missed(judgement.broken_verdicts(BROKEN, [fast, STATEFUL], ACTIONS)) == []
 
 
 @pytest.mark.parametrize(
