@@ -78,7 +78,7 @@ def _attempt(spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id:
         file.save(state)
         _make_log_dirs(state)
         _start_all(state, kafka, say, file, under)
-        _write_tools(state, kafka.monitored, folder)
+        write_tools(state, kafka.monitored, folder)
     except BaseException:
         tear_down(folder)
         raise
@@ -157,17 +157,19 @@ def _start_all(state: State, kafka: Kafkas, say: Say, file: StateFile, under: Se
     nodes.wait_serving(state.telemetry, [state.telemetry])
 
 
-def _write_tools(state: State, kafka: Jvm, folder: Path) -> None:
+def write_tools(state: State, kafka: Jvm, folder: Path) -> None:
+    """Write the scripts of one release's tools; those of another that it does not have are removed."""
     scripts = folder / "bin"
-    scripts.mkdir()
+    scripts.mkdir(exist_ok=True)
     opened = volumes_of(state)
     for name, candidates in config.TOOLS.items():
+        script = scripts / f"{name}.sh"
         main_class = first_class(kafka, candidates)
         if main_class is None:
+            script.unlink(missing_ok=True)
             continue
         # kafka-storage works on the directories themselves, all other tools on brokers.
         prefix = opened.inside([]) if name == "kafka-storage" else []
-        script = scripts / f"{name}.sh"
         script.write_text(config.tool_script(kafka.command(TOOL_HEAP_MIB), main_class, prefix), encoding="utf-8")
         script.chmod(0o755)
 

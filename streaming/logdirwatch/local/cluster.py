@@ -168,6 +168,16 @@ class LocalCluster:
                 raise UserError(f"broker {broker} already runs")
             self._start(state, node, under)
 
+    def use_release(self, kafka_version: str) -> None:
+        """Start brokers with another release of Kafka from now on, on the directories that they have.
+
+        Those that run keep theirs until they are stopped and started. The tools are the new release's at once.
+        """
+        with self._changing() as state:
+            state.kafka_version = kafka_version
+            bringup.write_tools(state, self._monitored_jvm(kafka_version), self.folder)
+            self._file.save(state)
+
     def break_log_dir(self, broker: int, log_dir: int | str) -> None:
         """Replace a log directory with a file; Kafka notices at its next write, within about a second."""
         faults.break_log_dir(self._target(broker, log_dir))

@@ -10,12 +10,16 @@ import pytest
 
 from logdirwatch.errors import UserError
 from logdirwatch.local import jvm, ports
+from logdirwatch.local.bringup import write_tools
 from logdirwatch.local.fill import step_of
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.sizes import parse_bytes
-from logdirwatch.local.state import MountMode, Process
+from logdirwatch.local.state import MountMode, Node, Process, State
 from logdirwatch.local.volumes import Space, Volumes
 from logdirwatch.local.waiting import wait_until
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+NODE = Node(id=0, port=1, controller_port=2, rack=None, folder="/x", metadata_dir="/x/m", log_dirs=["/x/d"])
 
 
 @pytest.mark.parametrize(
@@ -131,3 +135,21 @@ def test_every_release_logs_with_what_it_has(has_log4j_2, option, is_broker):
     (logging,) = [word for word in command if word.startswith(option)]
     path = logging.partition("=")[2].removeprefix("file://")
     assert Path(path).is_file()
+
+
+def test_the_tools_of_another_release_replace_those_that_it_does_not_have(tmp_path):
+    kafka = {}
+    for release, classes in {"old": ("kafka.admin.TopicCommand", "kafka.admin.AclCommand"), "new": (TOPICS,)}.items():
+        jar = tmp_path / f"kafka-{release}.jar"
+        with zipfile.ZipFile(jar, "w") as archive:
+            for name in classes:
+                archive.writestr(f"{name.replace('.', '/')}.class", "")
+        kafka[release] = jvm.Jvm("java", str(jar))
+    state = State(
+        cluster_id="x", mount_mode=MountMode.PLAIN, log_dir_size_bytes=None, holder=None, brokers=[], telemetry=NODE
+    )
+    write_tools(state, kafka["old"], tmp_path)
+    assert sorted(path.name for path in (tmp_path / "bin").iterdir()) == ["kafka-acls.sh", "kafka-topics.sh"]
+    write_tools(state, kafka["new"], tmp_path)
+    (left,) = (tmp_path / "bin").iterdir()
+    assert TOPICS in left.read_text()
