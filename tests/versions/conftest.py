@@ -24,15 +24,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Watched]]:
     """A function that brings up a cluster as ClusterSpec's arguments say, and watches it until another one is wanted.
 
-    The logs outlive the cluster.
+    With ``has_hosts``, ``watch-host`` runs for every broker. The logs outlive the cluster.
     """
     with ExitStack() as stack:
 
-        def begin(**spec: object) -> Watched:
+        def begin(*, has_hosts: bool = False, **spec: object) -> Watched:
             stack.close()
             logs, home = tmp_path_factory.mktemp("logs"), tmp_path_factory.mktemp("cluster")
             cluster = stack.enter_context(cluster_in(home, ClusterSpec(**spec)))
-            watched = Watched(cluster, logs)
+            watched = Watched(cluster, logs, has_hosts=has_hosts)
             stack.enter_context(watched.running())
             return watched
 

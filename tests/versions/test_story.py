@@ -7,18 +7,22 @@ import pytest
 
 from logdirwatch.local import faults
 from logdirwatch.local.fill import Ended, FillWith
-from logdirwatch.model.vocabulary import ActionKind, MetadataMode
+from logdirwatch.model.capabilities import is_reported
+from logdirwatch.model.vocabulary import ActionKind, NotReported
+from logdirwatch.reference.support import STORY_KAFKA
 from tests.scenarios.world import of_broker, of_dir
 from tests.unit.plan.builders import MIB
 
-RELEASES = [("3.9.1", MetadataMode.ZOOKEEPER)]
 LEVELS = {0.78: "filling", 0.88: "critical", 0.97: "saturated"}
 AT_RISK = {("partitions_at_risk", None, None)}
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=lambda release: f"{release[0]}-{release[1].value}")
+@pytest.fixture(scope="module", params=STORY_KAFKA, ids=lambda release: f"{release[0]}-{release[1].value}")
 def world(watch, request):
-    """One cluster a release, whole again after every chapter."""
+    """One cluster a release, whole again after every chapter.
+
+    Where Kafka does not report the size of directories, ``watch-host`` runs on the brokers.
+    """
     version, metadata = request.param
     return watch(
         brokers=4,
@@ -26,7 +30,14 @@ def world(watch, request):
         log_dir_size_bytes=64 * MIB,
         kafka_version=version,
         metadata=metadata,
+        has_hosts=not is_reported(NotReported.CAPACITY, version.rpartition(".")[0], metadata),
     )
+
+
+def full_by_space(world, path):
+    """The alert of an offline directory, if it fires and says that no space was left."""
+    fires = [one for one in world.alerts() if one["rule"] == "log_dir_offline" and one["status"] == "firing"]
+    return next((one for one in fires if (one["log_dir"], one["evidence"].get("full_by")) == (path, "space")), None)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +56,9 @@ def test_lost_directories_page_and_their_replicas_come_back_by_what_is_recommend
     world.read_by("readers", "orders", 2)
     world.known("payments", 2, at=(1, 2))
     world.wait_rows("topic_state", lambda rows: {row["groups"] for row in rows} == {1}, "its group", topic="orders")
-    world.expects(AT_RISK, of_broker(1), *(of_dir(1, path) for path in lost))
+    world.expects(
+        AT_RISK, of_broker(1), *(of_dir(1, path) for path in lost), world.suspects(*((1, path) for path in lost))
+    )
     for index in (1, 2):
         world.cluster.break_log_dir(1, index)
     page = world.wait_alert(rule="log_dir_offline", broker=1, lane="stateful", severity="page", status="firing")
@@ -66,12 +79,12 @@ def test_lost_directories_page_and_their_replicas_come_back_by_what_is_recommend
 
 def test_a_filling_directory_is_told_of_at_every_level_and_emptied_by_what_is_recommended(world):
     path = world.log_dir(2, 0)
-    world.expects({("log_dir_space", 2, path)})
+    world.expects({("log_dir_space", 2, path)}, world.suspects((2, path)))
     for ratio, level in LEVELS.items():
         assert world.cluster.fill(2, 0, until_ratio=ratio, partitions=6).ended is Ended.RATIO
         told = world.wait_alert(rule="log_dir_space", broker=2, log_dir=path, to=level, status="firing")
-        # It is told while the directory still fills.
-        assert told["evidence"]["used_ratio"] == pytest.approx(ratio, abs=0.05)
+        # It is told while the directory still fills; what falls under the reserve is told of before its next sample.
+        assert told["evidence"]["used_ratio"] <= ratio + 0.05, told
     assert told["severity"] == "page", told
     critical = next(record for record in world.life(told["alert_id"]) if record["to"] == "critical")
     assert "can wait until morning: no" in critical["summary"], critical
@@ -84,13 +97,16 @@ def test_a_directory_that_ran_full_is_told_of_as_full_and_its_return_too(world):
     """Bytes of no replica take what was left; Kafka writes its checkpoints there once a second."""
     path = world.log_dir(3, 1)
     world.known_topic("clicks", [3, 0], at=(3, 1))
-    world.expects({("log_dir_space", 3, path), ("unaccounted_bytes", 3, path)}, of_dir(3, path), of_broker(3), AT_RISK)
+    world.expects({("log_dir_space", 3, path), ("unaccounted_bytes", 3, path)}, world.suspects((3, path)))
+    world.expects(of_dir(3, path), of_broker(3), AT_RISK)
     for ratio, level in LEVELS.items():
         assert world.cluster.fill(3, 1, FillWith.FILE, until_ratio=ratio).ended is Ended.RATIO
         world.wait_alert(rule="log_dir_space", broker=3, log_dir=path, to=level, status="firing")
     assert world.cluster.fill(3, 1, FillWith.FILE).ended is Ended.FULL
-    told = world.wait_alert(rule="log_dir_offline", broker=3, log_dir=path, cause="full", status="firing")
-    assert told["evidence"]["full_by"] == "space", told
+    # Its log may say so before Kafka's answer does, which ends that alert as unconfirmed.
+    world.wait(world.target(3, 1).is_offline, f"Kafka to call {path} offline")
+    world.judged()
+    told = world.wait(lambda: full_by_space(world, path), f"{path} to be told of as full")
     world.restore(3, 1)
     ended = world.wait_alert(alert_id=told["alert_id"], status="resolved")
     assert ended["reason"] == "recovered", ended

@@ -10,27 +10,38 @@ from typing import Any
 import yaml
 from kafka import OffsetAndMetadata, TopicPartition
 
+from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients
 from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.local.state import Node
+from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import OPEN, ActionKind
-from tests.scenarios.reading import Record, Tail
-from tests.scenarios.world import World
+from tests.scenarios.reading import Place, Record, Tail
+from tests.scenarios.world import World, of_broker, of_dir
 from tests.support.waiting import DEADLINE_S
 
 PATIENT_SCANS = 60
+HOST_INTERVAL_MS = 1_000
 
 
 class Watched(World):
-    """Cluster, collector and stream; actions come as fast as alerts do."""
+    """Cluster, collector and stream; actions come as fast as alerts do.
 
-    def __init__(self, cluster: LocalCluster, logs: Path) -> None:
+    With ``has_hosts``, ``watch-host`` runs for every broker too.
+    """
+
+    def __init__(
+        self, cluster: LocalCluster, logs: Path, *, has_hosts: bool = False, **sections: dict[str, Any]
+    ) -> None:
         stream = yaml.safe_load(cluster.config_path.read_text())["stream"]
         # A story is over before the second compiler has paid for its time.
         options = {"driver_java_options": stream["driver_java_options"], "recommend_trigger": "2 seconds"}
         # The tables of a busy machine lag by minutes; the layout changes only where a story says so.
-        super().__init__(cluster, logs, stream=options, plan={"inventory_max_age_scans": PATIENT_SCANS})
+        super().__init__(cluster, logs, stream=options, plan={"inventory_max_age_scans": PATIENT_SCANS}, **sections)
         self._actions: dict[str, Record] = {}
+        self._hosts = [self._host(node) for node in cluster.state().brokers] if has_hosts else []
 
     @contextmanager
     def running(self) -> Iterator["Watched"]:
@@ -38,19 +49,53 @@ class Watched(World):
         with super().running(), ExitStack() as stack:
             self._proposals = Tail(self.settings.telemetry, topics.ACTIONS)
             stack.callback(self._proposals.close)
+            for host in self._hosts:
+                stack.callback(host.stop)
+                host.start()
+            if self._hosts:
+                self.wait(self._are_sizes_known, "the size of every directory")
             yield self
+
+    def _host(self, node: Node) -> Service:
+        """What runs on a broker's host, where its directories are mounted."""
+        config = yaml.safe_load(self.config.read_text())
+        config["host"] = {
+            "cluster": CLUSTER,
+            "broker": node.id,
+            "name": f"host-{node.id}",
+            "properties_file": str(node.properties_file),
+            "server_log": str(node.log_file),
+            "interval_ms": HOST_INTERVAL_MS,
+            "state_dir": str(self.logs / "host"),
+        }
+        path = self.logs / f"host-{node.id}.yaml"
+        path.write_text(yaml.safe_dump(config))
+        inside = volumes_of(self.cluster.state()).inside([])
+        return Service("watch-host", ["--config", str(path), "watch-host"], path.with_suffix(".log"), inside)
+
+    def _are_sizes_known(self) -> bool:
+        views = [view for state in self.states().values() for view in state["log_dirs"]]
+        return bool(views) and all(view["total_bytes"] for view in views)
+
+    def suspects(self, *places: tuple[int, str]) -> set[Place]:
+        """The alerts of directories in which the host's probe fails, where one runs: it may be ahead of Kafka."""
+        return {("log_dir_suspect", broker, path) for broker, path in places if self._hosts}
 
     # -- actions
 
-    def actions(self) -> list[Record]:
-        """The latest revision of every action that is still open."""
+    def proposed(self) -> list[Record]:
+        """The latest revision of every action that was ever proposed."""
         for message in self._proposals.read():
             if message.value is not None:
                 record = json.loads(message.value)
                 known = self._actions.get(record["action_id"])
                 if known is None or record["revision"] >= known["revision"]:
                     self._actions[record["action_id"]] = record
-        return [record for record in self._actions.values() if record["status"] in OPEN]
+        return list(self._actions.values())
+
+    def actions(self) -> list[Record]:
+        """Those that are still open."""
+        return [record for record in self.proposed() if record["status"] in OPEN]
 
     def wait_action(self, kind: ActionKind, **target: Any) -> Record:
         """Wait for an action with commands that nothing speaks against, whose target is as given."""
@@ -80,6 +125,31 @@ class Watched(World):
         return done.stdout
 
     # -- what is done
+
+    def restart(self, broker: int) -> None:
+        """Stop a broker and start it as its configuration is now; return when all replicas are in sync again."""
+        self.expects(of_broker(broker))
+        self.cluster.stop(broker)
+        self.cluster.start(broker)
+        self.wait(lambda: not self.out_of_sync(), f"all replicas in sync after a restart of broker {broker}")
+
+    def lose_and_restore(self, broker: int, index: int) -> None:
+        """Lose a directory, which must be told of, and mend it, which must be too; nothing else comes up."""
+        path = self.log_dir(broker, index)
+        self.expects(of_dir(broker, path))
+        mark = self.mark()
+        self.cluster.break_log_dir(broker, index)
+
+        def told() -> Record | None:
+            mine = (record for record in self.since(mark) if record["rule"] == "log_dir_offline")
+            return next((one for one in mine if one["log_dir"] == path and one["lane"] == "stateful"), None)
+
+        alert = self.wait(told, f"the loss of {path} to be told of")
+        self.restore(broker, index)
+        ended = self.wait_alert(alert_id=alert["alert_id"], status="resolved")
+        assert (ended["reason"], ended["to"]) == ("recovered", "online"), ended
+        self.settle()
+        self.nothing_else()
 
     def read_by(self, group: str, topic: str, partitions: int) -> None:
         """Let a consumer group commit that it read a topic's first record."""

@@ -15,10 +15,14 @@ TAIL_LINES = 15
 
 
 class Service:
-    """One ``logdirwatch`` command running in the background, its output in a file."""
+    """One ``logdirwatch`` command running in the background, its output in a file.
 
-    def __init__(self, name: str, arguments: Sequence[str], log_file: Path) -> None:
+    ``under`` is a command that runs it, such as one that enters a namespace, whose arguments follow.
+    """
+
+    def __init__(self, name: str, arguments: Sequence[str], log_file: Path, under: Sequence[str] = ()) -> None:
         self.name = name
+        self._under = tuple(under)
         self.log_file = log_file
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,7 +39,7 @@ class Service:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("ab") as output:
             self._process = subprocess.Popen(
-                [*dying_with_parent(), sys.executable, "-m", "logdirwatch", *self._arguments],
+                [*dying_with_parent(), *self._under, sys.executable, "-m", "logdirwatch", *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -32,6 +32,15 @@ TESTED_KAFKA = (
 )
 """The releases that tests/kafka/test_versions.py runs."""
 
+STORY_KAFKA = (
+    ("2.8.2", MetadataMode.ZOOKEEPER),
+    ("3.9.1", MetadataMode.ZOOKEEPER),
+)
+"""The releases with which tests/versions/test_story.py runs everything, and repairs what it breaks."""
+
+UPGRADED_KAFKA = ("3.9.1", KAFKA_VERSION)
+"""From which release to which tests/versions/test_rolling_upgrade.py upgrades a cluster under watch."""
+
 TESTED_SPARK = "4.2"
 """The release of Spark that the locked requirements have."""
 
@@ -73,6 +82,15 @@ def _kafka() -> Iterator[str]:
         "In KRaft mode Kafka supports several log directories on a broker from `metadata.version` "
         f"{SEVERAL_DIRECTORIES_SINCE} on, where the table begins. *tested*: releases that are run against, beside unit "
         "tests of all of them.\n"
+    )
+    stories = ", ".join(f"{release} ({_MODES[mode]})" for release, mode in STORY_KAFKA)
+    before, after = UPGRADED_KAFKA
+    yield (
+        "`make test-versions-long` runs collector and stream beside a whole cluster, breaks and fills its directories, "
+        "and repairs them with the recommended commands, pasted into that release's own tools, on "
+        f"{stories}. On 2.8 `watch-host` runs on every broker, because Kafka does not tell the size of a directory. It "
+        f"also watches a rolling upgrade from {before} to {after}, which must alert of nothing but its restarts and of "
+        "what breaks afterwards.\n"
     )
     yield f"The telemetry topics are tested on {KAFKA_VERSION}.\n"
 

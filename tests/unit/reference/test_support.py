@@ -55,6 +55,14 @@ def test_what_is_called_tested_is_possible():
     assert all(is_possible(".".join(version.split(".")[:2]), mode) for version, mode in support.TESTED_KAFKA)
 
 
+def test_the_page_says_what_is_watched_from_end_to_end():
+    """tests/versions runs these very lists."""
+    assert set(support.STORY_KAFKA) <= set(support.TESTED_KAFKA)
+    told = " ".join(PAGE.split())
+    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper)." in told
+    assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION}, which" in told
+
+
 def test_the_oldest_release_is_the_oldest_that_a_local_cluster_may_have():
     assert release_key(OLDEST_KAFKA) == OLDEST_LOCAL
 
