@@ -14,6 +14,7 @@ from logdirwatch.cli.reading import live_cluster
 from logdirwatch.demo.services import Service
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.cluster_description import allowed_operations
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
@@ -21,6 +22,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionSta
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.recommend import recommend
 from tests.kafka.applying import MIB, executions, limits_left, now, places, states, watched, within_broker
+from tests.kafka.collecting import run
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -229,7 +231,7 @@ def test_without_the_telemetry_cluster_no_call_is_made(own, disks, admin, made, 
     assert limits_left(admin, made) == {}
 
 
-def test_a_dry_run_says_what_would_be_done(own, disks, admin, made, tmp_path, started):
+def test_a_dry_run_says_what_would_be_done_and_doctor_sees_that_it_may(own, disks, admin, made, tmp_path, started):
     action, here, _ = proposed(own, disks, admin, made, SLOW)
     decide(own, action)
     service = started("dry", paused=True)
@@ -237,8 +239,9 @@ def test_a_dry_run_says_what_would_be_done(own, disks, admin, made, tmp_path, st
     assert service.stop() == 0
     config = tmp_path / "dry.yaml"
     config.write_text(config.read_text().replace("paused: true", "paused: false"))
-    dry = Service("said", ["--config", str(config), "autopilot", "--dry-run"], tmp_path / "said.log").start()
-    wait_until(lambda: "nothing was changed" in dry.log_file.read_text(), DEADLINE_S, dry.tail)
-    assert f"move_log_dir {action.action_id} would start now" in dry.log_file.read_text()
-    assert dry.stop() == 0
+    dry = run(config, "autopilot", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert f"move_log_dir {action.action_id} would start now" in dry.stdout
+    assert "nothing was changed" in dry.stdout
     assert (places(admin, made)[1], states(own, action)) == (here, [])
+    assert allowed_operations(admin) >= {"ALTER", "ALTER_CONFIGS"}

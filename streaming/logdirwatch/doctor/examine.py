@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from logdirwatch.doctor import autopilot as judge_autopilot
 from logdirwatch.doctor import clocks, connecting, here, look
 from logdirwatch.doctor import monitored as judge_cluster
 from logdirwatch.doctor import telemetry as judge_telemetry
@@ -116,6 +117,7 @@ class Examination:
         self._findings += judge_cluster.judge_permissions(facts, tools, _principal(cluster))
         for why in judge_cluster.not_told(facts):
             self._leave_out("permissions", why)
+        self._autopilot(name, tools)
         self._findings += judge_cluster.judge_metadata_version(facts, tools)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
         self._notices += judge_cluster.notices(facts, cluster.capacity_of)
@@ -126,6 +128,19 @@ class Examination:
         if facts.metadata_version is None:
             self._leave_out("metadata_version", f"cluster {name} does not report it")
         self._clock(f"cluster {name}", clock)
+
+    def _autopilot(self, name: str, tools: Tools) -> None:
+        """Check what the autopilot is allowed on a cluster, where it is allowed anything."""
+        allowed = self._settings.autopilot.clusters.get(name)
+        if allowed is None or not allowed.kinds:
+            return
+        self._findings += judge_autopilot.judge_floors(name, allowed, self._settings.plan.for_cluster(name))
+        operations = look.cluster_operations(self._settings, name)
+        if operations is None:
+            self._leave_out("permissions", f"cluster {name} does not tell what the autopilot's user may do")
+            return
+        who = _principal(self._settings.clusters[name])
+        self._findings += judge_autopilot.judge_rights(name, allowed, operations, tools, who)
 
     def _clock(self, where: str, clock: clocks.Clock | None) -> None:
         if clock is None:

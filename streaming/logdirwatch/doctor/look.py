@@ -17,7 +17,7 @@ from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
-from logdirwatch.kafka.cluster_description import describe_cluster
+from logdirwatch.kafka.cluster_description import allowed_operations, describe_cluster
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.settings import Settings
@@ -120,6 +120,16 @@ def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
         except KafkaError as error:
             raise clients.unreachable(settings.telemetry, error) from None
     return cluster.cluster_id, facts
+
+
+def cluster_operations(settings: Settings, name: str) -> frozenset[str] | None:
+    """Ask what the user of a monitored cluster may do on the cluster itself; None where it does not tell."""
+    cluster = settings.clusters[name]
+    with clients.admin(cluster) as client:
+        try:
+            return allowed_operations(client)
+        except KafkaError as error:
+            raise clients.unreachable(cluster, error) from None
 
 
 def _with_topic(facts: TelemetryFacts, client: KafkaAdminClient, name: str) -> TelemetryFacts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.admin import ACLOperation
 from kafka.errors import IncompatibleBrokerVersion, for_code
 from kafka.protocol.admin import DescribeClusterRequest
 from kafka.protocol.metadata import MetadataRequest
@@ -33,6 +34,26 @@ def describe_cluster(client: KafkaAdminClient) -> ClusterDescription:
             return await manager.send(metadata_request([]))
 
     return described(manager.run(ask))
+
+
+def allowed_operations(client: KafkaAdminClient) -> frozenset[str] | None:
+    """Ask what this user may do on the cluster itself, such as ALTER; None where a release does not tell.
+
+    Raises KafkaError.
+    """
+    manager = client._manager  # noqa: SLF001
+
+    async def ask() -> Any:
+        return await manager.send(DescribeClusterRequest(include_cluster_authorized_operations=True))
+
+    try:
+        response = manager.run(ask)
+    except IncompatibleBrokerVersion:
+        return None
+    if response.error_code:
+        raise for_code(response.error_code)(response.error_message or "")
+    numbers: set[int] | None = response.authorized_operations
+    return None if numbers is None else frozenset(one.name for one in ACLOperation if one in numbers)
 
 
 def describe_cluster_request() -> DescribeClusterRequest:

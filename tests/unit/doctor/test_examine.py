@@ -82,6 +82,7 @@ class World:
         self.metadata_mode = None
         self.not_reported = frozenset()
         self.ahead_ms = 0
+        self.may = frozenset({"ALTER", "ALTER_CONFIGS"})
 
     def plant(self, name, **configs):
         existing = self.telemetry.existing[name]
@@ -104,6 +105,7 @@ class World:
             (module, "cluster_id"): lambda cluster: self.cluster_id,
             (look, "telemetry_facts"): lambda _: told(self.telemetry_error, (self.telemetry_id, self.telemetry)),
             (look, "telemetry_clock"): lambda settings, now: clock("telemetry"),
+            (look, "cluster_operations"): lambda *_: self.may,
             (look, "monitored"): lambda *_: told(self.cluster_error, Monitored(facts, clock("cluster prod"))),
         }
         for (place, name), fake in stands_in.items():
@@ -390,6 +392,40 @@ def test_a_telemetry_topic_that_may_not_be_used(world, found, change, words, ope
     assert words in finding.what
     assert f"--operation {operations}" in finding.remedy
     assert "--topic logdir.metrics --allow-principal User:ANONYMOUS" in finding.remedy
+
+
+class TestAutopilot:
+    @pytest.fixture(autouse=True)
+    def allowed(self, world):
+        world.values["autopilot"] = {"clusters": {"prod": {"kinds": {"move_log_dir": {}}}}}
+
+    def test_a_user_that_may_do_what_is_allowed(self, world, monkeypatch):
+        assert world.examined(monkeypatch).findings == ()
+
+    def test_a_user_that_may_not(self, world, found):
+        world.may = frozenset({"DESCRIBE"})
+        finding = found()
+        assert finding.check == "permissions"
+        assert finding.what.startswith("User:watcher lacks the ACL Alter, AlterConfigs on the cluster")
+        assert "--operation Alter --operation AlterConfigs --cluster" in finding.remedy
+
+    def test_a_cordon_needs_less(self, world, monkeypatch):
+        world.values["autopilot"] = {"clusters": {"prod": {"kinds": {"cordon_log_dir": {}}}}}
+        world.may = frozenset({"ALTER_CONFIGS"})
+        assert world.examined(monkeypatch).findings == ()
+
+    def test_what_is_not_told_is_not_checked(self, world, monkeypatch):
+        world.may = None
+        report = world.examined(monkeypatch)
+        assert report.not_checked == {"permissions": "cluster prod does not tell what the autopilot's user may do"}
+
+    def test_unattended_cuts_that_can_never_start(self, world, found):
+        kinds = {"lower_retention": {"unattended": True}}
+        world.values["autopilot"] = {"clusters": {"prod": {"kinds": kinds}}}
+        assert "no topic has a floor" in found().what
+        world.values["plan"] = {"topics": [{"topic": "t", "min_retention_ms": 1}]}
+        with pytest.raises(ValueError, match="not enough values"):
+            found()
 
 
 def test_a_user_that_may_not_describe_the_cluster(world, found):

@@ -5,7 +5,7 @@ from kafka import errors
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 
 from logdirwatch.kafka import clients
-from logdirwatch.kafka.cluster_description import ClusterDescription, describe_cluster, described
+from logdirwatch.kafka.cluster_description import ClusterDescription, allowed_operations, describe_cluster, described
 from logdirwatch.kafka.settings import KafkaSettings
 from tests.support import fake_broker
 from tests.support.fake_broker import CLUSTER_ID, FakeBroker
@@ -34,3 +34,13 @@ def test_fenced_brokers_are_told_apart_and_a_refusal_is_raised():
     refused = DescribeClusterResponse(version=0, error_code=31, error_message="no", cluster_id="", brokers=[])
     with pytest.raises(errors.ClusterAuthorizationFailedError):
         described(refused)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_a_user_may_do_is_told_or_not_known(release):
+    broker = FakeBroker(getattr(fake_broker, release))
+    try:
+        with clients.admin(KafkaSettings(bootstrap_servers=broker.address)) as client:
+            assert allowed_operations(client) is None
+    finally:
+        broker.close()

@@ -1,0 +1,44 @@
+"""Checks of the section autopilot: its user may do what the section allows, and what is allowed can happen. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from logdirwatch.autopilot.settings import AutopilotClusterSettings
+from logdirwatch.doctor.findings import Finding
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.settings import PlanSettings
+
+_OF_BROKERS = frozenset(
+    {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR, ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN}
+)
+_MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+
+
+def judge_rights(
+    name: str, allowed: AutopilotClusterSettings, operations: Iterable[str], tools: Tools, principal: str | None
+) -> Iterator[Finding]:
+    """Judge whether the user of a cluster may change what the allowed kinds change; ``operations`` are what it may."""
+    kinds, may = set(allowed.kinds), set(operations)
+    needed = [("Alter", "ALTER", _MOVES), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
+    lacking = [spelled for spelled, operation, of in needed if kinds & of and operation not in may]
+    if lacking:
+        yield Finding(
+            "permissions",
+            f"cluster {name}",
+            f"{principal or 'its user'} lacks the ACL {', '.join(lacking)} on the cluster: what autopilot.clusters."
+            f"{name}.kinds allows would be refused",
+            tools.allow(lacking, ["--cluster"], principal),
+        )
+
+
+def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSettings) -> Iterator[Finding]:
+    """Judge whether unattended cuts can ever happen: they need a floor that an owner declared."""
+    cut = allowed.kinds.get(ActionKind.LOWER_RETENTION)
+    has_floor = any(rule.min_retention_ms is not None or rule.min_retention_bytes is not None for rule in plan.topics)
+    if cut is not None and cut.unattended and not has_floor:
+        yield Finding(
+            "configuration",
+            f"cluster {name}",
+            "lower_retention may start unattended, but no topic has a floor, so none ever does",
+            "declare min_retention_ms or min_retention_bytes under plan.topics, or leave out unattended",
+        )

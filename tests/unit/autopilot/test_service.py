@@ -1,0 +1,183 @@
+"""What the loop does with what it reads: starts, says once why not, resumes, stands by; and what it tells of itself."""
+
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from logdirwatch.autopilot import dry_run, worker
+from logdirwatch.autopilot.board import Limits, Reading
+from logdirwatch.autopilot.metrics import AutopilotMetrics
+from logdirwatch.autopilot.service import Autopilot, Surroundings
+from logdirwatch.autopilot.settings import AutopilotSettings
+from logdirwatch.errors import UserError
+from logdirwatch.execute.journal import FencedError
+from logdirwatch.execute.run import StopAskedError
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model.vocabulary import ActionKind, ExecutionState
+from logdirwatch.plan.settings import PlanSettings
+from tests.support.waiting import DEADLINE_S, wait_until
+from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, execution, move
+from tests.unit.plan.builders import NOW_MS
+
+MADE = move()
+NAME = "autopilot a"
+
+
+class World:
+    """A service over readings of the test's own; what would be executed is written down, and ends as the test says."""
+
+    def __init__(self, monkeypatch):
+        self.now_ms, self.begun, self.resumed, self.end, self.against = NOW_MS, [], [], [], []
+        settings = AutopilotSettings(clusters={"c": {"kinds": {ActionKind.MOVE_LOG_DIR: {}}}})
+        monkeypatch.setattr(worker, "begin", self.begin)
+        monkeypatch.setattr(worker, "resume", self.resume)
+        self.service = Autopilot(
+            Surroundings(
+                name=NAME,
+                telemetry=KafkaSettings(),
+                clusters={"c": KafkaSettings(), "not allowed": KafkaSettings()},
+                limits=Limits(settings, lambda _: PlanSettings(), WEEK_MS),
+                check=lambda _: self.against,
+                now_ms=lambda: self.now_ms,
+            )
+        )
+
+    def begin(self, action, place, running_elsewhere):
+        self.begun.append(action.action_id)
+        return self._ended()
+
+    def resume(self, record, place):
+        self.resumed.append(record.execution_id)
+        return self._ended()
+
+    def _ended(self):
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+    def reads(self, *actions, said=True, executions=()):
+        decisions = {one.action_id: accepted(one) for one in actions} if said else {}
+        self.service.board.post(
+            Reading({one.action_id: one for one in actions}, decisions, {}, executions, began_ms=self.now_ms)
+        )
+        with capture_logs() as logs:
+            self.service._tick()
+            running = [lane.running for lane in self.service.lanes.values() if lane.running is not None]
+            wait_until(lambda: all(one.done() for one in running), DEADLINE_S, "the executions to end")
+            self.service._reap()
+        return [(entry["event"].removeprefix("autopilot."), entry.get("why")) for entry in logs]
+
+    def metrics(self):
+        return AutopilotMetrics(self.service, 15_000, lambda: self.now_ms)
+
+    def gauges(self):
+        return {
+            (sample.name.removeprefix("logdirwatch_autopilot_"), *sample.labels.values()): sample.value
+            for metric in self.metrics().collect()
+            for sample in metric.samples
+        }
+
+
+@pytest.fixture
+def world(monkeypatch):
+    return World(monkeypatch)
+
+
+def test_what_may_start_is_begun_on_clusters_that_are_allowed(world):
+    world.end = execution(MADE, state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(MADE)] == ["starts", "done"]
+    assert world.begun == [MADE.action_id]
+    assert list(world.service.lanes) == ["c"]
+    assert world.gauges()["executions_total", "c", "done"] == 1
+
+
+def test_what_is_not_taken_is_said_once(world):
+    ((event, why),) = world.reads(MADE, said=False)
+    assert (event, "waits for an acceptance" in why) == ("not_taken", True)
+    assert world.reads(MADE, said=False) == []
+    assert world.gauges()["not_taken", "c", "decision"] == 1
+    assert world.begun == []
+
+
+def test_what_does_not_hold_is_checked_again_after_a_while(world):
+    world.end = ["a disk is offline"]
+    assert world.reads(MADE)[1] == ("not_taken", "does not hold on the cluster: a disk is offline")
+    assert world.reads(MADE) == []
+    world.now_ms += 60_000
+    assert [event for event, _ in world.reads(MADE)] == ["starts"]
+
+
+def test_what_is_stuck_is_an_error(world):
+    world.end = execution(MADE, state=ExecutionState.STUCK, reason="the disk is full")
+    assert world.reads(MADE)[1] == ("stuck", "the disk is full")
+    assert world.gauges()["executions_total", "c", "stuck"] == 1
+
+
+def test_an_execution_that_was_left_is_resumed_before_anything_is_begun(world):
+    left = execution(move(), "autopilot b", state=ExecutionState.COPYING)
+    world.end = replace(left, state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(MADE, executions=[left])] == ["resumed", "done"]
+    assert (world.resumed, world.begun) == ([left.execution_id], [])
+
+
+def test_one_that_another_process_begins_later_is_its_own(world):
+    world.reads()
+    others = execution(MADE, "autopilot b", state=ExecutionState.COPYING)
+    ((event, why),) = world.reads(MADE, executions=[others])
+    assert event == "not_taken"
+    assert "is being carried out" in why
+    assert world.resumed == []
+
+
+def test_who_was_fenced_stands_by_unless_it_was_a_person(world):
+    world.end = FencedError("another one took over")
+    assert world.reads(MADE)[1] == ("fenced", "another one took over")
+    assert world.metrics().is_unready() == "another process took over: c"
+    assert world.reads(MADE) == []
+    persons = execution(MADE, "a person at the terminal", state=ExecutionState.COPYING)
+    assert [event for event, _ in world.reads(MADE, executions=[persons])] == ["goes_on", "not_taken"]
+    assert world.metrics().is_unready() is None
+
+
+def test_what_is_interrupted_waits_a_while(world):
+    world.end = UserError("no answer")
+    assert world.reads(MADE)[1] == ("interrupted", "no answer")
+    assert world.reads(MADE) == []
+
+
+def test_a_stop_leaves_what_runs(world):
+    world.end = StopAskedError(execution(MADE))
+    assert world.reads(MADE)[1][0] == "left"
+
+
+def test_it_is_ready_once_it_has_read_and_while_it_can(world):
+    assert world.metrics().is_unready() == "the telemetry topics cannot be read"
+    world.reads()
+    assert (world.metrics().is_unready(), world.metrics().is_ill()) == (None, None)
+    world.now_ms += HOUR_MS
+    assert world.metrics().is_unready() == "the telemetry topics cannot be read"
+    world.service.ticked_s -= 1_000
+    assert "no round since" in world.metrics().is_ill()
+
+
+def test_a_dry_run_says_what_would_become_of_each_action(world):
+    other = replace(move(), action_id="other")
+    world.service.board.post(
+        Reading({MADE.action_id: MADE, "other": other}, {MADE.action_id: accepted(MADE)}, {}, (), NOW_MS)
+    )
+
+    def lines(check):
+        return list(dry_run.lines(world.service.board, ["c"], check, NOW_MS))
+
+    said = lines(lambda _: [])
+    assert f"c: move_log_dir {MADE.action_id} would start now" in said
+    assert any(line.startswith("c: move_log_dir other waits for an acceptance") for line in said)
+    assert any("AlterReplicaLogDirs" in line for line in said)
+    assert any("does not hold on the cluster: full" in line for line in lines(lambda _: ["full"]))
+
+    def fails(_):
+        raise UserError("no answer")
+
+    assert any("does not hold on the cluster: no answer" in line for line in lines(fails))
+    world.service.board.post(Reading(began_ms=NOW_MS))
+    assert lines(fails) == ["c: no action is open"]
