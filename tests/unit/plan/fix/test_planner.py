@@ -272,7 +272,7 @@ def test_new_replicas_on_a_broker_and_moves_within_it_do_not_belong_in_one_reass
         topic("b", (2,)),
         *placed(2, "/d1", "b", 65),
     ]
-    between = [directory(1, "/d1", 770 * MIB), topic("a", (1,)), *placed(1, "/d1", "a", 72)]
+    between = [directory(1, "/d1", 840 * MIB), topic("a", (1,)), *placed(1, "/d1", "a", 72)]
     beside = [directory(3, "/d1", 800 * MIB)]
     full = [filling("/d1"), filling("/d1", number=2, name="2")]
     assert mixed_brokers(planned(full, *within, *between, *beside)) == [2]

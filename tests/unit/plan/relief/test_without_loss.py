@@ -84,6 +84,13 @@ def test_what_the_broker_has_no_room_for_goes_to_others_beside_it():
     assert plan.taken == {("s", 0), ("t", 0)}
 
 
+@pytest.mark.parametrize(("used", "planned"), [(790, ["reassign"]), (810, ["move_log_dir"])])
+def test_no_move_ends_in_a_directory_that_is_fuller_than_the_source_was(used, planned):
+    neighbour = directory(1, "/d2", 600 * MIB)
+    source = directory(1, "/d1", used * MIB)
+    assert kinds(neighbour, OUTSIDE, source=source, needed=90 * MIB) == planned
+
+
 @pytest.mark.parametrize(
     ("kind", "planned"),
     [(ActionKind.MOVE_LOG_DIR, ["reassign"]), (ActionKind.REASSIGN, ["move_log_dir"])],
