@@ -35,6 +35,7 @@ TESTED_KAFKA = (
 STORY_KAFKA = (
     ("2.8.2", MetadataMode.ZOOKEEPER),
     ("3.9.1", MetadataMode.ZOOKEEPER),
+    ("3.9.1", MetadataMode.KRAFT),
 )
 """The releases with which tests/versions/test_story.py runs everything, and repairs what it breaks."""
 

@@ -59,7 +59,7 @@ def test_the_page_says_what_is_watched_from_end_to_end():
     """tests/versions runs these very lists."""
     assert set(support.STORY_KAFKA) <= set(support.TESTED_KAFKA)
     told = " ".join(PAGE.split())
-    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper)." in told
+    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft)." in told
     assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION}, which" in told
 
 
