@@ -21,6 +21,8 @@ PAGES = {
     "actions": "/actions",
     "action": "/actions/shrink",
     "broker": "/broker?cluster=prod&broker=8",
+    "topic": "/topic?cluster=prod&topic=orders",
+    "partition": "/partition?cluster=prod&topic=orders&partition=3",
     "timeline": "/timeline",
 }
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -61,9 +63,9 @@ FLEET = """
         - row:
           - rowheader /broker 7 degraded, r1/
           - cell:
-            - 'link "broker 7 /data/d1: online, 50 percent used"'
+            - 'link "broker 7 /data/d1: online, 50 % used"'
           - cell:
-            - 'link "broker 7 /data/d2: offline (failed), 97 percent used"'
+            - 'link "broker 7 /data/d2: offline (failed), 97 % used"'
 """
 DIRECTORY = """
 - main:

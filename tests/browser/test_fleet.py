@@ -12,12 +12,12 @@ from tests.unit.report.builders import alert
 from tests.unit.report.rows import broker, log_dir
 
 DIRECTORIES = [
-    (7, "/data/d1", "online", "50 percent used"),
-    (7, "/data/d2", "offline (failed)", "97 percent used"),
-    (8, "/data/d1", "filling", "78 percent used"),
-    (8, "/data/d2", "critical", "88 percent used"),
-    (8, FILLING, "saturated", "96 percent used"),
-    (8, LONG, "online", "10 percent used"),
+    (7, "/data/d1", "online", "50 % used"),
+    (7, "/data/d2", "offline (failed)", "97 % used"),
+    (8, "/data/d1", "filling", "78 % used"),
+    (8, "/data/d2", "critical", "88 % used"),
+    (8, FILLING, "saturated", "96 % used"),
+    (8, LONG, "online", "10 % used"),
     (9, "/data/d1", "unknown", "use unknown"),
 ]
 EMPTY = ("broker_state", "log_dir_state", "log_dir_inventory", "replica_state", "topic_state", "alerts", "actions")

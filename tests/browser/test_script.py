@@ -20,7 +20,7 @@ def test_a_slash_leads_to_the_filter_and_enter_narrows_the_page(visit):
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("q=status%3Asaturated$"))
     expect(page.get_by_role("searchbox", name="Filter")).to_have_value("status:saturated")
-    assert page.locator("a.cell").all_inner_texts() == ["■ 96 saturated"]
+    assert page.locator("a.cell").all_inner_texts() == ["■ saturated, 96 %"]
     page.get_by_role("link", name="Clear").click()
     expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
 
@@ -28,7 +28,7 @@ def test_a_slash_leads_to_the_filter_and_enter_narrows_the_page(visit):
 def test_a_count_leads_to_what_it_counts(visit):
     page = visit.to("/")
     page.get_by_role("link", name="1 directory offline").click()
-    assert page.locator("a.cell").all_inner_texts() == ["✖ 97 offline (failed)"]
+    assert page.locator("a.cell").all_inner_texts() == ["✖ offline (failed), 97 %"]
 
 
 def test_a_topic_finds_its_directories(visit):

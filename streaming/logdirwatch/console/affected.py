@@ -1,9 +1,9 @@
-"""Who is affected by an alert, in words. Pure."""
+"""Who is affected by an alert or a partition, in words. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted
 
 _PARTITIONS = {
@@ -13,7 +13,22 @@ _PARTITIONS = {
     "at_min_isr": "at min ISR: the next failure stops writes",
     "sole_replica": "with a single in-sync replica: the next failure loses data",
 }
-_NAMES = {"hurt_topics": "Topics", "hurt_groups": "Consumer groups", "examples": "Examples"}
+_DANGERS = {
+    "is_leaderless": "It has no leader: nobody can read or write",
+    "is_under_min_isr": "It is under min ISR: writes with acks=all fail",
+    "is_at_min_isr": "It is at min ISR: the next failure stops writes",
+    "is_sole_replica": "A single replica is in sync: the next failure loses data",
+}
+DANGERS = {name.removeprefix("is_"): name for name in _DANGERS}
+"""Each danger of a partition and its column in ``topic_state``, the worst first."""
+
+
+class Link(NamedTuple):
+    """A topic, or one of its partitions, and what it is called."""
+
+    text: str
+    topic: str
+    partition: int | None = None
 
 
 def affected_lines(affected: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -26,6 +41,31 @@ def affected_lines(affected: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if affected.get("replica_count"):
         size = affected.get("replica_bytes")
         yield "Replicas there", f"{affected['replica_count']}" + (f", {human_bytes(size)}" if size else "")
-    for name, term in _NAMES.items():
-        if affected.get(name):
-            yield term, ", ".join(map(str, affected[name]))
+    if affected.get("hurt_groups"):
+        yield "Consumer groups", ", ".join(map(str, affected["hurt_groups"]))
+
+
+def affected_links(affected: Mapping[str, Any]) -> Iterator[tuple[str, list[Link]]]:
+    """Yield the topics, and examples of partitions, that an alert affects, each as a term and its links."""
+    if topics := affected.get("hurt_topics"):
+        yield "Topics", [Link(topic, topic) for topic in topics]
+    if examples := affected.get("examples"):
+        yield "Examples", [_partition(example) for example in examples]
+
+
+def hurt(partition: Mapping[str, Any]) -> list[str]:
+    """Return who is hurt by the state of a partition, as sentences, the worst first; empty: nobody.
+
+    ``partition`` is its row of ``topic_state``.
+    """
+    found = [words for column, words in _DANGERS.items() if partition[column]]
+    group, unread = partition["slowest_group"], partition["unread_ratio"]
+    if found and group is not None:
+        behind = f" and has not read {human_ratio(unread)} of it" if unread else ""
+        found.append(f"Consumer group {group} reads it{behind}")
+    return found
+
+
+def _partition(name: str) -> Link:
+    topic, _, number = name.rpartition("-")
+    return Link(name, topic, int(number)) if topic and number.isdecimal() else Link(name, name)

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
 from logdirwatch.console import overview
-from logdirwatch.console.affected import affected_lines
+from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
 from logdirwatch.console.answers import finished, guarded
 from logdirwatch.console.chart import Event, Frame, Outlook, chart
 from logdirwatch.console.heatmap import heatmap
@@ -42,6 +42,7 @@ Part = TypeVar("Part")
 SIGNS = {"filling": "▲", "critical": "▲▲", "saturated": "■", "offline": "✖", "unknown": "?", "degraded": "▲"}
 BROKERS_A_PAGE = 25
 ALERTS_AT_FIRST, ALERTS_A_PAGE = 25, 100
+PARTITIONS_A_PAGE = 100
 MOST_UNFOLDED = 12
 """Brokers; a cluster of so few is shown whole."""
 MOST_FOLDED = 40
@@ -99,6 +100,8 @@ PATHS = {
     "/": "fleet",
     "/directory": "directory",
     "/broker": "broker",
+    "/topic": "topic",
+    "/partition": "partition",
     "/timeline": "timeline",
     "/alerts": "alerts",
     "/alerts/<alert_id>": "alert",
@@ -194,8 +197,49 @@ class Pages:
             "broker": one,
             "alerts": alert_words.listed(about, everything=False),
             "transitions": parts.read(lambda: self._reader.transitions(cluster, broker)),
+            "impaired": parts.read(lambda: self._reader.impaired_replicas(cluster, broker)),
         }
         return self._shown("broker.html", found, unread=parts.unread, **content)
+
+    def topic(self) -> str:
+        """Return one topic with its partitions, those in danger first."""
+        cluster, topic = _asked("cluster"), _asked("topic")
+        rows = self._reader.partitions(cluster, topic)
+        if not rows:
+            abort(404, f"topic {topic} of {cluster} is not in the tables")
+        parts = Parts()
+        sizes = dict(parts.read(lambda: list(self._reader.partition_bytes(cluster, topic).items())))
+        dangers = {name: sum(bool(row[column]) for row in rows) for name, column in DANGERS.items()}
+        content: dict[str, Any] = {
+            "cluster": cluster,
+            "topic": topic,
+            "first": rows[0],
+            # A map of Arrow is a list of pairs.
+            "configs": dict(rows[0]["configs"] or ()),
+            "sizes": sizes,
+            "total_bytes": sum(size or 0 for size in sizes.values()) if sizes else None,
+            "affected": list(affected_lines(dangers)),
+            "paged": paged_of(sorted(rows, key=_endangered_first), PARTITIONS_A_PAGE),
+            "hurt": hurt,
+        }
+        return self._shown("topic.html", unread=parts.unread, **content)
+
+    def partition(self) -> str:
+        """Return one partition: who is hurt by its state, and each replica with its directory."""
+        cluster, topic, number = _asked("cluster"), _asked("topic"), _number("partition")
+        row = self._reader.partition(cluster, topic, number)
+        if row is None:
+            abort(404, f"partition {topic}-{number} of {cluster} is not in the tables")
+        parts = Parts()
+        replicas = parts.read(lambda: self._reader.replicas_of(cluster, topic, number))
+        listed = {replica["broker"] for replica in replicas}
+        content: dict[str, Any] = {
+            "row": row,
+            "hurt": hurt(row),
+            "replicas": replicas,
+            "unlisted": [broker for broker in row["replicas"] or () if broker not in listed],
+        }
+        return self._shown("partition.html", unread=parts.unread, **content)
 
     def timeline(self) -> str:
         """Return every change of status in a period, the newest first."""
@@ -230,6 +274,7 @@ class Pages:
             "blocked": [action for action in actions if action.status in OPEN and action.vetoes],
             "closed": [action for action in actions if action.status not in OPEN],
             "affected": list(affected_lines(life[0].affected)),
+            "affected_links": list(affected_links(life[0].affected)),
             "response": RESPONSES[life[0].rule],
         }
         return self._shown("alert.html", unread=parts.unread, **content)
@@ -331,6 +376,10 @@ def _section(status: ClusterStatus, chosen: Filter) -> Section:
         left -= len(rack.brokers)
         racks.append((rack, left >= 0))
     return Section(status, paged_of(bad, BROKERS_A_PAGE), racks, drawn, is_small)
+
+
+def _endangered_first(row: Row) -> tuple[list[bool], int]:
+    return [not row[column] for column in DANGERS.values()], row["partition"]
 
 
 def _by_id(found: Iterable[ClusterStatus]) -> dict[tuple[str, int], Broker]:

@@ -8,7 +8,7 @@ import msgspec
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus
+from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, ReplicaStatus
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
@@ -17,6 +17,7 @@ from logdirwatch.store.schema.definitions import (
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
     REPLICA_STATE,
+    TOPIC_STATE,
     TRANSITIONS,
 )
 from logdirwatch.store.sql import newest, quoted
@@ -27,6 +28,7 @@ Select = Callable[[str, str], Iterator[Row] | None]
 
 NEXT_TO_FILL = 10
 MOST_REPLICAS = 50
+MOST_PARTITIONS = 10_000
 MOST_TRANSITIONS = 50
 MOST_CHANGES = 200
 POINTS = 300
@@ -142,6 +144,35 @@ class Reader:
         columns = "topic, partition, size_bytes, offset_lag, status, is_future, is_leader, in_isr"
         order = f"ORDER BY is_future DESC, size_bytes DESC NULLS LAST, topic, partition LIMIT {MOST_REPLICAS}"
         return self._rows(REPLICA_STATE.name, columns, self._place(cluster, broker, log_dir), order)
+
+    def impaired_replicas(self, cluster: str, broker: int) -> list[Row]:
+        """Return the largest replicas of a broker that are not online."""
+        where = f"cluster = {quoted(cluster)} AND broker = {broker} AND status <> '{ReplicaStatus.ONLINE}'"
+        order = f"ORDER BY size_bytes DESC NULLS LAST, topic, partition LIMIT {MOST_REPLICAS}"
+        return self._rows(REPLICA_STATE.name, "*", where, order)
+
+    def partitions(self, cluster: str, topic: str) -> list[Row]:
+        """Return the partitions of a topic by number."""
+        where = f"cluster = {quoted(cluster)} AND topic = {quoted(topic)}"
+        return self._rows(TOPIC_STATE.name, "*", where, f"ORDER BY partition LIMIT {MOST_PARTITIONS}")
+
+    def partition_bytes(self, cluster: str, topic: str) -> dict[int, int | None]:
+        """Return the bytes of each partition of a topic, of all of its replicas, as far as they are known."""
+        where = f"cluster = {quoted(cluster)} AND topic = {quoted(topic)}"
+        found = self._rows(REPLICA_STATE.name, "partition, sum(size_bytes) AS size", where, "GROUP BY partition")
+        return {row["partition"]: row["size"] for row in found}
+
+    def partition(self, cluster: str, topic: str, partition: int) -> Row | None:
+        """Return a partition's row; None when it is not known."""
+        return next(iter(self._rows(TOPIC_STATE.name, "*", self._partition(cluster, topic, partition))), None)
+
+    def replicas_of(self, cluster: str, topic: str, partition: int) -> list[Row]:
+        """Return the replicas of a partition by broker, and copies in progress after their original."""
+        order = "ORDER BY broker, is_future"
+        return self._rows(REPLICA_STATE.name, "*", self._partition(cluster, topic, partition), order)
+
+    def _partition(self, cluster: str, topic: str, partition: int) -> str:
+        return f"cluster = {quoted(cluster)} AND topic = {quoted(topic)} AND partition = {partition}"
 
     def _place(self, cluster: str, broker: int, log_dir: str) -> str:
         return f"cluster = {quoted(cluster)} AND broker = {broker} AND log_dir = {quoted(log_dir)}"

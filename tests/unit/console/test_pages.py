@@ -19,7 +19,7 @@ from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
-from tests.unit.report.rows import TIB, broker, log_dir
+from tests.unit.report.rows import TIB, broker, log_dir, partition
 
 HOUR_MS = 3_600_000
 
@@ -95,9 +95,9 @@ class TestFleet:
     def test_every_directory_is_a_cell_with_a_name_a_sign_and_its_use(self, site):
         site.cluster(log_dir(used=0.5), log_dir(log_dir="/data/d2", status="offline", cause="failed", used=0.97))
         page = site.text("/")
-        assert 'aria-label="broker 7 /data/d1: online, 50 percent used"' in page
-        assert 'aria-label="broker 7 /data/d2: offline (failed), 97 percent used"' in page
-        assert "✖ 97" in page
+        assert 'aria-label="broker 7 /data/d1: online, 50 % used"' in page
+        assert 'aria-label="broker 7 /data/d2: offline (failed), 97 % used"' in page
+        assert "✖ offline (failed), 97 %</a>" in page
 
     def test_what_a_release_cannot_report_is_said_once(self, site):
         dirs = [log_dir(used=None, total_bytes=None), log_dir(log_dir="/data/d2", used=None, total_bytes=None)]
@@ -110,7 +110,7 @@ class TestFleet:
         site.cluster(log_dir(), age_ms=120_000)
         page = site.text("/")
         assert "the present state is unknown" in page
-        assert 'aria-label="broker 7 /data/d1: unknown, was online, 50 percent used"' in page
+        assert 'aria-label="broker 7 /data/d1: unknown, was online, 50 % used"' in page
         assert 'class="cell online"' not in page
 
     def test_old_tables_make_brokers_unknown_too(self, site):
@@ -294,7 +294,7 @@ class TestDirectory:
         copy = {**place, "is_future": True, "size_bytes": 1, "status": "moving", "offset_lag": 12_345}
         large = {"partition": 2, "is_future": False, "size_bytes": 1 << 40, "offset_lag": None}
         site.tables.write("replica_state", {**copy, **large}, copy)
-        page = site.text(self.address(site))
+        page = re.sub("</?a[^>]*>", "", site.text(self.address(site)))
         told = re.findall(r"<tr><td>(orders.*?)</td><td>.*?</td><td>(.*?)</td>", page)
         assert told == [("orders-1 (copy in progress)", "12,345"), ("orders-2", "unknown")]
 
@@ -306,6 +306,96 @@ class TestDirectory:
         answer = site.get(f"/directory{query}")
         assert answer.status_code == status
         assert answer.text.count('role="alert"') == 1
+
+
+class TestTopicAndPartition:
+    @pytest.fixture
+    def shop(self, site):
+        """Partition 3 of orders has lost its leader's directory; 0 is well."""
+        place = {"cluster": "prod", "topic": "orders"}
+        well = {"leader": 7, "replicas": [7, 8], "isr": [7, 8], "min_insync_replicas": 1}
+        lost = {"leader": None, "replicas": [7, 9], "isr": [7], "min_insync_replicas": 1, "elr": [9], "adding": [8]}
+        behind = {"slowest_group": "billing", "unread_ratio": 0.35}
+        site.tables.write(
+            "topic_state",
+            partition("orders", 0) | well | {"overridden": ["retention.ms"], "configs": {"retention.ms": "60000"}},
+            partition("orders", 3, is_leaderless=True, is_sole_replica=True) | lost | behind,
+            partition("orders", 0, cluster="other") | well,
+        )
+        replica = {**place, "is_future": False, "is_listed": True, "is_leader": False, "in_isr": True}
+        site.tables.write(
+            "replica_state",
+            replica | {"broker": 7, "partition": 0, "log_dir": "/data/d1", "size_bytes": TIB, "status": "online"},
+            replica
+            | {"broker": 7, "partition": 3, "log_dir": "/data/d2", "size_bytes": 1 << 30, "status": "offline"}
+            | {"cause": "directory", "is_listed": False},
+        )
+        return site
+
+    def test_a_topic_has_its_partitions_those_in_danger_first(self, shop):
+        page = shop.text("/topic?cluster=prod&topic=orders")
+        assert "<dt>Partitions</dt><dd>2</dd>" in page
+        assert "<dd>2, min.insync.replicas 1</dd>" in page
+        assert "<dd>1 TiB</dd>" in page
+        assert "retention.ms=60000" in page
+        assert "1 partition without a leader" in page
+        assert page.index(">orders-3<") < page.index(">orders-0<")
+        assert link(page, "orders-3") == "/partition?cluster=prod&topic=orders&partition=3"
+
+    def test_a_partition_says_who_is_affected_and_where_its_replicas_are(self, shop):
+        page = shop.text("/partition?cluster=prod&topic=orders&partition=3")
+        assert "It has no leader: nobody can read or write." in page
+        assert "A single replica is in sync: the next failure loses data." in page
+        assert "Consumer group billing reads it and has not read 35.0 % of it." in page
+        assert "adds 8" in page
+        assert link(page, "/data/d2") == "/directory?cluster=prod&broker=7&log_dir=/data/d2"
+        assert "(last known)" in page
+        assert "offline</span> (directory)" in page
+        assert "Assigned, but listed by no directory: broker 9." in page
+
+    def test_a_partition_that_is_well_affects_nobody(self, shop):
+        page = shop.text("/partition?cluster=prod&topic=orders&partition=0")
+        assert "Nobody: it has a leader" in page
+        assert link(page, "broker 7") == "/broker?cluster=prod&broker=7"
+
+    def test_directories_brokers_and_alerts_lead_there(self, shop):
+        shop.cluster(log_dir(), log_dir(log_dir="/data/d2", status="offline"))
+        shop.tables.alerts(
+            alert(affected={"leaderless": 1, "hurt_topics": ["orders"], "examples": ["orders-3", "odd"]})
+        )
+        partition_3 = "/partition?cluster=prod&topic=orders&partition=3"
+        assert link(shop.text("/directory?cluster=prod&broker=7&log_dir=/data/d2"), "orders-3") == partition_3
+        assert link(shop.text("/broker?cluster=prod&broker=7"), "orders-3") == partition_3
+        page = shop.text(f"/alerts/{'a' * 32}")
+        assert link(page, "orders-3") == partition_3
+        assert link(page, "odd") == "/topic?cluster=prod&topic=odd"
+        assert link(page, "The broker") == "/broker?cluster=prod&broker=7"
+
+    def test_large_topics_are_shown_some_at_a_time(self, site):
+        site.tables.write("topic_state", *(partition("orders", number) for number in range(250)))
+        page = site.text("/topic?cluster=prod&topic=orders&page=3")
+        assert ">orders-249<" in page
+        assert ">orders-0<" not in page
+        assert link(page, "Previous") == "/topic?cluster=prod&topic=orders&page=2"
+
+    @pytest.mark.parametrize(
+        ("path", "code"),
+        [
+            ("/topic?cluster=prod&topic=none", 404),
+            ("/partition?cluster=prod&topic=orders&partition=9", 404),
+            ("/topic?cluster=prod", 400),
+            ("/partition?cluster=prod&topic=orders&partition=x", 400),
+        ],
+    )
+    def test_what_is_not_known_is_said(self, shop, path, code):
+        assert shop.get(path).status_code == code
+
+    @pytest.mark.parametrize("name", hostile.NAMES)
+    def test_names_change_no_page(self, site, name):
+        site.tables.write("topic_state", partition(name, 0))
+        for path in ("/topic", "/partition"):
+            query = urlencode({"cluster": "prod", "topic": name, "partition": 0})
+            Page(site.text(f"{path}?{query}"))
 
 
 class TestActions:
@@ -344,7 +434,7 @@ class TestActions:
         assert page.index("three replicas fit") < page.index("Blocked") < page.index("broker 8 has no room")
         assert page.count('class="command"') == 1
         assert "<dt>Partitions</dt><dd>2 partitions without a leader</dd>" in page
-        assert "<dt>Topics</dt><dd>orders</dd>" in page
+        assert link(page, "orders") == "/topic?cluster=prod&topic=orders"
         assert "docs/runbooks/log_dir_offline.md" in page
 
     @pytest.mark.parametrize("path", ["/alerts/x", "/actions/x", "/actions/x.json", "/nowhere"])
