@@ -24,7 +24,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos mutate soak dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -113,6 +113,15 @@ soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, 
 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and Databricks (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
+
+screenshots: $(STAMP) ## write the pictures of the console in docs/images, with a Chromium that is here
+	@.ci/chromium
+	$(BIN)/python -m tests.browser.screenshots docs/images
+
+dist: $(STAMP) ## build the source distribution, and from it the wheel, into dist/, and check both (twine)
+	rm -f dist/*.whl dist/*.tar.gz
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
 
 lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, imports of all tests and the documentation build
 	$(BIN)/ruff check $(CODE)

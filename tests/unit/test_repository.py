@@ -49,6 +49,8 @@ APART = [
     "test-chart",
     "chaos",
     "mutate",
+    "screenshots",
+    "dist",
     "soak",
 ]
 TARGETS = [*TESTS, *APART, *MADE]

@@ -1,8 +1,11 @@
-"""The wheel: it holds the package's files and its configuration, and nothing else."""
+"""What is published: the package's files and its configuration, nothing else, and it runs where it is installed."""
 
 import email
+import os
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -17,14 +20,76 @@ ASIDE = {"conf/reference.yaml": "logdirwatch/conf/reference.yaml"}
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Return the built wheel, opened."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+def dist(tmp_path_factory):
+    """Return the folder with the source distribution, and the wheel that is built from it, as make dist does."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (path,) = folder.iterdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist):
+    """Return the built wheel, opened."""
+    (path,) = dist.glob("*.whl")
     with zipfile.ZipFile(path) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def installed(dist, tmp_path_factory):
+    """Return the programs' folder of a fresh environment in which the wheel is installed.
+
+    What it depends on is that of the tests, which are installed from the same pins; the package is not.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    (path,) = dist.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--no-deps", "--no-index", str(path)]
+    subprocess.run(pip, check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "requirements.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return folder / "bin"
+
+
+def said(installed, *words, cwd):
+    """Return what a program of the environment prints, which knows nothing of this repository."""
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH" and "LOGDIRWATCH" not in name
+    }
+    command = [str(installed / words[0]), *words[1:]]
+    return subprocess.run(command, cwd=cwd, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def test_both_distributions_are_fit_to_be_published(dist):
+    paths = sorted(str(path) for path in dist.iterdir())
+    assert len(paths) == 2
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *paths], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_source_distribution_has_what_a_build_needs_and_no_tests(dist):
+    (path,) = dist.glob("*.tar.gz")
+    with tarfile.open(path) as opened:
+        names = {name.split("/", 1)[1] for name in opened.getnames() if "/" in name}
+    assert {"pyproject.toml", "README.md", "LICENSE", "conf/reference.yaml"} <= names
+    assert {name.split("/")[0] for name in names if "/" in name} == {"streaming", "conf"}
+
+
+def test_an_installed_wheel_runs_from_its_own_files(installed, tmp_path):
+    where = said(installed, "python", "-c", "import logdirwatch; print(logdirwatch.__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(installed.parent)
+    assert said(installed, "logdirwatch", "--version", cwd=tmp_path).split()[-1] == __version__
+
+
+def test_an_installed_wheel_makes_and_checks_a_configuration(installed, tmp_path):
+    answers = ("--cluster", "prod", "--brokers", "kafka-1:9092", "--security", "PLAINTEXT")
+    answers += ("--telemetry", "telemetry-1:9092", "--replication-factor", "1", "--notify-url", "")
+    assert "wrote logdirwatch.yaml" in said(installed, "logdirwatch", "init", *answers, cwd=tmp_path)
+    assert "valid" in said(installed, "logdirwatch", "config", "check", cwd=tmp_path)
+    assert "filling_ratio" in said(installed, "logdirwatch", "config", "reference", cwd=tmp_path)
 
 
 def test_it_holds_the_files_of_the_package_and_nothing_else(wheel):
