@@ -40,7 +40,7 @@ class TestFleet:
         expect(heard).to_be_visible()
         seen = page.get_by_role("cell").filter(has=heard).inner_text().split()
         assert seen[-1] == path
-        assert " ".join(seen[:-1]).endswith(words)
+        assert " ".join(seen[:-1]).endswith(words if use == "use unknown" else f"{words}, {use.removesuffix(' used')}")
 
     def test_no_directory_is_left_out(self, visit):
         page = visit.to("/")

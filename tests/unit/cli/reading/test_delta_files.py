@@ -1,5 +1,8 @@
 """The tables read without Spark, those of an earlier release too."""
 
+import subprocess
+import sys
+
 import pytest
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
@@ -27,3 +30,17 @@ def test_a_table_that_was_never_written_has_no_rows(tmp_path):
     tables = DeltaFiles(str(tmp_path))
     assert tables.rows(BROKER_STATE.name) is None
     assert list(tables.select_columns(BROKER_STATE.name, ["broker"], "true")) == []
+
+
+def test_reading_loads_no_pandas_which_takes_longer_than_the_tables_of_a_large_fleet(tmp_path):
+    Written(tmp_path).write(BROKER_STATE.name, broker(7))
+    code = """
+import sys
+from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
+tables = DeltaFiles(sys.argv[1])
+query = "SELECT broker FROM t"
+print([list(read("broker_state", query)) for read in (tables.select, tables.stream)], "pandas" in sys.modules)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told == "[[{'broker': 7}], [{'broker': 7}]] False\n"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,8 +62,8 @@ class DeltaFiles(TableReader):
 
     def _streamed(self, delta: DeltaTable, table: str, query: str) -> Iterator[Row]:
         with self._readable(table):
-            for batch in QueryBuilder().register("t", delta).execute(query):
-                yield from pa.record_batch(batch).to_pylist()
+            for batch in _arrow(QueryBuilder().register("t", delta).execute(query)):
+                yield from batch.to_pylist()
 
     @contextmanager
     def _readable(self, table: str) -> Iterator[None]:
@@ -106,7 +107,12 @@ def _can_be_read(name: str) -> bool:
 
 
 def _found(delta: DeltaTable, query: str) -> Iterator[Row]:
-    return _rows(pa.table(QueryBuilder().register("t", delta).execute(query).read_all()))
+    return _rows(_arrow(QueryBuilder().register("t", delta).execute(query).read_all()).read_all())
+
+
+def _arrow(found: Any) -> pa.RecordBatchReader:
+    """Return what the engine found as Arrow; ``pa.table`` and ``pa.record_batch`` would import pandas for it."""
+    return pa.RecordBatchReader.from_stream(found)
 
 
 def _rows(found: pa.Table) -> Iterator[Row]:
