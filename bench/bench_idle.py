@@ -3,10 +3,11 @@
     python bench/bench_idle.py [--minutes 60] [--warm-up-minutes 5] [--query NAME ...] [--micro-batches]
 
 Starts a cluster of four brokers with three directories each, the collector and the whole stream, with the defaults of
-the configuration, and touches nothing. Prints what share of a core each process took, the memory of all of them (PSS:
-a shared page is divided by those who share it), what the stream's Java keeps after a collection, batches and Spark jobs
-of each query, files written a minute, and files and bytes of every checkpoint and of the tables at the beginning and at
-the end. ``--query`` runs only some queries, ``--micro-batches`` runs ``fast_lane`` without real-time mode.
+the configuration, and touches nothing. Prints what share of a core each process took, the memory of each kind of
+process (PSS: a shared page is divided by those who share it), what the stream's Java keeps after a collection, batches
+and Spark jobs of each query, files written a minute, by folder of each checkpoint too, and files and bytes of every
+checkpoint and of the tables at the beginning and at the end. ``--query`` runs only some queries, ``--micro-batches``
+runs ``fast_lane`` without real-time mode, ``--java-options`` adds options to those of the stream's Java.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import contextlib
 import os
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,12 +80,15 @@ def main() -> None:
     arguments.add_argument("--warm-up-minutes", type=float, default=5.0)
     arguments.add_argument("--query", action="append", default=[])
     arguments.add_argument("--micro-batches", action="store_true")
+    arguments.add_argument("--java-options", default="", metavar="=OPTIONS")
     chosen = arguments.parse_args()
     mode = {"fast_lane_mode": "micro_batch"} if chosen.micro_batches else {}
     with contextlib.ExitStack() as stack:
         events = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         extra = {**spark_events.ON, "spark.eventLog.dir": events.as_uri()}
         running = stack.enter_context(bench(BROKERS, LOG_DIRS, PRODUCTION, extra=extra, **mode))
+        if chosen.java_options:
+            running.add_java_options(chosen.java_options.removeprefix("="))
         stream = stack.enter_context(running.stream(*chosen.query))
         log = running.config.parent / "collect.log"
         collector = Service("collect", ["--config", str(running.config), "collect"], log).start()
@@ -91,9 +96,10 @@ def main() -> None:
         idle = Idle(running, (collector, stream))
         idle.wait(chosen.warm_up_minutes)
         before, written, after = idle.look(), idle.wait(chosen.minutes), idle.look()
-        pss_bytes = sum(map(memory, idle.services))
+        found = {service.name: memory(service) for service in idle.services}
         report(before, after)
-        print(f"all processes, PSS: {pss_bytes / MIB:.0f} MiB; stream, heap after a collection: {heap(stream)}")
+        report_memory(found)
+        print(f"stream, heap after a collection: {heap(stream)}")
         report_work(events, before, after)
         report_disks(before, after, written, folders(running))
 
@@ -113,13 +119,18 @@ def cpu_seconds(service: Service) -> float:
     return total
 
 
-def memory(service: Service) -> int:
-    """Return the PSS of a service's processes in bytes."""
-    total = 0
+def memory(service: Service) -> dict[str, list[int]]:
+    """Return the PSS of each of a service's processes in bytes, by kind: itself, Java, Python workers."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for process in tree(service):
         with contextlib.suppress(psutil.NoSuchProcess):
-            total += process.memory_full_info().pss
-    return total
+            kind = "itself" if process.pid == service.pid else _kind(process)
+            found[kind].append(process.memory_full_info().pss)
+    return found
+
+
+def _kind(process: psutil.Process) -> str:
+    return "Java" if process.name() == "java" else "Python workers and their daemon"
 
 
 def folders(running: Bench) -> dict[str, Path]:
@@ -149,6 +160,14 @@ def report(before: Look, after: Look) -> None:
         print(f"{name}: {now - then:.1f} processor s, {100 * (now - then) / seconds:.1f} % of a core")
 
 
+def report_memory(found: dict[str, dict[str, list[int]]]) -> None:
+    rows = [(f"{name}, {kind}", sizes) for name, kinds in found.items() for kind, sizes in kinds.items()]
+    total_bytes = sum(sum(sizes) for _, sizes in rows)
+    print(f"\n{'PSS':<42}{'processes':>10}{'MiB':>8}\n{'all':<42}{'':>10}{total_bytes / MIB:>8.0f}")
+    for name, sizes in rows:
+        print(f"{name:<42}{len(sizes):>10}{sum(sizes) / MIB:>8.0f}")
+
+
 def report_work(events: Path, before: Look, after: Look) -> None:
     minutes = (after.at_ms - before.at_ms) / 60_000
     print(f"\n{'':<26}{'batches/min':>12}{'with input':>12}{'jobs':>8}{'jobs/batch':>12}{'jobs/min':>10}{'s/batch':>9}")
@@ -166,9 +185,19 @@ def report_disks(before: Look, after: Look, written: Written, places: dict[str, 
     for name, then in after.disks.items():
         was = before.disks.get(name, Disk(0, 0))
         sizes = f"{was.size_bytes / MIB:>10.1f}{then.size_bytes / MIB:>10.1f}"
-        own = sum(path.is_relative_to(places[name]) for path, _ in written)
-        print(f"{name:<26}{own / minutes:>12.1f}{was.files:>8}{then.files:>8}{sizes}")
+        own = [path for path, _ in written if path.is_relative_to(places[name])]
+        print(f"{name:<26}{len(own) / minutes:>12.1f}{was.files:>8}{then.files:>8}{sizes}")
+        if name != "tables":
+            for kind, number in sorted(Counter(_folder(path, places[name]) for path in own).items()):
+                print(f"  {kind:<24}{number / minutes:>12.1f}")
     print(f"{'all':<26}{len(written) / minutes:>12.1f}")
+
+
+def _folder(path: Path, checkpoint: Path) -> str:
+    """Return where in a checkpoint a file is, and how its name ends."""
+    inside = path.relative_to(checkpoint)
+    place = "/".join(part for part in inside.parts[:-1] if not part.isdigit())
+    return f"{place or '.'} {path.suffix or 'plain'}"
 
 
 if __name__ == "__main__":

@@ -36,9 +36,8 @@ class Bench:
         self._folder = cluster.folder
         local = yaml.safe_load(cluster.config_path.read_text())
         # What the local cluster saves on small machines stays away: the defaults are what is measured.
-        java = {"driver_java_options": local["stream"]["driver_java_options"].rpartition(" -XX:Tiered")[0]}
         self.config = cluster.folder / "bench.yaml"
-        self.config.write_text(yaml.safe_dump({**local, **sections, "stream": {**java, **stream}}))
+        self.config.write_text(yaml.safe_dump({**local, **sections, "stream": {"driver_java_options": "", **stream}}))
         self.settings: Settings = configuration.load(self.config)
         telemetry_topics.create_missing(self.settings)
         self._alerts: dict[Key, float] = {}
