@@ -31,7 +31,15 @@ _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 _METASPACE = "-XX:MetaspaceSize=256m"
 # Spark generates one method per stage; some of the wide tables' methods exceed the size that Java compiles by default.
 _LONG_METHODS = "-XX:-DontCompileHugeMethods"
-_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE, _LONG_METHODS)
+# The heap starts small and grows with what it keeps, up to ``driver_memory``: a small fleet keeps 130 MiB. By default
+# Java starts with a part of the machine's memory, and leaves 40 % of what it has free.
+_HEAP = "-Xms256m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40"
+_JAVA_OPTIONS = (
+    f"-Dlog4j2.configurationFile={_LOG4J2}",
+    *("-XX:+UseSerialGC", _HEAP, _CODE_CACHE, _METASPACE, _LONG_METHODS),
+)
+# The C library reserves memory for many threads each, in Java and in Python, and returns little of it.
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 
 # By default Spark renames through Hadoop's FileContext, which starts a process (readlink) for every file of a local
 # folder: with several state files per batch that is a third of all the work. A local rename is atomic without it.
@@ -40,6 +48,15 @@ _CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 # Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
 # creates on a local disk; this implementation uses Java instead.
 _LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
+
+# Spark remembers its last thousand jobs and plans for pages of its own. They are off.
+_SHORT_MEMORY = {
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+    "spark.ui.retainedDeadExecutors": "1",
+}
 
 # What the queries need of their own session, whoever started Spark. None of it is static: it is set on a session that
 # nothing else uses.
@@ -130,6 +147,7 @@ def _start(settings: Settings, name: str) -> SparkSession:
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ.update({key: value for key, value in _FEW_ARENAS.items() if key not in os.environ})
         is_local = _is_local(stream.master)
         os.environ["PYSPARK_PYTHON"] = worker_python.command(settings.home_path) if is_local else sys.executable
         builder = builder.master(stream.master)
@@ -224,6 +242,7 @@ def _local_conf(settings: Settings) -> dict[str, str]:
         # Nothing is stored in it, but Spark creates it: next to the tables it does no harm.
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
         **_LOCAL_FILES,
+        **_SHORT_MEMORY,
         **worker_conf(settings.stream.master),
         **({} if "://" in settings.checkpoints.path else {_CHECKPOINT_MANAGER: release.checkpoint_manager}),
     }
