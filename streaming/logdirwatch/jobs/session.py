@@ -119,6 +119,8 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
         return _beside(given or SparkSession.Builder().getOrCreate(), settings)
     session = _start(settings, name)
     _started.add(session.sparkContext.applicationId)
+    if _is_local(settings.stream.master):
+        _write_no_checksum_files(session)
     if settings.stream.master is None:
         check_delta(session)
     return session
@@ -266,6 +268,17 @@ def worker_conf(master: str | None) -> dict[str, str]:
 def _is_local(master: str | None) -> bool:
     """Tell whether the executors are in the driver's own JVM."""
     return master is not None and master.startswith("local")
+
+
+def _write_no_checksum_files(session: SparkSession) -> None:
+    """Stop Hadoop from writing a file with the checksum beside each file on a local disk, half of a stream's files.
+
+    State has checksums of its own, and ``checkpoint.torn`` looks for incomplete files. Checksum files that are there
+    are still compared.
+    """
+    jvm, context = session._jvm, session.sparkContext._jsc  # noqa: SLF001 - PySpark has no access to Hadoop
+    assert jvm is not None
+    jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setWriteChecksum(False)
 
 
 def end_session(spark: SparkSession) -> None:
