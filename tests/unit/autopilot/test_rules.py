@@ -191,6 +191,12 @@ class TestUnattended:
         assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
         assert against(made, facts(made)) is None
 
+    def test_what_calls_itself_a_restoration_needs_one_too(self):
+        one = operations.topic_config("t", "retention.ms", "7200000", now="9000000", old=None)
+        made = of(ActionKind.RESTORE_RETENTION, one, target={"broker": None, "log_dir": None, "topic": "t"})
+        says(made, facts(made, said={}, unattended=True), "data_loss", "nobody declared a floor")
+        assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
+
     def test_the_floor_is_of_the_same_key(self):
         made = cut(str(20 * MIB), key="retention.bytes")
         only_time = PlanSettings(topics=[{"topic": "t", "min_retention_ms": HOUR_MS}])

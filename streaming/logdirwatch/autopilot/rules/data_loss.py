@@ -6,13 +6,15 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.settings import PlanSettings
 
+_RETENTION = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION})
+
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Return why a person must accept it."""
     if facts.acceptance(action, now_ms) is not None:
         return None
-    if action.kind is ActionKind.LOWER_RETENTION:
-        # A record's own data_loss is not asked: who can write one can write false there.
+    if action.kind in _RETENTION:
+        # Neither the kind nor the record's data_loss says whether a value is lower: who can write one can lie in both.
         missing = [cut for cut in cuts(action) if not _is_declared(cut, facts.plan)]
         if missing:
             key = "min_retention_ms" if missing[0].key == "retention.ms" else "min_retention_bytes"
