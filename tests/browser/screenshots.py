@@ -1,8 +1,9 @@
 """Pictures of the console over the tables of a bad night, for the documentation.
 
-    python -m tests.browser.screenshots [FOLDER]
+    python -m tests.browser.screenshots docs/images     # make screenshots: those that the documentation shows
+    python -m tests.browser.screenshots FOLDER --all    # every page by day, by night and on a phone, to look at
 
-By day, by night and on a phone; the browser is that of the tests.
+The browser is that of the tests.
 """
 
 import sys
@@ -25,21 +26,26 @@ LOOKS = {
 }
 
 
-def main(folder: Path) -> None:
-    """Write one picture for each page and look."""
+SHOWN = (("fleet", "light"), ("directory", "dark"))
+"""The pictures of the documentation, as page and look."""
+
+
+def main(folder: Path, *, everything: bool = False) -> None:
+    """Write a picture of each page and look that the documentation shows, or of all."""
+    wanted = [(page, look) for page in PAGES for look in LOOKS] if everything else SHOWN
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as root, sync_playwright() as driver:
         tables = Path(root) / "tables"
         night.write(Written(tables))
         browser = driver.chromium.launch(executable_path=chromium.program(), args=["--no-sandbox", *chromium.FLAGS])
         with serving(tables, **CALM) as address:
-            for look, options in LOOKS.items():
-                page = browser.new_context(**options).new_page()
-                for name, path in PAGES.items():
-                    page.goto(f"http://{address}{path}")
-                    page.screenshot(path=folder / f"console-{name}-{look}.png", full_page=True)
+            for name, look in wanted:
+                page = browser.new_context(**LOOKS[look]).new_page()
+                page.goto(f"http://{address}{PAGES[name]}")
+                page.screenshot(path=folder / f"console-{name}-{look}.png", full_page=True)
+                page.context.close()
         browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images"))
+    main(Path(sys.argv[1]), everything="--all" in sys.argv[2:])
