@@ -163,12 +163,21 @@ def halts_broker(memory: BrokerMemory, path: str) -> str | None:
     """Return why the broker halts when this directory fails, None if it continues without it.
 
     Kafka 4.3.1 halts with the directory of its metadata log and with its last one (``ReplicaManager`` and
-    ``LogManager.handleLogDirFailure``). With ZooKeeper there is no metadata log.
+    ``LogManager.handleLogDirFailure``). With ZooKeeper there is no metadata log; while such a broker migrates to KRaft
+    it halts with any directory (``ReplicaManager`` of 3.7.2 and 3.9.1).
     """
     if has_metadata_log(memory, path):
         return "metadata_dir"
     others = [log_dir.status for other, log_dir in memory.log_dirs.items() if other != path]
-    return "last_dir" if all(status is LogDirStatus.OFFLINE for status in others) else None
+    if all(status is LogDirStatus.OFFLINE for status in others):
+        return "last_dir"
+    return "migration" if _leaves_zookeeper(memory) else None
+
+
+def _leaves_zookeeper(memory: BrokerMemory) -> bool:
+    """Tell whether a broker keeps its metadata in ZooKeeper while its cluster migrates: it has no metadata log."""
+    has_log = any(log_dir.is_metadata_dir for log_dir in memory.log_dirs.values())
+    return memory.metadata_mode is MetadataMode.MIGRATING and not has_log
 
 
 def has_metadata_log(memory: BrokerMemory, path: str) -> bool:

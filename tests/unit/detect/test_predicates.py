@@ -6,7 +6,7 @@ from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.forecast import Grown
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import Cause, LogDirStatus, Severity
+from logdirwatch.model.vocabulary import Cause, LogDirStatus, MetadataMode, Severity
 
 ONLINE, FILLING, CRITICAL, SATURATED = (
     LogDirStatus.ONLINE,
@@ -159,6 +159,14 @@ def test_a_broker_halts_with_its_metadata_directory_whatever_the_others_are():
     memory = broker_of(a=SATURATED, b=ONLINE)
     memory.log_dirs["/a"].is_metadata_dir = True
     assert (predicates.halts_broker(memory, "/a"), predicates.halts_broker(memory, "/b")) == ("metadata_dir", None)
+
+
+def test_a_broker_with_zookeeper_halts_with_any_directory_while_it_migrates():
+    memory = broker_of(a=SATURATED, b=ONLINE)
+    memory.metadata_mode = MetadataMode.MIGRATING
+    assert predicates.halts_broker(memory, "/a") == "migration"
+    memory.log_dirs["/b"].is_metadata_dir = True
+    assert predicates.halts_broker(memory, "/a") is None, "it runs in KRaft mode already"
 
 
 def test_capacity_that_nobody_reported_gives_no_ratio():

@@ -19,7 +19,11 @@ def size(value: int | float | None) -> str:
     return "an unknown size" if value is None else human_bytes(value)
 
 
-_HALTS = {"metadata_dir": "the directory of its metadata log", "last_dir": "its last directory"}
+_HALTS = {
+    "metadata_dir": "it is the directory of its metadata log",
+    "last_dir": "it is its last directory",
+    "migration": "it migrates from ZooKeeper to KRaft",
+}
 _ASKED_BY = {
     "forecast": "by its forecast",
     "moves_do_not_fit": "running moves add more than fits",
@@ -51,7 +55,7 @@ def space(
     if left_ms is not None:
         text += f", full {human_in(left_ms)}"
     if halts is not None:
-        text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
+        text += f"; the whole broker halts with it: {_HALTS[halts]}"
     text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
     can_wait, why = urgency.waits(log_dir, severity)
     return f"{text}; can wait until morning: {'yes' if can_wait else 'no'}, because {why}"

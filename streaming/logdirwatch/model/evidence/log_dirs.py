@@ -50,7 +50,8 @@ class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
     halts_broker: Annotated[
         str | None,
         Meta(
-            description="Why the broker halts when this directory fails: metadata_dir or last_dir; null: it does not."
+            description="Why the broker halts when this directory fails: metadata_dir, last_dir or migration; null: it "
+            "does not."
         ),
     ] = NULL
     takes_new_replicas: Annotated[

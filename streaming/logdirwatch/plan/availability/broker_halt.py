@@ -1,11 +1,12 @@
-"""Whether a broker halts when a directory fails: the one with its metadata log, or the last that serves.
+"""Whether a broker halts when a directory fails: the one with its metadata log, the last, or any during a migration.
 
-KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``.
+KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``; 3.9.1 ``ReplicaManager`` for the migration.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import ProposedAction
 
@@ -15,7 +16,16 @@ def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     if directory.is_metadata_dir and not snapshot.is_zookeeper(directory.broker):
         return "it holds the metadata log"
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
-    return None if any(other.is_serving for other in others) else "no other log directory of it serves"
+    if not any(other.is_serving for other in others):
+        return "no other log directory of it serves"
+    return "it migrates from ZooKeeper to KRaft" if _leaves_zookeeper(directory.broker, snapshot) else None
+
+
+def _leaves_zookeeper(broker: int, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether a broker still keeps its metadata in ZooKeeper while its cluster migrates to KRaft."""
+    has_log = any(directory.is_metadata_dir for directory in snapshot.directories_of.get(broker, ()))
+    known = snapshot.brokers.get(broker)
+    return known is not None and known.metadata_mode is MetadataMode.MIGRATING and not has_log
 
 
 def with_halt_notice(

@@ -70,6 +70,7 @@ def test_a_filling_directory_says_how_full_it_is_and_what_decided(log_dir, decid
         (None, None),
         ("metadata_dir", "the whole broker halts with it: it is the directory of its metadata log"),
         ("last_dir", "the whole broker halts with it: it is its last directory"),
+        ("migration", "the whole broker halts with it: it migrates from ZooKeeper to KRaft"),
     ],
 )
 def test_a_directory_whose_loss_halts_the_broker_says_so(halts, said):
