@@ -16,7 +16,7 @@ from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.writing import store
+from logdirwatch.store.writing import inventory, small_batch, store
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
 
@@ -65,9 +65,19 @@ def lake(spark, empty_tables, tmp_path):
     return Lake(spark, shutil.copytree(empty_tables, tmp_path / "tables"))
 
 
+@pytest.fixture
+def by_spark(monkeypatch):
+    """Call it to have the batches that follow written by Spark, as if they were large, or again by the driver."""
+
+    def switch(is_on=True):
+        for module in (store, inventory):
+            monkeypatch.setattr(module, "collected", (lambda *_: None) if is_on else small_batch.collected)
+
+    return switch
+
+
 @pytest.fixture(params=["driver", "spark"])
-def written_by(request, monkeypatch):
-    """Run a test twice: ``store`` writes small batches by the driver, and by Spark as if they were large."""
-    if request.param == "spark":
-        monkeypatch.setattr(store, "collected", lambda *_: None)
+def written_by(request, by_spark):
+    """Run a test twice: small batches are written by the driver, and by Spark."""
+    by_spark(request.param == "spark")
     return request.param

@@ -1,6 +1,6 @@
 """How many Spark jobs a batch runs: planning them is nearly all that an idle stream costs, so none may be added unseen.
 
-A number of jobs does not depend on the machine. The queries that write tables are counted with their own tests.
+A number of jobs does not depend on the machine. What ``store`` does with a batch is counted in its own tests.
 """
 
 import datetime as dt
@@ -15,6 +15,7 @@ from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend
 from logdirwatch.jobs.session import without_empty_batches
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
+from tests.spark import lake as listings
 from tests.spark.test_detect import SCHEMA, T0, metrics
 from tests.spark.test_fast_lane import event
 from tests.spark.test_fleet import state
@@ -81,6 +82,16 @@ def test_the_fast_lane_in_micro_batches_runs_one_job_a_batch(spark, records, tmp
     records.send(topics.EVENTS, *(event() for _ in range(BATCHES)))
     rows = fast_lane.alerts(records.stream(spark), SETTINGS)
     assert work(spark, to_nothing(rows), tmp_path) == (BATCHES, BATCHES, BATCHES)
+
+
+def test_store_inventory_runs_at_most_three_jobs_a_batch(lake, spark, records, tmp_path):
+    for scan in range(-BATCHES, 0):  # Kafka has no record before its own time
+        said = (listings.topic("t", (7,), scan=scan), listings.replicas("t-0", scan=scan, size=-scan))
+        records.send(topics.INVENTORY, *map(msgspec.json.encode, (*said, listings.scan_end(1, scan=scan))))
+    writer = records.stream(spark).writeStream.foreachBatch(lambda rows, _: lake.inventory.write(rows, lake.tables))
+    batches, _, jobs = work(spark, writer, tmp_path)
+    assert jobs <= 3 * batches
+    assert lake.rows("replica_state", "size_bytes") == [(1,)]
 
 
 def test_recommend_runs_one_job_a_batch_beside_the_one_that_publishes(spark, records, tmp_path):

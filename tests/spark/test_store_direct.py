@@ -6,7 +6,7 @@ import shutil
 import pytest
 from delta.exceptions import ConcurrentWriteException
 from deltalake import DeltaTable
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as drawing
 
 from logdirwatch.model import topics
@@ -18,16 +18,8 @@ from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event,
 from tests.spark.test_bad_input import STORED, of_topics
 
 TEXTS_OF_JSON = ("partitions", "moves")
-
-
-@pytest.fixture
-def by_spark(monkeypatch):
-    """Call it to have the batches that follow written by Spark, or again by the driver."""
-
-    def switch(is_on):
-        monkeypatch.setattr(store, "collected", (lambda *_: None) if is_on else small_batch.collected)
-
-    return switch
+FEW = drawing(max_examples=2, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
+"""Without shrinking: an example takes half a minute or more, and there would be hundreds of them."""
 
 
 def jobs(lake, write):
@@ -79,7 +71,7 @@ def test_the_driver_writes_the_rows_that_spark_writes(lake, empty_tables, tmp_pa
     before = []
 
     @given(of_topics(*(name for name in STORED if name != topics.DECISIONS)))
-    @drawing(max_examples=2, suppress_health_check=list(HealthCheck))
+    @FEW
     def write(records):
         rows = lake.kafka(*records) + before[-10:]
         before.extend(rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
 from logdirwatch.store.direct.table import DirectTable
@@ -12,7 +13,7 @@ from logdirwatch.store.schema.columns import Table
 
 Key: TypeAlias = tuple[Any, ...]
 Stored: TypeAlias = Mapping[Key, Row]
-"""Rows as they are in the table, by key: the key, ``sequence``, and what else was asked for."""
+"""Rows as they are in the table, by key: the columns that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,26 @@ class Changes:
 Decide: TypeAlias = Callable[[Stored], Changes]
 
 
-def merge(target: DirectTable, decide: Decide, columns: Sequence[str] = ()) -> None:
-    """Change the rows of a table as ``decide`` says; ``columns`` are those that it reads besides key and sequence."""
+def merge(
+    target: DirectTable, decide: Decide, columns: Sequence[str], where: ds.Expression | None = None
+) -> tuple[Stored, Changes]:
+    """Change the rows of a table as ``decide`` says, and return the rows that it saw with what became of them.
+
+    It sees the rows that fulfil ``where``, and of them the key and ``columns``.
+    """
     table = target.table
-    wanted = (*table.key, "sequence", *columns)
-    read = [(file, target.read([file], wanted)) for file in target.all_files()]
-    changes = decide({key: row for _, rows in read for key, row in _by_key(table, rows)})
+    wanted = (*table.key, *(name for name in columns if name not in table.key))
+    read = [(file, target.read([file], wanted, where)) for file in target.all_files()]
+    stored = {key: row for _, rows in read for key, row in _by_key(table, rows)}
+    changes = decide(stored)
     if not changes.keys:
-        return
+        return stored, changes
     removed = [file for file, rows in read if not changes.keys.isdisjoint(keys(rows, table.key))]
     kept, replaced = _divided(table, target.read(removed), changes.keys)
     patched = [{**row, **changes.patched[key]} for key, row in replaced if key in changes.patched]
     new = arrow_rows(table, [*changes.written.values(), *patched])
     target.commit(pa.concat_tables([kept, new]), removed)
+    return stored, changes
 
 
 def _divided(table: Table, rows: pa.Table, changed: Set[Key]) -> tuple[pa.Table, list[tuple[Key, Row]]]:

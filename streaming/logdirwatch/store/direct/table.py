@@ -51,10 +51,11 @@ class NotDirectError(Exception):
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a table; ``path`` is relative to it, the times bound ``Table.time`` and are None if unknown."""
+    """A file of a table; ``path`` is relative to it, the times bound ``Table.time``; None: unknown."""
 
     path: str
     size_bytes: int
+    rows: int | None
     from_ms: int | None
     to_ms: int | None
 
@@ -75,16 +76,22 @@ class DirectTable:
         """Yield the table's files."""
         time_column = self.table.time
         added = pa.table(self._delta.get_add_actions(flatten=True))
-        wanted = ["path", "size_bytes", *(f"{end}.{time_column}" for end in ("min", "max"))]
+        wanted = ["path", "size_bytes", "num_records", *(f"{end}.{time_column}" for end in ("min", "max"))]
         for row in added.select([name for name in wanted if name in added.column_names]).to_pylist():
             from_ms, to_ms = row.get(f"min.{time_column}"), row.get(f"max.{time_column}")
-            yield DataFile(row["path"], row["size_bytes"], from_ms, to_ms)
+            yield DataFile(row["path"], row["size_bytes"], row.get("num_records"), from_ms, to_ms)
 
     def all_files(self) -> list[DataFile]:
         """Return the table's files. Raises NotDirectError if they are large."""
         files = list(self.files())
         self._check_size(files)
         return files
+
+    def check_rows(self, most: int) -> None:
+        """Raise NotDirectError if the table has, or may have, more rows than these."""
+        rows = [file.rows for file in self.files()]
+        if any(number is None for number in rows) or sum(number or 0 for number in rows) > most:
+            raise NotDirectError(f"{self.table.name}: it has many rows")
 
     def read(
         self, files: Sequence[DataFile], columns: Sequence[str] | None = None, where: ds.Expression | None = None

@@ -7,7 +7,12 @@ from logdirwatch.store.rows.history import SOURCE_NAMES, fields, shaped
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
 _PLACE = ("cluster", "name", "number")
-_OF_TOPIC = ("is_internal", "configs", "overridden")
+OF_TOPIC = ("is_internal", "configs", "overridden")
+OF_PARTITION = (
+    *("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing"),
+    *("groups", "slowest_group", "unread_ratio"),
+)
+MIN_ISR = "min.insync.replicas"
 _WHEN = ("inventory_at_ms", *SOURCE_NAMES)
 VALUES = tuple(name for name in TOPIC_STATE.names if name not in (*TOPIC_STATE.key, *_WHEN))
 
@@ -15,9 +20,7 @@ VALUES = tuple(name for name in TOPIC_STATE.names if name not in (*TOPIC_STATE.k
 def partition_rows(parts: DataFrame) -> DataFrame:
     """Return the rows of ``topic_state`` that parts of topics hold (``scans.topic_parts``), the newest of each."""
     # Without its partitions: each of them would carry all of them through the shuffle.
-    of_topic = parts.withColumn("p", F.explode("r.partitions")).withColumn(
-        "r", F.struct(*(f"r.{n}" for n in _OF_TOPIC))
-    )
+    of_topic = parts.withColumn("p", F.explode("r.partitions")).withColumn("r", F.struct(*(f"r.{n}" for n in OF_TOPIC)))
     exploded = of_topic.select("cluster", "name", F.col("p.partition").alias("number"), "at_ms", "source", "r", "p")
     newest = (
         exploded.groupBy(*_PLACE).agg(F.max_by(F.struct("*"), F.struct("at_ms", "source")).alias("n")).select("n.*")
@@ -32,9 +35,8 @@ def _stated() -> dict[str, Column]:
         "topic": F.col("name"),
         "partition": F.col("number"),
         "leader": F.when(leader >= 0, leader),
-        **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing")),
-        **fields("p", ("groups", "slowest_group", "unread_ratio")),
-        **fields("r", _OF_TOPIC),
+        **fields("p", OF_PARTITION),
+        **fields("r", OF_TOPIC),
         "inventory_at_ms": F.col("at_ms"),
         **{name: F.col(f"source.{name.removeprefix('source_')}") for name in SOURCE_NAMES},
     }
@@ -44,7 +46,7 @@ def _health() -> dict[str, Column]:
     """Return the health columns, as defined by ``collect.health``: live replicas against the effective minimum."""
     replicas = F.size("p.replicas")
     live = F.size(F.array_except("p.isr", "p.offline_replicas"))
-    configured = F.expr("try_cast(r.configs['min.insync.replicas'] AS int)")
+    configured = F.expr(f"try_cast(r.configs['{MIN_ISR}'] AS int)")
     needed = F.least(configured, replicas)
     is_leaderless = F.col("p.leader").isNull() | (F.col("p.leader") < 0)
     is_under = F.when(is_leaderless, F.lit(True)).when(configured.isNotNull(), live < needed)

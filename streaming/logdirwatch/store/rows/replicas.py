@@ -29,8 +29,8 @@ from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 _PARTITION = ("cluster", "topic", "partition")
 _METADATA = ("leader", "replicas", "isr", "offline_replicas")
-_SERVING = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITICAL)
-_LISTED = (ReplicaStatus.ONLINE, ReplicaStatus.SATURATED, ReplicaStatus.MOVING)
+SERVING = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITICAL)
+LISTED = (ReplicaStatus.ONLINE, ReplicaStatus.SATURATED, ReplicaStatus.MOVING)
 _VIEW = "array<struct<path:string,status:string,since_ms:bigint>>"
 _BROKER = f"struct<cluster:string,broker:int,sequence:bigint,status:string,since_ms:bigint,log_dirs:{_VIEW}>"
 
@@ -120,8 +120,8 @@ def _verdict() -> Column:
         )
         .when(is_unlisted & F.col("was_listed"), _is(ReplicaStatus.UNKNOWN, "lost", by_metadata))
         .when(is_unlisted & ~F.col("was_listed"), _is(ReplicaStatus.UNKNOWN, "never_listed", by_metadata))
-        .when(view.isin(*_SERVING) & F.col("is_future"), _is(ReplicaStatus.MOVING, None, F.col("inventory_at_ms")))
-        .when(view.isin(*_SERVING), _is(ReplicaStatus.ONLINE, None, view_since))
+        .when(view.isin(*SERVING) & F.col("is_future"), _is(ReplicaStatus.MOVING, None, F.col("inventory_at_ms")))
+        .when(view.isin(*SERVING), _is(ReplicaStatus.ONLINE, None, view_since))
         .otherwise(_is(ReplicaStatus.UNKNOWN, "unknown", F.coalesce(view_since, by_metadata)))
     )
 
@@ -145,7 +145,7 @@ def _shaped(rows: DataFrame) -> DataFrame:
         cause.alias("cause"),
         F.when(is_known, is_current & F.col("leader").eqNullSafe(F.col("broker"))).alias("is_leader"),
         F.when(is_known, is_current & F.array_contains("isr", F.col("broker"))).alias("in_isr"),
-        (F.col("log_dir").isNotNull() & status.isin(*_LISTED)).alias("is_listed"),
+        (F.col("log_dir").isNotNull() & status.isin(*LISTED)).alias("is_listed"),
         F.when(is_as_before, F.col("old.status_at_ms")).otherwise(F.col("verdict.since_ms")).alias("status_at_ms"),
         "was_listed",
         *WHEN,

@@ -43,18 +43,22 @@ KINDS = {"state", "configs"}.union(*(readers for _, readers in HISTORIES))
 """The kinds of thin rows that are written here. Decisions and tombstones are rare, and left to Spark."""
 
 
-def write_small(batch: SmallBatch, opened: Open) -> None:
-    """Write a batch. Raises NotDirectError if it is for Spark, which then finds a part of it written."""
+def write_small(batch: SmallBatch, opened: Open) -> bool:
+    """Write a batch, and return True.
+
+    Raises NotDirectError if it is for Spark, which then finds a part of it written.
+    """
     if others := batch.by_kind.keys() - KINDS:
         raise NotDirectError(f"it has {', '.join(sorted(others))}")
     for table, readers in HISTORIES:
         rows = [row for kind, read in readers.items() for placed in batch.of(kind) for row in read(placed)]
         if rows:
-            retried(f"insert into {table.name}", partial(_insert_new, table, rows, opened))
+            retried(f"insert into {table.name}", partial(insert_new, table, rows, opened))
     _write_brokers(batch, opened)
+    return True
 
 
-def _insert_new(table: Table, rows: Sequence[Row], opened: Open) -> None:
+def insert_new(table: Table, rows: Sequence[Row], opened: Open) -> None:
     """Append the rows whose key is not there yet; files whose time is outside that of the rows are not read."""
     target, time_column = opened(table), table.time
     assert time_column is not None
@@ -92,9 +96,9 @@ def _write_brokers(batch: SmallBatch, opened: Open) -> None:
     fresh = _fresh(states, opened(BROKER_STATE))
     if fresh:
         log_dirs = log_dir_changes(fresh)
-        retried(f"merge into {LOG_DIR_STATE.name}", lambda: merge(opened(LOG_DIR_STATE), log_dirs))
+        retried(f"merge into {LOG_DIR_STATE.name}", lambda: merge(opened(LOG_DIR_STATE), log_dirs, ("sequence",)))
     brokers = broker_changes(fresh, configs)
-    retried(f"merge into {BROKER_STATE.name}", lambda: merge(opened(BROKER_STATE), brokers, OF_CONFIGS))
+    retried(f"merge into {BROKER_STATE.name}", lambda: merge(opened(BROKER_STATE), brokers, ("sequence", *OF_CONFIGS)))
 
 
 def _fresh(states: Iterable[Placed], stored: DirectTable) -> list[Placed]:

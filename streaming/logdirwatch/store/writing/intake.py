@@ -33,7 +33,7 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import EventName, Rule
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
-from logdirwatch.store.rows.thin import Position, Thin
+from logdirwatch.store.rows.thin import Placed, Position, Thin
 from logdirwatch.store.schema.json_types import flattened
 
 BATCH_BYTES = 16 << 20
@@ -248,6 +248,19 @@ def _thin_batches(batches: Iterator[pa.RecordBatch], believed: Belief) -> Iterat
                 rows, size = [], 0
     if rows:
         yield _batch(rows)
+
+
+def as_table(rows: Iterable[Placed]) -> pa.Table:
+    """Return thin rows as ``take_in`` does."""
+    columns = [_columns(*placed) for placed in rows]
+    return pa.Table.from_batches([_batch(columns)] if columns else [], _ARROW)
+
+
+def as_placed(rows: pa.Table) -> list[Placed]:
+    """Return what ``take_in`` returns as thin rows."""
+    values = list(zip(*(rows.column(name).to_pylist() for name in _ARROW.names), strict=True))
+    width = len(Thin._fields)
+    return [Placed(Thin._make(row[:width]), Position._make(row[width:])) for row in values]
 
 
 def _columns(thin: Thin, position: Position) -> tuple[object, ...]:

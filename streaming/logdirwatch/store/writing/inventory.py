@@ -1,16 +1,21 @@
-"""How ``store_inventory`` writes a batch. Every step is idempotent; the markers come last."""
+"""How ``store_inventory`` writes a batch: without Spark if it is small and the tables allow it, as ``store`` does.
+
+Every step is idempotent; the markers come last.
+"""
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from functools import reduce
 from typing import Any, TypeAlias
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
 from logdirwatch.store.rows import brokers, partitions, placements, replicas, scans
 from logdirwatch.store.rows.history import rejected
+from logdirwatch.store.rows.plain_judgements import Judgement
+from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -21,17 +26,24 @@ from logdirwatch.store.schema.definitions import (
 )
 from logdirwatch.store.tables import Tables, same_key
 from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, looked_over, release
-from logdirwatch.store.writing.intake import Belief, take_in
+from logdirwatch.store.writing.direct_inventory import SCANNED, Written, replica_totals, write_small
+from logdirwatch.store.writing.intake import SCHEMA, Belief, as_placed, as_table, take_in
 from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
-from logdirwatch.store.writing.tally import Tally, differences
+from logdirwatch.store.writing.small_batch import SmallBatch, collected, fetched
+from logdirwatch.store.writing.tally import Numbers, Tally, differences, totals
+from logdirwatch.store.writing.unless_for_spark import unless_for_spark
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
 READ = (BROKER_STATE,)
 MOST_BROKERS_NAMED = 100
-SCANNED = ("replicas", "topic", "scan")
+SIZED = ("body", "record", "key", "value")
+"""The columns of thin rows that may be large."""
 
 Places: TypeAlias = Set[tuple[str, int]]
-Digests: TypeAlias = Mapping[tuple[str, int], int]
+Told: TypeAlias = Mapping[tuple[str, int], Judgement | int]
+"""The judgement of each broker, or, after a batch that Spark wrote, its digest."""
+Kept: TypeAlias = DataFrame | list[Placed]
+"""The rows kept for the next batch: a frame if Spark wrote the last one."""
 
 
 class InventoryWriter:
@@ -45,13 +57,38 @@ class InventoryWriter:
 
     def __init__(self, believed: Belief, note: Note = forget, tally: Tally | None = None) -> None:
         self._believed, self._note, self._tally = believed, note, tally
-        self._kept: DataFrame | None = None
-        self._told: Digests | None = None
+        self._kept: Kept = []
+        self._told: Told | None = None
 
     def write(self, records: DataFrame, tables: Tables) -> None:
         """Write one batch of Kafka rows."""
-        new = take_in(records, self._believed)
-        rows = new if self._kept is None else new.unionByName(self._kept)
+        before = self._kept
+        small = None if tables.folder() is None else self._small(records)
+        if small is None or not self._is_written(small, tables):
+            self._write_by_spark(records, tables)
+        if isinstance(before, DataFrame):
+            release(before)
+
+    def _small(self, records: DataFrame) -> SmallBatch | None:
+        """Return the batch with the rows kept for it, or None if it is not small."""
+        batch = collected(records, self._believed)
+        kept = None if batch is None else _as_rows(self._kept)
+        return None if batch is None or kept is None else batch.joined(kept)
+
+    def _is_written(self, batch: SmallBatch, tables: Tables) -> bool:
+        done: Written | None = unless_for_spark(lambda: write_small(batch, self._told, tables.direct))
+        if done is None:
+            if self._tally is not None:
+                self._tally.start_again()  # the driver may have written replicas that Spark finds unchanged
+            return False
+        self._kept, self._told = done.kept, done.judged
+        if self._tally is not None:
+            self._tally.note(lambda: replica_totals(tables.direct), done.differences)
+        self._note(batch.rejected(topics.INVENTORY))
+        return True
+
+    def _write_by_spark(self, records: DataFrame, tables: Tables) -> None:
+        rows = take_in(records, self._believed).unionByName(_as_frame(self._kept, records.sparkSession))
         with held(rows) as thin, computed(replicas.judgements(tables.read(BROKER_STATE))) as stored:
             batch = looked_over(thin)
             with computed(_judged(batch, stored)) as judged:
@@ -59,13 +96,11 @@ class InventoryWriter:
                 replaced = write_batch(batch, judged, self._changed(batch, told), tables)
             self._told = told
             if self._tally is not None:
-                self._tally.note(tables.read(REPLICA_STATE), replaced)
+                self._tally.note(lambda: totals(tables.read(REPLICA_STATE)), replaced)
             self._note(rejected_rows(batch, topics.INVENTORY))
-            before, self._kept = self._kept, _kept(batch, stored, tables)
-        if before is not None:
-            release(before)
+            self._kept = _kept(batch, stored, tables)
 
-    def _changed(self, batch: Batch, told: Digests) -> Places | None:
+    def _changed(self, batch: Batch, told: Told) -> Places | None:
         """Return the brokers whose replicas this batch may change; None for all."""
         if self._told is None or batch.has(*SCANNED):
             return None
@@ -74,23 +109,35 @@ class InventoryWriter:
         return changed if len(changed) <= MOST_BROKERS_NAMED else None
 
 
+def _as_frame(kept: Kept, spark: SparkSession) -> DataFrame:
+    return kept if isinstance(kept, DataFrame) else spark.createDataFrame(as_table(kept), SCHEMA)
+
+
+def _as_rows(kept: Kept) -> list[Placed] | None:
+    """Return the kept rows, or None if they are not small."""
+    if not isinstance(kept, DataFrame):
+        return kept
+    rows = fetched(kept, SIZED)
+    return None if rows is None else as_placed(rows)
+
+
 def _judged(batch: Batch, stored: DataFrame) -> DataFrame:
     states = brokers.after_tombstones(batch.of("state"), batch.of("deleted"))
     return replicas.judged_brokers(stored.unionByName(replicas.judgements(states)))
 
 
-def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> DataFrame | None:
+def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> Kept:
     parts = []
     if batch.has(*SCANNED):
         parts.append(scans.unfinished(batch.thin, tables.read(LOG_DIR_INVENTORY)))
     if batch.has("state"):
         parts.append(brokers.unstored_states(batch.of("state"), stored, batch.of("deleted")))
     if not parts:
-        return None
+        return []
     return cut_off(reduce(DataFrame.unionByName, parts))
 
 
-def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> Sequence[Row]:
+def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> Sequence[Numbers]:
     """Write a batch of inventory and state; ``store`` keeps the rejected records of the state topic.
 
     Returns by how much it changed the numbers of replicas (``tally.differences``).
@@ -100,7 +147,7 @@ def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables:
     files, and a parse of the JSON of a whole fleet.
     """
     of_scan = computed if batch.has(*SCANNED) else nullcontext
-    replaced: Sequence[Row] = ()
+    replaced: Sequence[Numbers] = ()
     if batch.has("rejected"):
         _write_rejected(batch, tables)
     if batch.has("deleted"):
@@ -169,7 +216,7 @@ def _merge_replicas(
     judged: DataFrame,
     only: DataFrame | None,
     tables: Tables,
-) -> Sequence[Row]:
+) -> Sequence[Numbers]:
     stored = replicas.of_brokers(tables.read(REPLICA_STATE), only)
     known, keys = placements.placements(stored, listed, log_dirs), placements.keys(stored, listed)
     derived = replicas.derive(known, keys, tables.read(TOPIC_STATE), judged, scanned, only)
@@ -182,7 +229,7 @@ def _merge_replicas(
         return places
 
 
-def _only(places: Sequence[Row]) -> str:
+def _only(places: Sequence[Numbers]) -> str:
     """Return a condition that lets the merge skip the files of other brokers, if there are few brokers."""
     if len(places) > MOST_BROKERS_NAMED:
         return "true"

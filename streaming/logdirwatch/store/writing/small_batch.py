@@ -1,9 +1,11 @@
-"""A micro-batch of ``store`` that is small: collected by one Spark job, and parsed by the driver."""
+"""A micro-batch that is small: collected by one Spark job, and parsed by the driver."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
@@ -32,11 +34,20 @@ class SmallBatch:
         """Return the rows of a kind."""
         return self.by_kind.get(kind, [])
 
-    def rejected(self) -> list[RejectedRows]:
-        """Return the rejected records by topic and reason, as ``rejects.rejected_rows`` does."""
+    def has(self, *kinds: str) -> bool:
+        """Whether there are rows of one of the kinds."""
+        return any(kind in self.by_kind for kind in kinds)
+
+    def joined(self, others: Iterable[Placed]) -> "SmallBatch":
+        """Return this batch with other thin rows."""
+        return newest(chain(*self.by_kind.values(), others))
+
+    def rejected(self, topic: str | None = None) -> list[RejectedRows]:
+        """Return the rejected records by topic and reason, or of one topic, as ``rejects.rejected_rows`` does."""
         found: defaultdict[tuple[str, str], list[Position]] = defaultdict(list)
         for thin, position in self.of("rejected"):
-            found[position.topic, thin.reason or ""].append(position)
+            if topic is None or position.topic == topic:
+                found[position.topic, thin.reason or ""].append(position)
         counted = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
         return [_rejected(topic, reason, positions) for (topic, reason), positions in counted[:MOST_REASONS]]
 
@@ -49,41 +60,47 @@ def _rejected(topic: str, reason: str, positions: list[Position]) -> RejectedRow
 
 def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
     """Return the batch of Kafka rows, or None if it is not small."""
-    rows = _few(records).toArrow()
-    fits, number = rows.column("fits"), rows.column("number")
-    if not pc.all(fits).as_py() and rows.num_rows:
-        return None
-    if (pc.max(number).as_py() or 0) >= MOST_TASK_ROWS or rows.nbytes > MOST_BYTES:
+    time = F.unix_millis("timestamp").alias("kafka_timestamp_ms")
+    rows = fetched(records.select("topic", "partition", "offset", time, "key", "value"), ("key", "value"))
+    if rows is None:
         return None
     values = rows.select(Position._fields).to_pydict().values()
     return by_kind(map(Position._make, zip(*values, strict=True)), believed)
 
 
-def _few(records: DataFrame) -> DataFrame:
-    """Return the first rows of each task, without the key and value of those that are large."""
-    size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+def fetched(frame: DataFrame, sized: Sequence[str]) -> pa.Table | None:
+    """Return the rows of a frame, or None if they are not small; the columns ``sized`` may be large."""
+    rows = _few(frame, sized).toArrow()
+    fits, number = rows.column("fits"), rows.column("number")
+    if not pc.all(fits).as_py() and rows.num_rows:
+        return None
+    if (pc.max(number).as_py() or 0) >= MOST_TASK_ROWS or rows.nbytes > MOST_BYTES:
+        return None
+    return rows.select(frame.columns)
+
+
+def _few(frame: DataFrame, sized: Sequence[str]) -> DataFrame:
+    """Return the first rows of each task, without the large columns of those that are large."""
+    size = sum((F.coalesce(F.length(name), F.lit(0)) for name in sized), F.lit(0))
     fits = size <= MOST_RECORD_BYTES
     number = F.monotonically_increasing_id().bitwiseAND(F.lit(_NUMBER_IN_TASK))
-    return records.select(
-        "topic",
-        "partition",
-        "offset",
-        F.unix_millis("timestamp").alias("kafka_timestamp_ms"),
-        *(F.when(fits, F.col(name)).alias(name) for name in ("key", "value")),
-        fits.alias("fits"),
-        number.alias("number"),
-    ).where(F.col("number") <= MOST_TASK_ROWS)
+    bounded = (F.when(fits, F.col(name)).alias(name) if name in sized else F.col(name) for name in frame.columns)
+    return frame.select(*bounded, fits.alias("fits"), number.alias("number")).where(F.col("number") <= MOST_TASK_ROWS)
 
 
 def by_kind(positions: Iterable[Position], believed: Belief) -> SmallBatch:
-    """Parse Kafka records; of two thin rows of one identity the higher rank stays, then the earlier in Kafka."""
+    """Parse Kafka records."""
+    return newest(Placed(thin, position) for position in positions for thin in thin_rows(position, believed))
+
+
+def newest(rows: Iterable[Placed]) -> SmallBatch:
+    """Return a batch of thin rows; of two of one identity the higher rank stays, then the earlier in Kafka."""
     best: dict[tuple[str, str], Placed] = {}
-    for position in positions:
-        for thin in thin_rows(position, believed):
-            placed = Placed(thin, position)
-            known = best.setdefault((thin.kind, thin.identity), placed)
-            if _order(placed) < _order(known):
-                best[thin.kind, thin.identity] = placed
+    for placed in rows:
+        thin = placed.thin
+        known = best.setdefault((thin.kind, thin.identity), placed)
+        if _order(placed) < _order(known):
+            best[thin.kind, thin.identity] = placed
     found: defaultdict[str, list[Placed]] = defaultdict(list)
     for placed in best.values():
         found[placed.thin.kind].append(placed)

@@ -91,7 +91,7 @@ def test_a_merge_replaces_only_files_with_changed_rows(folder):
     add(folder, guest("dan"))
     (first, second) = sorted(opened(folder).files(), key=lambda file: file.size_bytes, reverse=True)
     written = {("ada",): guest("ada", 2), ("eve",): guest("eve")}
-    merge(opened(folder), lambda stored: Changes(written, {("bob",): {"room": "b"}}, {("cyd",)}))
+    merge(opened(folder), lambda stored: Changes(written, {("bob",): {"room": "b"}}, {("cyd",)}), ("sequence",))
     assert rows(folder) == [guest("ada", 2), guest("bob", room="b"), guest("dan"), guest("eve")]
     paths = {file.path for file in opened(folder).files()}
     assert second.path in paths
@@ -101,7 +101,7 @@ def test_a_merge_replaces_only_files_with_changed_rows(folder):
 def test_a_merge_decides_from_the_stored_rows_and_may_leave_all_as_it_is(folder):
     add(folder, guest("ada"))
     found = []
-    merge(opened(folder), lambda stored: found.append(stored) or Changes(), ("room",))
+    merge(opened(folder), lambda stored: found.append(stored) or Changes(), ("sequence", "room"))
     assert found == [{("ada",): {"guest": "ada", "sequence": 1, "room": "a"}}]
     assert not (folder / "_delta_log" / log_store.file_name(2)).exists()
 

@@ -1,0 +1,82 @@
+"""The newest judgement of each broker, as ``replicas`` has it for Spark. A test holds both equal."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from logdirwatch.store.rows.thin import Placed
+
+Broker: TypeAlias = tuple[str, int]
+
+
+class View(NamedTuple):
+    """The judgement of a directory."""
+
+    status: str
+    since_ms: int | None
+
+
+class Judgement(NamedTuple):
+    """The judgement of a broker; ``views`` are those of its directories by path."""
+
+    sequence: int
+    status: str
+    since_ms: int
+    views: Mapping[str, View]
+
+
+Judged: TypeAlias = Mapping[Broker, Judgement]
+
+
+class _View(Struct):
+    path: str
+    status: str
+    since_ms: int
+
+
+class _Record(Struct):
+    cluster: str
+    broker: int
+    sequence: int
+    status: str
+    since_ms: int
+    log_dirs: list[_View]
+
+
+_DECODER = msgspec.json.Decoder(_Record)
+
+
+def judgements(records: Iterable[str]) -> dict[Broker, Judgement]:
+    """Return the judgements in state records, one of a broker. Raises msgspec.DecodeError for anything else."""
+    found = (_DECODER.decode(text) for text in records)
+    return {(record.cluster, record.broker): _judgement(record) for record in found}
+
+
+def _judgement(record: _Record) -> Judgement:
+    views = {view.path: View(view.status, view.since_ms) for view in record.log_dirs}
+    return Judgement(record.sequence, record.status, record.since_ms, views)
+
+
+def judged_brokers(stored: Judged, states: Iterable[Placed]) -> dict[Broker, Judgement]:
+    """Return the newest judgement of each broker: the stored one, or that of a new state."""
+    return {**stored, **judgements(state.thin.record or "" for state in unstored(states, stored))}
+
+
+def after_tombstones(states: Iterable[Placed], deleted: Iterable[Placed]) -> list[Placed]:
+    """Return the states that no later tombstone of their broker voids."""
+    gone = {(placed.thin.cluster, placed.thin.broker): placed.position.offset for placed in deleted}
+    return [state for state in states if state.position.offset > gone.get((state.thin.cluster, state.thin.broker), -1)]
+
+
+def unstored(states: Iterable[Placed], stored: Judged) -> list[Placed]:
+    """Return the states that are newer than what ``broker_state`` has."""
+    return [state for state in states if _is_newer(state, stored)]
+
+
+def _is_newer(state: Placed, stored: Judged) -> bool:
+    assert state.thin.cluster is not None
+    assert state.thin.broker is not None
+    known = stored.get((state.thin.cluster, state.thin.broker))
+    return known is None or state.thin.rank > known.sequence

@@ -1,0 +1,128 @@
+"""The status of every replica, decided by the driver by the rules of ``replicas``. A test holds both equal."""
+
+from collections.abc import Container, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
+from logdirwatch.store.direct.merge import Changes, Key, Stored
+from logdirwatch.store.rows.placements import KEY, SEEN, WHEN
+from logdirwatch.store.rows.plain import Row
+from logdirwatch.store.rows.plain_judgements import Broker, Judged, View
+from logdirwatch.store.rows.plain_placements import Seen, placements
+from logdirwatch.store.rows.plain_scans import MarkerKey, Whole
+from logdirwatch.store.rows.replicas import LISTED, SERVING
+
+Partition: TypeAlias = Mapping[str, Any]
+Verdict: TypeAlias = tuple[ReplicaStatus, ReplicaCause | None, int | None]
+
+_UNKNOWN = ReplicaStatus.UNKNOWN, ReplicaCause.UNKNOWN
+_OF_BROKER: Mapping[str, tuple[ReplicaStatus, ReplicaCause]] = {
+    BrokerStatus.OFFLINE: (ReplicaStatus.OFFLINE, ReplicaCause.BROKER),
+    BrokerStatus.UNKNOWN: _UNKNOWN,
+}
+_OF_LOG_DIR: Mapping[str, ReplicaStatus] = {
+    LogDirStatus.OFFLINE: ReplicaStatus.OFFLINE,
+    LogDirStatus.SATURATED: ReplicaStatus.SATURATED,
+}
+_NO_VIEW = View("", None)
+
+
+class Known(NamedTuple):
+    """What the status of replicas follows from, besides the stored rows."""
+
+    listed: Mapping[Key, Seen]
+    log_dirs: Mapping[MarkerKey, Whole]
+    partitions: Mapping[Key, Partition]
+    judged: Judged
+    scanned: Mapping[str, int]
+
+
+def replica_changes(stored: Stored, known: Known, only: Container[Broker] | None) -> Changes:
+    """Decide about replicas: rows that differ from the stored ones are written, those that are gone deleted.
+
+    ``stored`` are whole rows; with ``only``, those of other brokers stay as they are.
+    """
+    mine = {key: row for key, row in stored.items() if only is None or key[:2] in only}
+    written, gone = {}, set()
+    for key, placed in _all(mine, known, only):
+        old, partition = mine.get(key), known.partitions.get((key[0], *key[2:4]))
+        if _is_gone(key, placed, partition, known.scanned.get(key[0])):
+            if old is not None:
+                gone.add(key)
+        elif (row := _row(key, placed, partition, known.judged, old)) != old:
+            written[key] = row
+    return Changes(written, deleted=gone)
+
+
+def _all(stored: Stored, known: Known, only: Container[Broker] | None) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+    """Yield the placement of each replica, and of those that the metadata assigns and that have none."""
+    placed = placements(stored, known.listed, known.log_dirs)
+    yield from placed.items()
+    for (cluster, topic, number), partition in known.partitions.items():
+        for broker in partition["replicas"] or ():
+            key = cluster, broker, topic, number, False
+            if key not in placed and (only is None or key[:2] in only):
+                yield key, {**dict.fromkeys(SEEN), **{name: partition[name] for name in WHEN}, "was_listed": False}
+
+
+def _is_gone(key: Key, placed: Mapping[str, Any], partition: Partition | None, scanned_ms: int | None) -> bool:
+    is_unlisted = placed["log_dir"] is None
+    if key[4] and is_unlisted:
+        return True
+    if partition is not None:
+        return key[1] not in partition["replicas"]
+    listed_ms = placed["inventory_at_ms"]
+    return is_unlisted or (scanned_ms is not None and listed_ms is not None and scanned_ms > listed_ms)
+
+
+def _row(
+    key: Key, placed: Mapping[str, Any], partition: Partition | None, judged: Judged, old: Mapping[str, Any] | None
+) -> Row:
+    """Build a row; a status keeps its start time even if the level of its directory changed since."""
+    status, cause, since_ms = _verdict(key, placed, partition, judged)
+    as_before = old is not None and (status, cause) == (old["status"], old["cause"])
+    is_current = not key[4]
+    return {
+        **dict(zip(KEY, key, strict=True)),
+        **placed,
+        "status": status.value,
+        "cause": None if cause is None else cause.value,
+        "is_leader": None if partition is None else is_current and partition["leader"] == key[1],
+        "in_isr": None if partition is None else is_current and key[1] in partition["isr"],
+        "is_listed": placed["log_dir"] is not None and status in LISTED,
+        "status_at_ms": old["status_at_ms"] if old is not None and as_before else since_ms,
+    }
+
+
+def _verdict(key: Key, placed: Mapping[str, Any], partition: Partition | None, judged: Judged) -> Verdict:
+    metadata_ms = None if partition is None else partition["inventory_at_ms"]
+    judgement = judged.get((key[0], key[1]))
+    if judgement is None:
+        return *_UNKNOWN, metadata_ms
+    if judgement.status in _OF_BROKER:
+        return *_OF_BROKER[judgement.status], judgement.since_ms
+    view = judgement.views.get(placed["log_dir"], _NO_VIEW)
+    if view.status in _OF_LOG_DIR:
+        return _OF_LOG_DIR[view.status], ReplicaCause.DIRECTORY, view.since_ms
+    by_metadata = _of_metadata(key, placed, partition)
+    return (*by_metadata, metadata_ms) if by_metadata else _of_serving(key, placed, view, metadata_ms)
+
+
+def _of_metadata(
+    key: Key, placed: Mapping[str, Any], partition: Partition | None
+) -> tuple[ReplicaStatus, ReplicaCause] | None:
+    is_unlisted, was_listed = placed["log_dir"] is None, placed["was_listed"]
+    is_offline = partition is not None and key[1] in (partition["offline_replicas"] or ())
+    if is_offline and (is_unlisted or key[4]):
+        return ReplicaStatus.OFFLINE, ReplicaCause.DIRECTORY
+    if is_unlisted and was_listed is not None:
+        return ReplicaStatus.UNKNOWN, ReplicaCause.LOST if was_listed else ReplicaCause.NEVER_LISTED
+    return None
+
+
+def _of_serving(key: Key, placed: Mapping[str, Any], view: View, metadata_ms: int | None) -> Verdict:
+    if view.status not in SERVING:
+        return *_UNKNOWN, metadata_ms if view.since_ms is None else view.since_ms
+    if key[4]:
+        return ReplicaStatus.MOVING, None, placed["inventory_at_ms"]
+    return ReplicaStatus.ONLINE, None, view.since_ms
