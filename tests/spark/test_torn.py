@@ -51,13 +51,28 @@ def counting(spark, tmp_path):
     return query
 
 
-@pytest.mark.parametrize("keeps_checksum", [True, False])
+@pytest.fixture(params=[False, True], ids=["no checksums", "checksums of an earlier release"])
+def has_checksums(request, spark):
+    checksum_files(spark, is_on=request.param)
+    yield request.param
+    checksum_files(spark, is_on=False)
+
+
+def checksum_files(spark, *, is_on):
+    local = spark._jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
+    local.setWriteChecksum(is_on)
+
+
 @pytest.mark.parametrize("kind", ["offsets", "commits"])
-def test_the_last_batch_is_done_anew(counting, kind, keeps_checksum):
+def test_the_last_batch_is_done_anew(has_checksums, counting, kind):
     folder = counting.folder / "checkpoints" / NAME / kind
-    checkpoints.cut(checkpoints.newest(folder), keeps_checksum=keeps_checksum)
+    last = checkpoints.newest(folder)
+    assert last.with_name(f".{last.name}.crc").exists() == has_checksums
+    checkpoints.cut(last, keeps_checksum=True)
+    checksum_files(counting.spark, is_on=False)
     counting.add(3)
     counting.run()
+    assert not last.with_name(f".{last.name}.crc").exists()
     again = chain.from_iterable(rows for batch, rows in counting.batches.items() if batch >= 2)
     assert sorted(again) == [2, 2, 3], "done again, and what came since"
     counting.add(4)
