@@ -75,7 +75,7 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 test-versions: java $(STAMP) ## releases of Kafka from 2.8.2 to 4.4.0, with ZooKeeper and in KRaft mode (their jars are downloaded once)
 	$(PYTEST) tests/kafka/test_versions.py -m long -n 2 $(ARGS)
 
-test-versions-long: java $(STAMP) ## whole clusters of older Kafka under watch, repaired with their own tools; a rolling upgrade
+test-versions-long: java $(STAMP) ## whole clusters of older Kafka under watch, repaired with their own tools; an upgrade, a migration to KRaft
 	$(PYTEST) tests/versions $(ARGS)
 
 test-spark-versions: java $(STAMP) ## what touches Spark's API, with Spark 4.0 and 4.1 (VERSIONS="4.0.5"; downloads each once)

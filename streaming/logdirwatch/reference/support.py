@@ -42,6 +42,12 @@ STORY_KAFKA = (
 UPGRADED_KAFKA = ("3.9.1", KAFKA_VERSION)
 """From which release to which tests/versions/test_rolling_upgrade.py upgrades a cluster under watch."""
 
+OLD_TELEMETRY = "2.8.2"
+"""The release of the telemetry cluster of tests/versions/test_old_telemetry.py."""
+
+MIGRATED_KAFKA = "3.9.1"
+"""The release with which tests/versions/test_migration.py leaves ZooKeeper under watch."""
+
 TESTED_SPARK = "4.2"
 """The release of Spark that the locked requirements have."""
 
@@ -90,10 +96,10 @@ def _kafka() -> Iterator[str]:
         "`make test-versions-long` runs collector and stream beside a whole cluster, breaks and fills its directories, "
         "and repairs them with the recommended commands, pasted into that release's own tools, on "
         f"{stories}. On 2.8 `watch-host` runs on every broker, because Kafka does not tell the size of a directory. It "
-        f"also watches a rolling upgrade from {before} to {after}, which must alert of nothing but its restarts and of "
-        "what breaks afterwards.\n"
+        f"also watches a rolling upgrade from {before} to {after} and a migration from ZooKeeper to KRaft on "
+        f"{MIGRATED_KAFKA}, which must alert of nothing but their restarts and of what breaks.\n"
     )
-    yield f"The telemetry topics are tested on {KAFKA_VERSION}.\n"
+    yield f"The telemetry topics are tested on {KAFKA_VERSION}, and with a failure also on {OLD_TELEMETRY}.\n"
 
 
 def _cells(mode: MetadataMode, release: str) -> tuple[str, ...]:

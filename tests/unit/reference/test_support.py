@@ -59,8 +59,9 @@ def test_the_page_says_what_is_watched_from_end_to_end():
     """tests/versions runs these very lists."""
     assert set(support.STORY_KAFKA) <= set(support.TESTED_KAFKA)
     told = " ".join(PAGE.split())
+    assert f"tested on {KAFKA_VERSION}, and with a failure also on 2.8.2." in told
     assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft)." in told
-    assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION}, which" in told
+    assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION} and a migration from ZooKeeper to KRaft on 3.9.1" in told
 
 
 def test_the_oldest_release_is_the_oldest_that_a_local_cluster_may_have():
