@@ -1,10 +1,14 @@
 """A cluster that migrates from ZooKeeper to KRaft under watch: no false alert on the way, and none is missed."""
 
+import time
+
 from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.reference.support import MIGRATED_KAFKA
 from tests.versions.migrating import Migration
 
 PAUSE_S = 3.0
+ZOOKEEPER_SESSION_S = 20.0
+"""A little more than Kafka's ``zookeeper.session.timeout.ms``."""
 
 
 def shows(world, mode):
@@ -21,6 +25,8 @@ def lose_while_migrating(world, broker):
     world.wait(
         lambda: told & {(one["rule"], one["broker"]) for one in world.since(mark)}, f"broker {broker} to be told of"
     )
+    # The broker that halted is registered in ZooKeeper until its session ends, and no second one may be.
+    time.sleep(ZOOKEEPER_SESSION_S)
     world.restore(broker, 1)
     world.settle()
     world.nothing_else()

@@ -36,6 +36,7 @@ STORY_KAFKA = (
     ("2.8.2", MetadataMode.ZOOKEEPER),
     ("3.9.1", MetadataMode.ZOOKEEPER),
     ("3.9.1", MetadataMode.KRAFT),
+    ("4.4.0", MetadataMode.KRAFT),
 )
 """The releases with which tests/versions/test_story.py runs everything, and repairs what it breaks."""
 
