@@ -213,8 +213,8 @@ class TestFix:
         ended = run("--config", str(config), "plan", "--mode", "fix")
         assert ended.exit_code == 0
         text = " ".join(ended.out.split())
-        assert "90 MiB fit nowhere (the volume under /d1 is as large as it can be" in text
-        assert "would help: 90 MiB more on its volume" in text
+        assert "100 MiB fit nowhere (the volume under /d1 is as large as it can be" in text
+        assert "would help: 100 MiB more on its volume" in text
 
     def test_it_is_about_alerts_not_about_files(self, run, lake):
         for more in (["--out", "x.csv"], ["--model", "x.csv"]):
