@@ -1,7 +1,7 @@
 """Shared by the commands that record decisions: who, why, for how long, and how they are written."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -17,6 +17,7 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.folding import LatestAlerts, LatestDecisions
 from logdirwatch.report.handling import Handling
+from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.units import human_ms, written_ms
 
@@ -62,6 +63,36 @@ def decided_at_ms(known: Iterable[DecisionRecord], decision: Decision, identity:
     """Return the time of a new decision: now, but later than earlier decisions, whose clock may be ahead."""
     before = (record.at_ms for record in known if (record.decision, record.id) == (decision, identity))
     return max(now_ms(), max(before, default=-1) + 1)
+
+
+def new_decision(
+    known: Iterable[DecisionRecord],
+    decision: Decision,
+    identity: str,
+    said: Signed,
+    duration_ms: int | None = None,
+    **about: Any,
+) -> DecisionRecord:
+    """Return a decision that is made now; ``about`` are further fields, without ``duration_ms`` it has no end."""
+    at_ms = decided_at_ms(known, decision, identity)
+    until_ms = None if duration_ms is None else at_ms + duration_ms
+    return DecisionRecord(
+        version=1,
+        id=identity,
+        decision=decision,
+        by=said.by,
+        reason=said.reason,
+        at_ms=at_ms,
+        until_ms=until_ms,
+        **about,
+    )
+
+
+def check_cluster(settings: Settings, cluster: str) -> None:
+    """Raise UserError if clusters are configured and this is none of them."""
+    if settings.clusters and cluster not in settings.clusters:
+        names = ", ".join(sorted(settings.clusters))
+        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)
 
 
 def handling(context: Context, fold: LatestAlerts) -> Handling | None:

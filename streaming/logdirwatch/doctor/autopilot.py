@@ -4,14 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import MOVES, ActionKind
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
 
-_OF_BROKERS = frozenset(
-    {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR, ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN}
-)
-_MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+_OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR}
 
 
 def judge_rights(
@@ -19,7 +16,7 @@ def judge_rights(
 ) -> Iterator[Finding]:
     """Judge whether the user of a cluster may change what the allowed kinds change; ``operations`` are what it may."""
     kinds, may = set(allowed.kinds), set(operations)
-    needed = [("Alter", "ALTER", _MOVES), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
+    needed = [("Alter", "ALTER", MOVES), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
     lacking = [spelled for spelled, operation, of in needed if kinds & of and operation not in may]
     if lacking:
         yield Finding(

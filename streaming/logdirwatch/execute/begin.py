@@ -3,10 +3,8 @@
 import uuid
 
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import ActionKind, ExecutionState
+from logdirwatch.model.vocabulary import MOVES, ExecutionState
 from logdirwatch.plan.content_hash import content_hash
-
-MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 
 
 def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:

@@ -291,6 +291,10 @@ class ActionKind(StrEnum):
     INVESTIGATE = "investigate"
 
 
+MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+"""The kinds of action that copy replicas to another directory or broker."""
+
+
 class ActionStatus(StrEnum):
     """The status of an action."""
 

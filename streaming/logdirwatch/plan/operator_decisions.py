@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Severity
+from logdirwatch.model.vocabulary import MOVES, TAKEN_UP, ActionKind, ActionStatus, Severity
 from logdirwatch.plan.proposal import ProposedAction, Veto
-
-MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 
 
 @dataclass(frozen=True)

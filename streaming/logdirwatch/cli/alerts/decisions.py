@@ -1,6 +1,6 @@
 """``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: decisions about alerts."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -154,14 +154,11 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
         raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to declare healthy")
     signed = deciding.signed(by, reason)
     spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
-    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.HEALTHY, spoken_of)
-    record = DecisionRecord(
-        version=1,
-        id=spoken_of,
-        decision=Decision.HEALTHY,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
+    record = deciding.new_decision(
+        deciding.decided(ctx.obj),
+        Decision.HEALTHY,
+        spoken_of,
+        signed,
         cluster=alert.cluster,
         broker=alert.broker,
         log_dir=alert.log_dir,
@@ -178,18 +175,8 @@ def _silence_all(
 ) -> None:
     parts = (pattern.cluster, pattern.rule, pattern.broker, pattern.log_dir)
     spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
-    at_ms, until_ms = _times(ctx, Decision.SILENCE, spoken_of, lasting)
-    record = DecisionRecord(
-        version=1,
-        id=spoken_of,
-        decision=Decision.SILENCE,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
-        until_ms=until_ms,
-        cluster=pattern.cluster,
-        severity=up_to,
-        matching=pattern,
+    record = _lasting(
+        ctx, Decision.SILENCE, spoken_of, signed, lasting, cluster=pattern.cluster, severity=up_to, matching=pattern
     )
     _send(ctx, record, about(record))
 
@@ -204,15 +191,12 @@ def _say(
     owner: str | None = None,
     severity: Severity | None = None,
 ) -> None:
-    at_ms, until_ms = _times(ctx, decision, alert.alert_id, lasting)
-    record = DecisionRecord(
-        version=1,
-        id=alert.alert_id,
-        decision=decision,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
-        until_ms=until_ms,
+    record = _lasting(
+        ctx,
+        decision,
+        alert.alert_id,
+        signed,
+        lasting,
         cluster=alert.cluster,
         owner=owner,
         severity=severity or alert.severity,
@@ -221,10 +205,11 @@ def _say(
     _send(ctx, record, about(record, alert))
 
 
-def _times(ctx: typer.Context, decision: Decision, spoken_of: str, lasting: str) -> tuple[int, int]:
+def _lasting(
+    ctx: typer.Context, decision: Decision, spoken_of: str, signed: Signed, lasting: str, **about: Any
+) -> DecisionRecord:
     lasting_ms = deciding.lasting_ms(lasting, ctx.obj.settings.decisions.longest_ms, SETTING)
-    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), decision, spoken_of)
-    return at_ms, at_ms + lasting_ms
+    return deciding.new_decision(deciding.decided(ctx.obj), decision, spoken_of, signed, lasting_ms, **about)
 
 
 def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:

@@ -7,8 +7,6 @@ import typer
 from logdirwatch.cli import deciding
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import telemetry
-from logdirwatch.errors import UserError
-from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
@@ -39,20 +37,9 @@ def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "d
 
 def _decide(ctx: typer.Context, cluster: str, signed: deciding.Signed, lasting_ms: int) -> None:
     settings: Settings = ctx.obj.settings
-    if settings.clusters and cluster not in settings.clusters:
-        names = ", ".join(sorted(settings.clusters))
-        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)
-    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.PAUSE, cluster)
-    record = DecisionRecord(
-        version=1,
-        id=cluster,
-        decision=Decision.PAUSE,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
-        until_ms=at_ms + lasting_ms,
-        cluster=cluster,
-    )
+    deciding.check_cluster(settings, cluster)
+    known = deciding.decided(ctx.obj)
+    record = deciding.new_decision(known, Decision.PAUSE, cluster, signed, lasting_ms, cluster=cluster)
     deciding.send(telemetry(ctx.obj), [record])
-    what = f"paused until {utc(at_ms + lasting_ms)}" if lasting_ms else "no longer paused"
+    what = f"paused until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "no longer paused"
     typer.echo(printable(f"autopilot on {cluster}: {what}, by {record.by}: {record.reason}"))

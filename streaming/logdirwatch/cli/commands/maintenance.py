@@ -9,7 +9,6 @@ from logdirwatch.cli import deciding
 from logdirwatch.cli.deciding import By, Reason, Signed
 from logdirwatch.cli.reading.records import console, now_ms, telemetry
 from logdirwatch.errors import UserError
-from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.handling import Planned, planned_view
 from logdirwatch.settings import Settings
@@ -48,7 +47,7 @@ def start(
     A broker that is still away at the end alerts then. A new maintenance of a broker replaces its earlier one.
     """
     settings: Settings = ctx.obj.settings
-    _check_cluster(settings, cluster)
+    deciding.check_cluster(settings, cluster)
     signed = deciding.signed(by, reason)
     lasting_ms = deciding.lasting_ms(lasting, settings.detect.maintenance_max_ms, SETTING)
     _decide(ctx, cluster, broker, signed, lasting_ms)
@@ -98,31 +97,14 @@ def _planned(ctx: typer.Context, cluster: str | None, *, everything: bool = Fals
 
 def _decide(ctx: typer.Context, cluster: str, brokers: list[int], signed: Signed, lasting_ms: int) -> None:
     known = deciding.decided(ctx.obj)
-    records = [_record(known, cluster, broker, signed, lasting_ms) for broker in sorted(set(brokers))]
+    records = [
+        deciding.new_decision(
+            known, Decision.MAINTENANCE, f"{cluster}/{broker}", signed, lasting_ms, cluster=cluster, broker=broker
+        )
+        for broker in sorted(set(brokers))
+    ]
     deciding.send(telemetry(ctx.obj), records)
     for record in records:
         what = f"until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "ended"
         told = f"maintenance of broker {record.broker} of {cluster}: {what}, by {record.by}: {record.reason}"
         typer.echo(printable(told))
-
-
-def _record(known: list[DecisionRecord], cluster: str, broker: int, signed: Signed, lasting_ms: int) -> DecisionRecord:
-    spoken_of = f"{cluster}/{broker}"
-    at_ms = deciding.decided_at_ms(known, Decision.MAINTENANCE, spoken_of)
-    return DecisionRecord(
-        version=1,
-        id=spoken_of,
-        decision=Decision.MAINTENANCE,
-        by=signed.by,
-        reason=signed.reason,
-        at_ms=at_ms,
-        until_ms=at_ms + lasting_ms,
-        cluster=cluster,
-        broker=broker,
-    )
-
-
-def _check_cluster(settings: Settings, cluster: str) -> None:
-    if settings.clusters and cluster not in settings.clusters:
-        names = ", ".join(sorted(settings.clusters))
-        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)

@@ -11,7 +11,7 @@ that nothing new is put there.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import MOVES
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_cancel
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
@@ -45,7 +45,6 @@ from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
-MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 LITTLE = 0.1
 """What frees no more than this share of what must be deleted wins next to no time: producers are slowed down first."""
 IN_NO_HURRY_MS = 3_600_000
