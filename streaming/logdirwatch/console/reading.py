@@ -153,13 +153,14 @@ class Reader:
 
     def partitions(self, cluster: str, topic: str) -> list[Row]:
         """Return the partitions of a topic by number."""
-        where = f"cluster = {quoted(cluster)} AND topic = {quoted(topic)}"
-        return self._rows(TOPIC_STATE.name, "*", where, f"ORDER BY partition LIMIT {MOST_PARTITIONS}")
+        return self._rows(
+            TOPIC_STATE.name, "*", _of_topic(cluster, topic), f"ORDER BY partition LIMIT {MOST_PARTITIONS}"
+        )
 
     def partition_bytes(self, cluster: str, topic: str) -> dict[int, int | None]:
         """Return the bytes of each partition of a topic, of all of its replicas, as far as they are known."""
-        where = f"cluster = {quoted(cluster)} AND topic = {quoted(topic)}"
-        found = self._rows(REPLICA_STATE.name, "partition, sum(size_bytes) AS size", where, "GROUP BY partition")
+        columns = "partition, sum(size_bytes) AS size"
+        found = self._rows(REPLICA_STATE.name, columns, _of_topic(cluster, topic), "GROUP BY partition")
         return {row["partition"]: row["size"] for row in found}
 
     def partition(self, cluster: str, topic: str, partition: int) -> Row | None:
@@ -172,7 +173,7 @@ class Reader:
         return self._rows(REPLICA_STATE.name, "*", self._partition(cluster, topic, partition), order)
 
     def _partition(self, cluster: str, topic: str, partition: int) -> str:
-        return f"cluster = {quoted(cluster)} AND topic = {quoted(topic)} AND partition = {partition}"
+        return f"{_of_topic(cluster, topic)} AND partition = {partition}"
 
     def _place(self, cluster: str, broker: int, log_dir: str) -> str:
         return f"cluster = {quoted(cluster)} AND broker = {broker} AND log_dir = {quoted(log_dir)}"
@@ -188,3 +189,7 @@ class Reader:
     def _life(self, table: str, identity: str, wanted: str) -> list[str]:
         rows = self._rows(table, "record", f"{identity} = {quoted(wanted)}", "ORDER BY revision DESC")
         return [row["record"] for row in rows if row["record"] is not None]
+
+
+def _of_topic(cluster: str, topic: str) -> str:
+    return f"cluster = {quoted(cluster)} AND topic = {quoted(topic)}"

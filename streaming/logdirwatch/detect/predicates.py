@@ -5,6 +5,7 @@ from msgspec import Struct
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.forecast import Grown
+from logdirwatch.model.capabilities import leaves_zookeeper
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, MetadataMode, Severity
 
@@ -171,13 +172,8 @@ def halts_broker(memory: BrokerMemory, path: str) -> str | None:
     others = [log_dir.status for other, log_dir in memory.log_dirs.items() if other != path]
     if all(status is LogDirStatus.OFFLINE for status in others):
         return "last_dir"
-    return "migration" if _leaves_zookeeper(memory) else None
-
-
-def _leaves_zookeeper(memory: BrokerMemory) -> bool:
-    """Tell whether a broker keeps its metadata in ZooKeeper while its cluster migrates: it has no metadata log."""
-    has_log = any(log_dir.is_metadata_dir for log_dir in memory.log_dirs.values())
-    return memory.metadata_mode is MetadataMode.MIGRATING and not has_log
+    known = (log_dir.is_metadata_dir for log_dir in memory.log_dirs.values())
+    return "migration" if leaves_zookeeper(memory.metadata_mode, known) else None
 
 
 def has_metadata_log(memory: BrokerMemory, path: str) -> bool:

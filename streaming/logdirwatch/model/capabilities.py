@@ -78,3 +78,11 @@ def mode_of_cluster(modes: Iterable[Mode | None]) -> Mode | MetadataMode | None:
     """Return the mode of a whole cluster: brokers of two modes are under migration; None while none is known."""
     known = {mode for mode in modes if mode is not None}
     return MetadataMode.MIGRATING if len(known) > 1 else next(iter(known), None)
+
+
+def leaves_zookeeper(mode: MetadataMode | None, are_metadata_dirs: Iterable[bool | None]) -> bool:
+    """Tell whether a broker still keeps its metadata in ZooKeeper while its cluster migrates: it has no metadata log.
+
+    Such a broker halts with any log directory that fails (``ReplicaManager`` of Kafka 3.7.2 and 3.9.1).
+    """
+    return mode is MetadataMode.MIGRATING and not any(are_metadata_dirs)

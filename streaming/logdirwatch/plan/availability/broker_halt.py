@@ -6,7 +6,7 @@ KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``; 3.9.1 ``Replic
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch.model.capabilities import leaves_zookeeper
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import ProposedAction
 
@@ -18,14 +18,10 @@ def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
     if not any(other.is_serving for other in others):
         return "no other log directory of it serves"
-    return "it migrates from ZooKeeper to KRaft" if _leaves_zookeeper(directory.broker, snapshot) else None
-
-
-def _leaves_zookeeper(broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker still keeps its metadata in ZooKeeper while its cluster migrates to KRaft."""
-    has_log = any(directory.is_metadata_dir for directory in snapshot.directories_of.get(broker, ()))
-    known = snapshot.brokers.get(broker)
-    return known is not None and known.metadata_mode is MetadataMode.MIGRATING and not has_log
+    broker = snapshot.brokers.get(directory.broker)
+    known = (one.is_metadata_dir for one in (directory, *others))
+    is_leaving = broker is not None and leaves_zookeeper(broker.metadata_mode, known)
+    return "it migrates from ZooKeeper to KRaft" if is_leaving else None
 
 
 def with_halt_notice(
