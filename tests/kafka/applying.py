@@ -4,9 +4,10 @@ import time
 import uuid
 
 import msgspec
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from msgspec.structs import replace as changed
 
+from logdirwatch.execute import begin
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER
@@ -18,6 +19,7 @@ from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
 from logdirwatch.plan.content_hash import content_hash
 from tests.kafka.telemetry import send_records
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action
 
 MIB = 1 << 20
@@ -40,6 +42,18 @@ def places(admin, name, brokers=(0, 1, 2)):
         for part in topic["partitions"]
         if not part["is_future_key"]
     }
+
+
+def topic_of_4_mib(own, admin, purpose, **configs):
+    """Return the name of a new topic with 4 MiB in one partition on brokers 1 and 2."""
+    name = f"{purpose}-{time.time_ns()}"
+    admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]}, topic_configs=configs)])
+    writing = clients.producer(watched(own), max_block_ms=20_000)
+    for _ in range(8):
+        writing.send(name, value=b"x" * (MIB // 2), partition=0).get(timeout=30)
+    clients.discard(writing, 1)
+    wait_until(lambda: len(places(admin, name)) == 2, DEADLINE_S, "both replicas to be there")
+    return name
 
 
 def other_dir(disks, broker, path):
@@ -127,18 +141,4 @@ def _noted(own, made):
 
 
 def begun(made):
-    return ExecutionRecord(
-        version=1,
-        execution_id=uuid.uuid4().hex,
-        action_id=made.action_id,
-        revision=made.revision,
-        content_hash=made.content_hash,
-        kind=made.kind,
-        cluster=made.cluster,
-        state=ExecutionState.CHECKED,
-        back=False,
-        operations=made.operations,
-        by="a test",
-        started_at_ms=now(),
-        at_ms=now(),
-    )
+    return changed(begin.begun(made, "a test", now()), state=ExecutionState.CHECKED)

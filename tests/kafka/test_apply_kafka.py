@@ -8,7 +8,7 @@ import time
 
 import pytest
 from kafka import TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType
 from msgspec.structs import replace as changed
 
 from logdirwatch import settings as configuration
@@ -37,6 +37,7 @@ from tests.kafka.applying import (
     published,
     states,
     to_broker_0,
+    topic_of_4_mib,
     watched,
     within_broker,
 )
@@ -72,13 +73,7 @@ def admin(own):
 @pytest.fixture
 def made(own, admin):
     """A topic with 4 MiB in one partition on brokers 1 and 2; it is gone after the test."""
-    name = f"apply-{time.time_ns()}"
-    admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]}, topic_configs={"retention.ms": "9000000"})])
-    writing = clients.producer(watched(own), max_block_ms=20_000)
-    for _ in range(8):
-        writing.send(name, value=b"x" * (MIB // 2), partition=0).get(timeout=30)
-    clients.discard(writing, 1)
-    wait_until(lambda: len(places(admin, name)) == 2, DEADLINE_S, "both replicas to be there")
+    name = topic_of_4_mib(own, admin, "apply", **{"retention.ms": "9000000"})
     yield name
     with contextlib.suppress(Exception):
         admin.delete_topics([name])

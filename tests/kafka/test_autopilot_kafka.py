@@ -2,12 +2,10 @@
 
 import os
 import signal
-import time
 
 import msgspec
 import pytest
 import yaml
-from kafka.admin import NewTopic
 
 from logdirwatch import settings as configuration
 from logdirwatch.cli.reading import live_cluster
@@ -21,7 +19,17 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.recommend import recommend
-from tests.kafka.applying import MIB, executions, limits_left, now, places, states, watched, within_broker
+from tests.kafka.applying import (
+    MIB,
+    executions,
+    limits_left,
+    now,
+    places,
+    states,
+    topic_of_4_mib,
+    watched,
+    within_broker,
+)
 from tests.kafka.collecting import run
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
@@ -56,13 +64,7 @@ def admin(own):
 def made(own, admin):
     """A topic with 4 MiB in one partition on brokers 1 and 2; telemetry is empty, and the topic gone after the test."""
     fresh_topics(own)
-    name = f"autopilot-{time.time_ns()}"
-    admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]})])
-    writing = clients.producer(watched(own), max_block_ms=20_000)
-    for _ in range(8):
-        writing.send(name, value=b"x" * (MIB // 2), partition=0).get(timeout=30)
-    clients.discard(writing, 1)
-    wait_until(lambda: len(places(admin, name)) == 2, DEADLINE_S, "both replicas to be there")
+    name = topic_of_4_mib(own, admin, "autopilot")
     yield name
     admin.delete_topics([name])
 
