@@ -60,7 +60,7 @@ def test_the_page_says_what_is_watched_from_end_to_end():
     assert set(support.STORY_KAFKA) <= set(support.TESTED_KAFKA)
     told = " ".join(PAGE.split())
     assert f"tested on {KAFKA_VERSION}, and with a failure also on 2.8.2." in told
-    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft)." in told
+    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft), 4.4.0 (KRaft)." in told
     assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION} and a migration from ZooKeeper to KRaft on 3.9.1" in told
 
 
