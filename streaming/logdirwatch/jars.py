@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
 import structlog
-from jgo.maven import MavenContext
 
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
@@ -167,6 +165,9 @@ def _download(jar_set: JarSet, private: Path) -> list[Path]:
 
 
 def _resolve(jar_set: JarSet, repository: Path | None) -> list[Path]:
+    # Where the jars are there already nothing resolves them, and it takes a moment to import.
+    from jgo.maven import MavenContext  # noqa: PLC0415
+
     context = MavenContext(repo_cache=repository)
     exclusions = [context.project(*name.split(":")) for name in jar_set.exclusions]
     direct = [context.create_dependency(_compile_scope(name), exclusions) for name in jar_set.coordinates]
@@ -199,6 +200,8 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def _first_line(error: Exception) -> str:
+    import requests  # noqa: PLC0415 - jgo has it imported by now
+
     if isinstance(error, requests.ConnectionError):
         return "no connection to the repository"
     first_line = (str(error).splitlines() or [type(error).__name__])[0]

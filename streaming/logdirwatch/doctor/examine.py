@@ -1,6 +1,7 @@
 """Runs every check and collects the findings; an unreachable cluster is a finding and skips dependent checks."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 
 from logdirwatch.doctor import autopilot as judge_autopilot
 from logdirwatch.doctor import clocks, connecting, here, look
@@ -10,6 +11,7 @@ from logdirwatch.doctor.findings import CHECKS, Finding, Report
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.deadline import begun
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.jvm import find_java
 from logdirwatch.model import topics
@@ -18,6 +20,7 @@ from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.settings import Settings
 
 Now = Callable[[], int]
+Telemetry = tuple[str | None, judge_telemetry.TelemetryFacts]
 
 
 class Examination:
@@ -31,13 +34,28 @@ class Examination:
         self._notices: list[Finding] = []
         self._not_checked: dict[str, str] = {}
         self._telemetry_id: str | None = None
+        self._of_telemetry: Future[Telemetry] | None = None
+        self._of_cluster: dict[str, Future[look.Monitored]] = {}
+
+    def ask(self) -> "Future[Telemetry]":
+        """Ask all clusters at the same time, and do not wait: one that is away delays nothing else.
+
+        Return the answer of the telemetry cluster, which is yet to come.
+        """
+        self._of_telemetry = begun(lambda: look.telemetry_facts(self._settings))
+        self._of_cluster = {name: begun(self._asking(name)) for name in self._settings.clusters}
+        return self._of_telemetry
+
+    def _asking(self, name: str) -> Callable[[], look.Monitored]:
+        return lambda: look.monitored(self._settings, name, self._now_ms)
 
     def run(self) -> Report:
         """Run every check."""
+        of_telemetry = self._of_telemetry or self.ask()
         self._configuration()
         self._findings += here.judge_java(_error_of(find_java))
         self._folders()
-        events_partitions = self._telemetry()
+        events_partitions = self._telemetry(of_telemetry)
         if self._settings.stream.is_real_time:
             self._slots(events_partitions)
         for name in self._settings.clusters:
@@ -72,12 +90,12 @@ class Examination:
             else:
                 self._leave_out("folders", f"{setting} is an object store: Spark checks this at start")
 
-    def _telemetry(self) -> int:
+    def _telemetry(self, asked: "Future[Telemetry]") -> int:
         """Check the telemetry cluster; return the present or wanted number of partitions of events."""
         settings = self._settings
         partitions = settings.topics.events_partitions
         try:
-            self._telemetry_id, facts = look.telemetry_facts(settings)
+            self._telemetry_id, facts = asked.result()
         except UserError as error:
             self._findings.append(connecting.unreachable("telemetry", "telemetry", str(error)))
             for check in ("topics", "replication", "permissions", "telemetry_is_monitored"):
@@ -104,7 +122,7 @@ class Examination:
     def _cluster(self, name: str) -> None:
         cluster = self._settings.clusters[name]
         try:
-            facts, clock = look.monitored(self._settings, name, self._now_ms)
+            facts, clock = self._of_cluster[name].result()
         except UserError as error:
             self._findings.append(connecting.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
             for check in ("kafka_release", "permissions", "metadata_version", "offline_replica_count"):

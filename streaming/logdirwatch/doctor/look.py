@@ -18,6 +18,7 @@ from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.cluster_description import allowed_operations, describe_cluster
+from logdirwatch.kafka.deadline import answers_by
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.settings import Settings
@@ -111,7 +112,7 @@ async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
 def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
     """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
     _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it failed
-    with clients.admin(settings.telemetry) as client:
+    with answers_by(None), clients.admin(settings.telemetry) as client:
         try:
             cluster = describe_cluster(client)
             facts = TelemetryFacts(len(cluster.brokers), {}, {}, [], [])

@@ -1,9 +1,11 @@
 """Kafka clients from the configuration, and reading a topic to its end or forever."""
 
 import logging
+import queue
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -17,15 +19,14 @@ from kafka.errors import (
 )
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka import properties
-from logdirwatch.kafka.network import Network, is_final, plain, with_stores
+from logdirwatch.kafka import deadline, properties
+from logdirwatch.kafka.network import NO_ANSWER, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.spark_version import on_databricks
 
 CONNECT_TIMEOUT_MS = 10_000
 READ_CONNECT_TIMEOUT_MS = 4_000
-"""A command that reads answers within 5 seconds, its own start included, even if Kafka does not."""
 FIRST_TRY_MS = 1_500
 POLL_TIMEOUT_MS = 500
 SEND_TIMEOUT_S = 20
@@ -58,7 +59,7 @@ def admin(settings: KafkaSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iter
     """
     arguments = python_arguments(settings)
     try:
-        client = _connected(KafkaAdminClient, arguments, _tries_ms(timeout_ms))
+        client = _connected_in_time(KafkaAdminClient, arguments, timeout_ms)
     except (KafkaError, OSError, ValueError) as error:
         raise unreachable(settings, error) from None
     try:
@@ -78,7 +79,7 @@ def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsume
     timeout_ms = arguments.pop("bootstrap_timeout_ms", READ_CONNECT_TIMEOUT_MS)
     try:
         fixed = {"enable_auto_commit": False, "allow_auto_create_topics": False}
-        client = _connected(KafkaConsumer, {**arguments, **fixed}, _tries_ms(timeout_ms))
+        client = _connected_in_time(KafkaConsumer, {**arguments, **fixed}, timeout_ms)
     except (KafkaError, OSError, ValueError) as error:
         raise unreachable(settings, error) from None
     try:
@@ -125,8 +126,8 @@ def read_all(settings: KafkaSettings, topic: str, **arguments: Any) -> Iterator[
     with consumer(settings, auto_offset_reset="earliest", **arguments) as client:
         partitions = _partitions(settings, client, topic)
         try:
-            ends = client.end_offsets(partitions)
-            begins = client.beginning_offsets(partitions)
+            ends = client.end_offsets(partitions, timeout_ms=_offsets_ms())
+            begins = client.beginning_offsets(partitions, timeout_ms=_offsets_ms())
             yield from _until(client, {part: end for part, end in ends.items() if end > begins[part]})
         except KafkaError as error:
             raise unreachable(settings, error) from None
@@ -228,6 +229,66 @@ def _tries_ms(timeout_ms: int) -> list[int]:
     return [FIRST_TRY_MS, rest_ms] if rest_ms > 0 else [timeout_ms]
 
 
+def _offsets_ms() -> int | None:
+    """Return how long Kafka may take to tell where a topic begins and ends; None: as kafka-python's clients wait."""
+    return deadline.at_most_ms(READ_CONNECT_TIMEOUT_MS) if deadline.is_set() else None
+
+
+def _connected_in_time(make: Callable[..., Any], arguments: dict[str, Any], timeout_ms: int) -> Any:
+    """Create a client; under a command's deadline at the latest then, whatever hangs.
+
+    kafka-python keeps no time limit while a name is looked up or TLS shakes hands.
+    """
+    if not deadline.is_set():
+        return _connected(make, arguments, _tries_ms(timeout_ms))
+    limit_ms = deadline.at_most_ms(timeout_ms)
+    attempt = _Attempt(make, arguments, limit_ms)
+    Thread(target=attempt.run, name="connects-to-kafka", daemon=True).start()
+    return attempt.outcome(limit_ms)
+
+
+class _Attempt:
+    """A client that is created in a thread, which is left alone when its time is over."""
+
+    def __init__(self, make: Callable[..., Any], arguments: dict[str, Any], limit_ms: int) -> None:
+        self._make, self._limit_ms = make, limit_ms
+        self._arguments = {**arguments, "bootstrap_timeout_ms": limit_ms, "kafka_client": self._network}
+        self._networks: list[Network] = []
+        self._outcomes: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        self._is_left = False
+
+    def run(self) -> None:
+        """Create the client."""
+        try:
+            client = self._make(**self._arguments)
+        except BaseException as error:
+            self._outcomes.put((None, error))
+            for network in self._networks:
+                network.close()
+            return
+        self._outcomes.put((client, None))
+        if self._is_left:
+            client.close()
+
+    def outcome(self, limit_ms: int) -> Any:
+        """Return the client, or raise the most informative failure of its connections."""
+        try:
+            client, error = self._outcomes.get(timeout=limit_ms / 1000)
+        except queue.Empty:
+            client, error = None, KafkaTimeoutError()
+        if error is None:
+            return client
+        self._is_left = True
+        if not isinstance(error, KafkaTimeoutError):
+            raise error
+        failed = max((n for n in self._networks if n.failure is not None), key=lambda n: n.worth, default=None)
+        raise (failed and failed.failure) or TimeoutError(NO_ANSWER) from error
+
+    def _network(self, **configs: Any) -> Network:
+        self._networks.append(Network(lambda failure: self._outcomes.put((None, failure)), **configs))
+        return self._networks[-1]
+
+
 def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Sequence[int | None]) -> Any:
     """Create a client, or raise the most informative failure of its connections.
 
@@ -277,12 +338,16 @@ def _until(client: KafkaConsumer, ends: dict[TopicPartition, int]) -> Iterator[C
     client.assign(list(ends))
     client.seek_to_beginning()
     pending, empty_polls = dict(ends), 0
+    patience_polls = deadline.at_most_ms(STALLED_AFTER_POLLS * POLL_TIMEOUT_MS) // POLL_TIMEOUT_MS
     while pending:
         batches = client.poll(timeout_ms=POLL_TIMEOUT_MS)
         for partition, records in batches.items():
             yield from (record for record in records if record.offset < ends[partition])
-        empty_polls = 0 if batches else empty_polls + 1
-        if empty_polls > STALLED_AFTER_POLLS:
+        if batches:  # what has begun to arrive is read to its end, however long that takes
+            empty_polls, patience_polls = 0, STALLED_AFTER_POLLS
+        else:
+            empty_polls += 1
+        if empty_polls > patience_polls:
             raise UserError(
                 f"topic {next(iter(ends)).topic}: no answer for partitions {[p.partition for p in pending]}"
             )

@@ -47,24 +47,44 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
     failure: Exception | None = None
     worth = 0
 
+    def __init__(self, net: NetworkSelector, on_hopeless: Callable[[Exception], None], **configs: Any) -> None:
+        super().__init__(net, **configs)
+        self._on_hopeless = on_hopeless
+        self._refused: set[object] = set()
+
     async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
         await super()._connect(node, conn, **options)
         if not conn.init_future.failed():
             self.failure, self.worth = None, 0
+            self._refused.clear()
             return
         error = conn.init_future.exception
         failure = told(conn, error)
+        self._note(node.node_id, failure)
         worth = _worth(error, failure)
         if worth >= self.worth:
             self.failure, self.worth = failure, worth
 
+    def _note(self, node_id: object, failure: Exception) -> None:
+        """Tell when none of the bootstrap servers is worth another attempt."""
+        if is_final(failure):
+            self._refused.add(node_id)
+        else:
+            self._refused.discard(node_id)
+        if {node.node_id for node in self.cluster.bootstrap_brokers()} <= self._refused:
+            self._on_hopeless(failure)
+
+
+def _nobody(_: Exception) -> None:
+    """Wait for the time limit even if no server is worth another attempt."""
+
 
 class Network(KafkaNetClient):  # type: ignore[misc]
-    """The ``kafka_client`` of kafka-python's clients."""
+    """The ``kafka_client`` of kafka-python's clients; tells ``on_hopeless`` that nothing listens at any server."""
 
-    def __init__(self, **configs: Any) -> None:
+    def __init__(self, on_hopeless: Callable[[Exception], None] = _nobody, **configs: Any) -> None:
         net = NetworkSelector(**configs)
-        super().__init__(net, _Remembering(net, **configs))
+        super().__init__(net, _Remembering(net, on_hopeless, **configs))
 
     @property
     def failure(self) -> Exception | None:
@@ -99,12 +119,14 @@ def _hint(error: Exception) -> str | None:
     return next((hint for pattern, hint in _HINTS.items() if re.search(pattern, str(error))), None)
 
 
+NO_ANSWER = "no answer: is the host down, the broker hanging, or a firewall or a name server in between?"
 # Errors of kafka-python and the system about failed connections -> what they mean.
 _PLAIN = {
     "ECONNREFUSED": "connection refused: the broker process is probably down",
     "DNS Resolution failure": "unknown host: DNS does not know the name",
     "cannot be looked up": "unknown host: {} (DNS)",
     "ENETUNREACH|EHOSTUNREACH": "no route to the host",
+    "^no answer: ": "{}",
     "ETIMEDOUT|Connection timed out": "no answer at that address: is the host down, or a firewall in between?",
 }
 

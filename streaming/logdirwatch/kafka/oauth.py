@@ -4,7 +4,6 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-import requests
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
@@ -36,6 +35,8 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         return self._token
 
     def _granted(self) -> dict[str, Any]:
+        import requests  # noqa: PLC0415 - most clusters need no tokens, and it takes a moment to import
+
         asked = self._credentials
         scope = {"scope": asked.scope} if asked.scope else {}
         try:

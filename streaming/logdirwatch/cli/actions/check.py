@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import typer
 
-from logdirwatch.cli.actions.lookup import ActionId, find_action
+from logdirwatch.cli.actions.lookup import find_action
+from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.errors import UserError
@@ -17,10 +18,10 @@ from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 
 
-def check(ctx: typer.Context, identity: ActionId) -> None:
-    """Check whether an action still holds on the live cluster. Exit code 1 if it does not, with one reason per line."""
-    settings: Settings = ctx.obj.settings
-    action = find_action(telemetry(ctx.obj), identity)
+def check(context: Context, identity: str) -> None:
+    """Print why an action no longer holds on the live cluster, and end with exit code 1; or that it holds."""
+    settings = context.settings
+    action = find_action(telemetry(context), identity)
     cluster = settings.clusters.get(action.cluster)
     if cluster is None:
         raise UserError(

@@ -8,11 +8,10 @@ import msgspec
 import typer
 
 from logdirwatch.cli import deciding
-from logdirwatch.cli.actions.check import check
 from logdirwatch.cli.actions.export import export
 from logdirwatch.cli.actions.lookup import ActionId, every_revision, find_action
 from logdirwatch.cli.deciding import By, Reason
-from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry
+from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
@@ -68,7 +67,8 @@ def actions(
         _print_accuracy(accuracy(every_revision(ctx.obj.settings, cluster)), as_json=as_json)
         return
     fold = latest_actions()
-    read_into(fold, cluster, topics.ACTIONS)
+    with waiting_for_kafka():
+        read_into(fold, cluster, topics.ACTIONS)
     _print(listed(fold.records, everything=everything), as_json=as_json)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):
@@ -79,6 +79,14 @@ def actions(
 def show(ctx: typer.Context, identity: ActionId) -> None:
     """Print one action in full: reason, effect, preconditions, commands ready to paste, and rollback."""
     typer.echo(details(find_action(telemetry(ctx.obj), identity), now_ms()), nl=False)
+
+
+def check(ctx: typer.Context, identity: ActionId) -> None:
+    """Check whether an action still holds on the live cluster. Exit code 1 if it does not, with one reason per line."""
+    # The planner takes a moment to import, which the list of actions should not pay for.
+    from logdirwatch.cli.actions import check as checking  # noqa: PLC0415
+
+    checking.check(ctx.obj, identity)
 
 
 def accept(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:

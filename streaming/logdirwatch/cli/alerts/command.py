@@ -9,7 +9,7 @@ import typer
 from logdirwatch.cli.alerts import decisions as alert_decisions
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
-from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry
+from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
@@ -43,8 +43,9 @@ def alerts(
         return
     cluster = telemetry(ctx.obj)
     fold = latest_alerts()
-    read_into(fold, cluster, topics.ALERTS)
-    sayings = _Sayings(ctx.obj, fold)
+    with waiting_for_kafka():
+        read_into(fold, cluster, topics.ALERTS)
+        sayings = _Sayings(ctx.obj, fold)
     _print(fold, sayings.about_each(), as_json=as_json, everything=everything)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):

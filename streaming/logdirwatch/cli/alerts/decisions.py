@@ -17,7 +17,6 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.healthy import effect
 from logdirwatch.report.words import named, place
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean, short_id, utc
@@ -146,6 +145,8 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     uncleanable_partitions and partition_failed end, unless something that is measured speaks against it. No probe that
     passes can say so: it reads 4 KiB, not the sector that could not be read. Other alerts end by what is measured.
     """
+    from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment
+
     alert = _firing(_alerts(ctx), identity)
     heard = effect(alert)
     if not heard.is_heard:

@@ -8,7 +8,7 @@ import typer
 from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
-from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.cli.reading.records import now_ms, waiting_for_kafka
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report
 from logdirwatch.doctor.report import document, lines
@@ -65,4 +65,7 @@ def _examined(context: Context) -> Report:
     except UserError as error:
         return misconfigured(error, where)
     # The other remark, one Kafka for both, is a check of its own.
-    return Examination(settings, [] if settings.clusters else remarks(settings), now_ms).run()
+    examination = Examination(settings, [] if settings.clusters else remarks(settings), now_ms)
+    with waiting_for_kafka():
+        examination.ask()
+    return examination.run()

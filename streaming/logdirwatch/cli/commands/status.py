@@ -8,14 +8,18 @@ from typing import Annotated
 import msgspec
 import typer
 
+from logdirwatch.cli import STARTED_S
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
-from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry
+from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.deadline import begun
 from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.folding import latest_alerts
+from logdirwatch.report.handling import Handling
 from logdirwatch.report.status.absent_tables import why_absent
 from logdirwatch.report.status.cluster import ClusterStatus, heartbeats
 from logdirwatch.report.status.lines import view
@@ -72,8 +76,7 @@ def status(
 
 def _show(context: Context, only: str | None, *, as_json: bool, everything: bool, clears: bool) -> list[str]:
     """Print the status once, with ``clears`` on an empty screen; return what could not be read, a line each."""
-    reader = table_reader(context.settings)
-    tables, snapshot, problem = _read(context, reader)
+    reader, tables, snapshot, problem = _read(context, time.monotonic() if clears else STARTED_S)
     now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
     troubles = _troubles(context.settings, reader, tables, snapshot, now, patience)
     found = _found(snapshot, now, patience, only)
@@ -109,16 +112,24 @@ def _print(found: list[ClusterStatus], now: int, reader: TableReader, *, is_told
         terminal.print(view(one, now, terminal.width, everything=everything))
 
 
-def _read(context: Context, reader: TableReader) -> tuple[TableRows, Snapshot, UserError | None]:
+def _read(context: Context, since_s: float) -> tuple[TableReader, TableRows, Snapshot, UserError | None]:
+    """Read alerts and tables at the same time, so that neither waits for the other when it is slow or away."""
+    with waiting_for_kafka(since_s):
+        asked = begun(lambda: _alerts(context))
+    reader = table_reader(context.settings)
     tables = read_tables(reader.rows)
-    fold, said, problem = latest_alerts(), None, None
+    alerts, said, problem = asked.result()
+    return reader, tables, snapshot_of(tables, alerts, said), problem
+
+
+def _alerts(context: Context) -> tuple[list[AlertRecord] | None, Handling | None, UserError | None]:
+    """Return the alerts and the decisions about them; None, and why, if they cannot be read."""
+    fold = latest_alerts()
     try:
         read_into(fold, telemetry(context), topics.ALERTS)
-        said = handling(context, fold)
+        return fold.records, handling(context, fold), None
     except UserError as error:
-        problem = error
-    alerts = None if problem else fold.records
-    return tables, snapshot_of(tables, alerts, said), problem
+        return None, None, error
 
 
 def _troubles(

@@ -7,7 +7,7 @@ import typer
 
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import live_cluster
-from logdirwatch.cli.reading.records import read_into, telemetry
+from logdirwatch.cli.reading.records import read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
@@ -89,7 +89,8 @@ def find(context: Context, source: Source, *, needs_alerts: bool) -> Found:
 def _live(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     settings = context.settings
     name, cluster = _configured(settings, source)
-    asked = live_cluster.seen(cluster, settings)
+    with waiting_for_kafka():
+        asked = live_cluster.seen(cluster, settings)
     facts = live_cluster.facts_of(name, asked, settings, {})
     for line in live_cluster.not_known(asked, facts):
         typer.echo(printable(line), err=True)

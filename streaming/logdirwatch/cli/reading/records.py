@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 
 import typer
 from kafka.consumer.fetcher import ConsumerRecord
@@ -11,8 +12,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from logdirwatch.cli import STARTED_S
 from logdirwatch.cli.context import Context
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.deadline import Deadline, answers_by
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.report.folding import Latest, Message, R
 from logdirwatch.text.printable import printable_lines
@@ -47,6 +50,14 @@ class Terminal(Console):
             renderable = renderable.copy()
             renderable.plain = printable_lines(renderable.plain)
         return super().render(renderable, options)
+
+
+def waiting_for_kafka(since_s: float = STARTED_S) -> AbstractContextManager[None]:
+    """Have all questions to Kafka within share what is left of the time in which a command answers.
+
+    It counts from the start of the process or, for what is asked again later, from ``since_s``.
+    """
+    return answers_by(Deadline(since_s))
 
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:

@@ -22,6 +22,7 @@ from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
 from logdirwatch.collect.kafka.split import by_weight, in_parts
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import deadline
 from logdirwatch.kafka.cluster_description import describe_cluster_request, metadata_request
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -74,14 +75,15 @@ class Admin:
     async def topology(self, candidates: Sequence[Address], now_ms: Callable[[], int]) -> answers.Topology:
         """Ask the first of ``candidates`` that answers which brokers are registered, fenced ones included (KIP-1073).
 
-        Raises the last error when none answers.
+        Raises the last error when none answers; what cannot wait that long has a deadline for it.
         """
 
         async def ask(address: Address) -> answers.Topology:
+            limit_ms = deadline.at_most_ms(self._timeout_ms)
             try:
-                response = await self._wire.ask(address, describe_cluster_request(), self._timeout_ms)
+                response = await self._wire.ask(address, describe_cluster_request(), limit_ms)
             except IncompatibleBrokerVersion:
-                response = await self._wire.ask(address, metadata_request([]), self._timeout_ms)
+                response = await self._wire.ask(address, metadata_request([]), limit_ms)
             return responses.topology(response, now_ms())
 
         return await first_answer([ask(address) for address in candidates[:CANDIDATES]])

@@ -1,8 +1,6 @@
 """Which reader the configuration asks for."""
 
-from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.cli.reading.tables.reader import TableReader
-from logdirwatch.cli.reading.tables.unity_catalog import UnityCatalog
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 
@@ -12,8 +10,11 @@ def table_reader(settings: Settings) -> TableReader:
 
     Raises UserError when they are in a catalog and the configuration names nothing that reads it.
     """
+    # Each takes a moment to import, in which Kafka may answer already.
     tables = settings.tables
     if tables.catalog is None:
+        from logdirwatch.cli.reading.tables.delta_files import DeltaFiles  # noqa: PLC0415
+
         return DeltaFiles(settings.tables_path.rstrip("/"))
     if tables.databricks is None:
         raise UserError(
@@ -22,4 +23,6 @@ def table_reader(settings: Settings) -> TableReader:
         )
     if tables.table_schema is None:
         raise UserError("tables.catalog needs tables.table_schema: name the schema of the tables", exit_code=2)
+    from logdirwatch.cli.reading.tables.unity_catalog import UnityCatalog  # noqa: PLC0415
+
     return UnityCatalog(tables.catalog, tables.table_schema, tables.databricks)

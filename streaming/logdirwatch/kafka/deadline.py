@@ -1,0 +1,77 @@
+"""One deadline for every question that a command asks Kafka, so that no two time limits add up.
+
+It is ambient, like the cancel scopes of Trio: who connects or waits asks here for what is left, and who calls them
+passes nothing on. Services, which wait as long as they are configured to, have none.
+"""
+
+import contextvars
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
+Clock = Callable[[], float]
+
+ANSWER_MS = 4_000
+"""What a command may take until Kafka answers, its own start included."""
+LEAST_MS = 1_000
+"""What Kafka gets even on a machine on which the start took longer: one that is well answers in a few milliseconds."""
+
+
+class Deadline:
+    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, which is a time of ``clock``."""
+
+    def __init__(self, started_s: float, wait_ms: int = ANSWER_MS, clock: Clock = time.monotonic) -> None:
+        self._ends_s, self._clock = started_s + wait_ms / 1000, clock
+
+    def left_ms(self) -> int:
+        """Return how long a question may still wait."""
+        return max(LEAST_MS, round(1000 * (self._ends_s - self._clock())))
+
+
+_AMBIENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("deadline", default=None)
+
+
+@contextmanager
+def answers_by(deadline: Deadline | None) -> Iterator[None]:
+    """Have every question within wait until ``deadline`` only, also those of :func:`begun`.
+
+    None lifts it: a cluster that has answered may take its time.
+    """
+    token = _AMBIENT.set(deadline)
+    try:
+        yield
+    finally:
+        _AMBIENT.reset(token)
+
+
+def is_set() -> bool:
+    """Return whether there is a deadline."""
+    return _AMBIENT.get() is not None
+
+
+def at_most_ms(limit_ms: int) -> int:
+    """Return a question's own limit, or what is left until the deadline if that is less."""
+    deadline = _AMBIENT.get()
+    return limit_ms if deadline is None else min(limit_ms, deadline.left_ms())
+
+
+def begun(ask: Callable[[], Answer]) -> "Future[Answer]":
+    """Ask in a thread of its own, under the same deadline, so that other work goes on meanwhile.
+
+    The thread never holds up the end of the process.
+    """
+    answer: Future[Answer] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            answer.set_result(context.run(ask))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=run, name="asks-kafka", daemon=True).start()
+    return answer
