@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from logdirwatch.model.fields import ClusterName
 from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Count, EpochMs, Name, Revision
+from logdirwatch.model.scalars import Bytes, Count, EpochMs, Name, Revision
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 
 __all__ = ("ENDED", "ExecutionRecord", "ExecutionState", "OwnLimit")
@@ -38,7 +38,7 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     back: Annotated[bool, Meta(description="Whether the operations are undone.")]
     operations: Annotated[list[dict[str, Any]], Meta(description="The operations of the action.")]
     step: Annotated[Count, Meta(description="How many steps are done.")] = 0
-    bytes: Annotated[Count | None, Meta(description="Bytes that it copies, as planned; null: not known.")] = None
+    bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: not known.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
     by: Annotated[str, Meta(description="Who started it.")]
     reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None
