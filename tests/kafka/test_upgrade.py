@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from logdirwatch.kafka import telemetry_topics
@@ -13,6 +14,7 @@ from tests.data import release
 from tests.kafka import collecting
 from tests.kafka.telemetry import NAMES, Message, Run, fresh_topics, send
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.unit.report.builders import execution
 
 pytestmark = pytest.mark.long
 
@@ -27,9 +29,14 @@ def upgraded(watched, tmp_path):
     lying = release.unpack(ARCHIVE, run.folder)
     old_topics(watched)
     send(watched, [Message(m.topic, m.value, m.timestamp_ms, m.partition, m.key) for m in lying])
+    # A topic that the release did not have, and its checkpoint of ``store`` does not name.
+    send(watched, [Message(topics.EXECUTIONS, msgspec.json.encode(NOTED), NOTED.at_ms, key=b"e")])
     yield run, min(message.timestamp_ms for message in lying if message.topic == topics.METRICS)
     run.stop()
     fresh_topics(watched)
+
+
+NOTED = execution("e")
 
 
 def old_topics(settings):
@@ -92,6 +99,9 @@ def test_the_first_releases_checkpoints_tables_and_topics_are_read(upgraded):
     # The first release kept the state of detect in another form; a batch of fast_lane lasts five minutes.
     assert all(batches(run)[query] > packed[query] for query in ("store", "store_inventory", "recommend"))
     assert [path.name.partition(".")[0] for path in run.folder.glob("checkpoints/*.*")] == ["detect"]
+    assert [(row["execution_id"], row["record"]) for row in run.rows("executions")] == [
+        ("e", msgspec.json.encode(NOTED).decode())
+    ]
     samples = [row for row in run.rows("log_dir_samples") if row["log_dir"]]
     told = sorted((row["broker"], row["log_dir"], row["timestamp_ms"]) for row in samples)
     assert told == sorted(release.answers(begin_ms)), "every answer is stored once, those of the release too"

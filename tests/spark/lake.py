@@ -186,6 +186,15 @@ def decision(spoken_of="a1", at_ms=T0, **fields):
     return topics.DECISIONS, spoken_of, json.dumps(required | fields)
 
 
+def execution(execution_id="e1", number=0, **fields):
+    """The record ``number`` of an execution, as JSON."""
+    required = {"version": 1, "execution_id": execution_id, "action_id": "x1", "revision": 1, "content_hash": "h"}
+    about = {"kind": "reassign", "cluster": "prod", "state": "copying", "back": False, "by": "anna"}
+    operation = {"op": "set_topic_config", "args": {"topic": "t", "key": "k", "value": "1"}}
+    rest = {"operations": [operation], "step": number, "bytes": GIB, "started_at_ms": T0, "at_ms": T0 + number}
+    return topics.EXECUTIONS, execution_id, json.dumps(required | about | rest | fields)
+
+
 def replicas(*names, broker=7, log_dir="/d1", scan=0, future=False, size=10, lag=0, **fields):
     """A directory's listing at scan ``scan``; names are TOPIC-PARTITION."""
     placed = [

@@ -7,11 +7,19 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, LOG_DIR_SAMPLES, QUALITY_RESULTS, TABLES, TRANSITIONS
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    EXECUTIONS,
+    LOG_DIR_SAMPLES,
+    QUALITY_RESULTS,
+    TABLES,
+    TRANSITIONS,
+)
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.upkeep.maintain import DELTA_CONF, Upkeep, upkeep
-from tests.spark.lake import T0, Lake, action, alert, metrics, state, transition
+from tests.spark.lake import T0, Lake, action, alert, execution, metrics, state, transition
 
 BATCHES = 7
 CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
@@ -62,8 +70,16 @@ def test_an_alert_goes_as_a_whole_and_only_when_it_is_over(lake):
     )
     lake.store(action("open"), action("over", status="done"))
     assert kept_up(lake, ALERTS, at_ms=late, is_dry_run=True).expired_rows == 2
-    found = kept_up(lake, ALERTS, ACTIONS, at_ms=late)
+    stuck, over = execution("stuck", at_ms=old), execution("over", at_ms=old)
+    lake.store(
+        stuck, over, execution("stuck", 1, at_ms=old, state="stuck"), execution("over", 1, at_ms=old, state="done")
+    )
+    found = kept_up(lake, ALERTS, ACTIONS, EXECUTIONS, at_ms=late)
     assert (found["alerts"].expired_rows, found["actions"].expired_rows) == (2, 1)
+    assert (found["executions"].expired_rows, {row["execution_id"] for row in lake.rows("executions")}) == (
+        2,
+        {"stuck"},
+    )
     assert lake.rows("alerts", "alert_id", "revision") == [("ended late", 1), ("ended late", 2), ("open", 1)]
     assert lake.rows("actions", "action_id") == [("open",)]
 

@@ -16,6 +16,7 @@ from tests.spark.lake import (
     alert,
     decision,
     event,
+    execution,
     metrics,
     replicas,
     sample,
@@ -37,6 +38,8 @@ def everything():
         alert(),
         alert(revision=2, status="resolved"),
         action(),
+        execution(),
+        execution(number=1, state="done"),
         decision(),
         (topics.METRICS, "prod/7", b"\x00garbage\xff"),
     )
@@ -56,6 +59,7 @@ def test_every_topic_finds_its_tables_and_the_same_batch_again_changes_nothing(l
         "transitions": 2,
         "alerts": 2,
         "actions": 1,
+        "executions": 2,
         "decisions": 1,
         "rejected_records": 1,
     }
@@ -181,6 +185,20 @@ def test_an_alert_keeps_both_statuses_of_its_transition(lake):
     assert lake.rows("alerts", *columns) == [
         ("log_dir_offline", "critical", 7, "/d1", "online", "offline", "failed", "stateful")
     ]
+
+
+def test_an_execution_is_kept_state_by_state(lake):
+    reason = "somebody else changed t-0"
+    records = [execution(), execution(number=1, bytes=None), execution(number=1, state="stuck", reason=reason)]
+    lake.store(*records[:2])
+    lake.store(*records)
+    columns = ("state", "step", "planned_bytes", "reason", "at_ms", "started_at_ms", "by", "source_offset")
+    assert lake.rows("executions", *columns) == [
+        ("copying", 0, GIB, None, T0, T0, "anna", 0),
+        ("copying", 1, None, None, T0 + 1, T0, "anna", 1),
+        ("stuck", 1, GIB, reason, T0 + 1, T0, "anna", 4),
+    ]
+    assert [row[0] for row in lake.rows("executions", "record")] == sorted(record[2] for record in records)
 
 
 def test_a_decision_takes_the_cluster_of_what_it_speaks_of(lake):

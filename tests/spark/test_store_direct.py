@@ -14,7 +14,7 @@ from logdirwatch.store import tables as store_tables
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
 from logdirwatch.store.writing import direct, small_batch, store
-from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, metrics, state, transition
+from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, execution, metrics, state, transition
 from tests.spark.test_bad_input import STORED, of_topics
 
 TEXTS_OF_JSON = ("partitions", "moves")
@@ -44,6 +44,7 @@ def everything(number=1):
         state(sequence=number, transitions=[transition(number)], log_dirs={"/d1": "online", f"/d{number}": "offline"}),
         alert(f"a{number}"),
         action(f"x{number}"),
+        execution(f"e{number}"),
         (topics.METRICS, "k", b"no record"),
     )
 
@@ -128,6 +129,7 @@ def test_what_the_driver_cannot_write_spark_does(lake, monkeypatch):
         "transitions": 1,
         "alerts": 1,
         "actions": 1,
+        "executions": 1,
         "rejected_records": 1,
     }
     lake.store_rows(rows)

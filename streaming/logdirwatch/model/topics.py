@@ -48,5 +48,5 @@ TOPICS = (
     Topic(EXECUTIONS, 1, {"cleanup.policy": "compact", "min.compaction.lag.ms": str(7 * DAY_MS)}),
 )
 
-STREAMED = tuple(topic.name for topic in TOPICS if topic.name not in {NOTIFICATIONS, EXECUTIONS})
+STREAMED = tuple(topic.name for topic in TOPICS if topic.name != NOTIFICATIONS)
 """The topics without which the stream cannot run."""

@@ -16,6 +16,7 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    ExecutionRecord,
     HeartbeatRecord,
     HostRecord,
     InventoryRecord,
@@ -43,6 +44,7 @@ Record = (
     | AlertRecord
     | ActionRecord
     | DecisionRecord
+    | ExecutionRecord
 )
 
 
@@ -101,6 +103,7 @@ _STATE = msgspec.json.Decoder(StateRecord)
 _ALERT = msgspec.json.Decoder(AlertRecord)
 _ACTION = msgspec.json.Decoder(ActionRecord)
 _DECISION = msgspec.json.Decoder(DecisionRecord)
+_EXECUTION = msgspec.json.Decoder(ExecutionRecord)
 
 _COMPACTED = {topic.name for topic in topics.TOPICS if "compact" in topic.configs["cleanup.policy"]}
 _EVENT_NAMES = {name.value: name.value for name in EventName}
@@ -192,6 +195,7 @@ _READERS: dict[str, Callable[[bytes, Arrival], Record]] = {
     topics.ALERTS: lambda value, _: _ALERT.decode(value),
     topics.ACTIONS: lambda value, _: _ACTION.decode(value),
     topics.DECISIONS: _decision,
+    topics.EXECUTIONS: lambda value, _: _EXECUTION.decode(value),
 }
 
 

@@ -15,6 +15,7 @@ from logdirwatch.model.vocabulary import (
     Cause,
     Decision,
     Departure,
+    ExecutionState,
     Lane,
     LogDirStatus,
     ReplicaCause,
@@ -29,6 +30,7 @@ from logdirwatch.store.schema.definitions import (
     ALERTS,
     BROKER_STATE,
     DECISIONS,
+    EXECUTIONS,
     LOG_DIR_INVENTORY,
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
@@ -58,6 +60,7 @@ VALUES: Mapping[str, Mapping[str, tuple[type[Enum], ...]]] = {
         "cause": (Cause,),
     },
     ACTIONS.name: {"status": (ActionStatus,), "kind": (ActionKind,)},
+    EXECUTIONS.name: {"state": (ExecutionState,), "kind": (ActionKind,)},
     DECISIONS.name: {"decision": (Decision,)},
 }
 """The values that a column may have."""

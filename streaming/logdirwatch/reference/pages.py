@@ -13,7 +13,7 @@ from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.text.units import human_ms
 
 _CARRIES = {
-    "logdir.executions": "how far `apply` is with an action: its journal, written before every call",
+    "logdir.executions": "the journal of `apply` and `autopilot`: every state of an execution, before the call",
     "logdir.metrics": "one record per broker and poll, whatever the answer; heartbeats; and the progress of each query",
     "logdir.events": "what happened to a directory, from the collector or from brokers in KIP-112's form",
     "logdir.inventory": "the location of every replica, and every topic; also the JSON of `kafka-log-dirs`",

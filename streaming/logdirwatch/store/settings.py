@@ -26,6 +26,9 @@ class RetentionSettings(Section):
     transitions_ms: Ms = Field(730 * DAY_MS, description="Changes of status.")
     alerts_ms: Ms = Field(730 * DAY_MS, description="Alerts, counted from their end; firing ones are kept.")
     actions_ms: Ms = Field(730 * DAY_MS, description="Actions, counted from their end; open ones are kept.")
+    executions_ms: Ms = Field(
+        730 * DAY_MS, description="Executions of actions, counted from their end; unfinished ones are kept."
+    )
     decisions_ms: Ms = Field(730 * DAY_MS, description="Decisions.")
     rejected_records_ms: Ms = Field(30 * DAY_MS, description="Rejected records.")
     quality_results_ms: Ms = Field(365 * DAY_MS, description="Results of data quality runs.")

@@ -6,15 +6,15 @@ def quoted(text: str) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
-def newest(identity: str, among: str = "true", which: str = "true") -> str:
-    """Return the query for the last record of each ``identity`` of a history table.
+def newest(identity: str, among: str = "true", which: str = "true", order: str = "revision") -> str:
+    """Return the query for the last record of each ``identity`` of a history table, by the column ``order``.
 
     ``among`` filters the rows, ``which`` the last records; callers quote both.
     """
-    ranked = f"{by_age(identity, 't')} WHERE {among}"
+    ranked = f"{by_age(identity, 't', order)} WHERE {among}"
     return f"SELECT record FROM ({ranked}) WHERE age = 1 AND {which} AND record IS NOT NULL"  # noqa: S608
 
 
-def by_age(identity: str, source: str) -> str:
-    """Return the query for all rows of a history table, with ``age`` 1 for the last revision of each ``identity``."""
-    return f"SELECT *, row_number() OVER (PARTITION BY {identity} ORDER BY revision DESC) AS age FROM {source}"  # noqa: S608
+def by_age(identity: str, source: str, order: str = "revision") -> str:
+    """Return the query for all rows of a history table, with ``age`` 1 for the last one of each ``identity``."""
+    return f"SELECT *, row_number() OVER (PARTITION BY {identity} ORDER BY {order} DESC) AS age FROM {source}"  # noqa: S608

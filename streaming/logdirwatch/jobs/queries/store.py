@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.jobs.streams import every, few_tasks, kafka_stream, start_query
+from logdirwatch.jobs.streams import SHORT_FETCHES, every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
@@ -13,7 +13,19 @@ from logdirwatch.store.writing.rejects import Note, forget
 from logdirwatch.store.writing.store import write_records
 
 NAME = "store"
-TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACTIONS, topics.DECISIONS)
+TOPICS = (
+    topics.METRICS,
+    topics.EVENTS,
+    topics.STATE,
+    topics.ALERTS,
+    topics.ACTIONS,
+    topics.DECISIONS,
+    topics.EXECUTIONS,
+)
+"""A checkpoint of an earlier release lacks the last one: Spark reads such a topic from its beginning."""
+
+# An execution whose process was fenced noted an intent that it never carried out.
+COMMITTED = {"kafka.isolation.level": "read_committed"}
 
 
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
@@ -26,6 +38,7 @@ def start(spark: SparkSession, settings: Settings, note: Note = forget) -> Strea
             note(write_records(records, believed, Tables(records.sparkSession, settings)))
 
     # After a burst or a long downtime there may be more than fits in a batch.
-    records = kafka_stream(spark, settings, TOPICS, max_records=settings.stream.store_max_records)
+    limit = settings.stream.store_max_records
+    records = kafka_stream(spark, settings, TOPICS, max_records=limit, fetches={**SHORT_FETCHES, **COMMITTED})
     writer = few_tasks(records, settings).writeStream.foreachBatch(write)
     return start_query(writer, settings, NAME, every(settings.stream.store_trigger))

@@ -11,6 +11,7 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    ExecutionRecord,
     HostLogDir,
     HostRecord,
     LogDirSample,
@@ -22,6 +23,7 @@ from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     DECISIONS,
+    EXECUTIONS,
     LOG_DIR_SAMPLES,
     REJECTED_RECORDS,
     TRANSITIONS,
@@ -61,9 +63,13 @@ def fields(record: str, names: tuple[str, ...]) -> dict[str, Column]:
 
 
 def fields_by_column(table: Table, record: type[Struct]) -> dict[str, str]:
-    """Return the field of ``record`` for every column of ``table`` that it has one for; ``from`` is ``from_status``."""
+    """Return the field of ``record`` for every column of ``table`` that it has one for.
+
+    ``from`` is ``from_status``, and ``bytes`` is ``planned_bytes``.
+    """
     spelled = {name: name for name in spark_type(record).names}
     spelled |= {f"{end}_status": end for end in ("from", "to") if end in spelled}
+    spelled |= {"planned_bytes": "bytes"} if "bytes" in spelled else {}
     return {name: spelled[name] for name in table.names if name in spelled}
 
 
@@ -131,6 +137,12 @@ def actions(thin: DataFrame) -> DataFrame:
     """Return the rows of ``actions``."""
     expressions = {**_like(ACTIONS, ActionRecord), "record": F.col("record")}
     return shaped(parsed(thin, "action", ActionRecord), ACTIONS, expressions)
+
+
+def executions(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``executions``."""
+    expressions = {**_like(EXECUTIONS, ExecutionRecord), "record": F.col("record")}
+    return shaped(parsed(thin, "execution", ExecutionRecord), EXECUTIONS, expressions)
 
 
 def decisions(thin: DataFrame, clusters: DataFrame) -> DataFrame:

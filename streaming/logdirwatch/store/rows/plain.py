@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from logdirwatch.model.records import (
     ActionRecord,
     AlertRecord,
+    ExecutionRecord,
     HostLogDir,
     LogDirSample,
     MetricsRecord,
@@ -23,7 +24,7 @@ from logdirwatch.store.rows.brokers import OF_BROKER, OF_LOG_DIR, OF_PARTITIONS
 from logdirwatch.store.rows.history import EVENT, HOST, LOG_DIR, POLL, UNKNOWN_CLUSTER, fields_by_column
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, TRANSITIONS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, EXECUTIONS, TRANSITIONS
 from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 from logdirwatch.store.schema.json_types import spark_type
 
@@ -84,6 +85,7 @@ def _like(table: Table, record: type[Struct]) -> Callable[[Placed], Iterator[Row
 transitions = _like(TRANSITIONS, Transition)
 alerts = _like(ALERTS, AlertRecord)
 actions = _like(ACTIONS, ActionRecord)
+executions = _like(EXECUTIONS, ExecutionRecord)
 
 
 def rejected(placed: Placed) -> Iterator[Row]:

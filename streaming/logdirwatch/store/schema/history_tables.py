@@ -1,4 +1,4 @@
-"""The tables that only grow: samples, transitions, alerts, actions, decisions, rejected records, quality results."""
+"""The tables that only grow: samples, transitions, alerts, actions, executions, decisions, rejects, quality results."""
 
 from logdirwatch.store.schema.columns import SOURCE, Table, columns
 
@@ -166,6 +166,32 @@ ACTIONS = Table(
     """)
     + SOURCE,
     key=("action_id", "revision"),
+    clustered_by=("cluster", "at_ms"),
+    time="at_ms",
+)
+
+EXECUTIONS = Table(
+    "executions",
+    "Every state of every execution of an action by apply or autopilot",
+    columns("""
+        execution_id   string  Identity of the execution
+        action_id      string  Action that is carried out
+        revision       bigint  Revision of the action
+        content_hash   string  Hash of what is done
+        kind           string  Kind of the action
+        cluster        string  Kafka cluster, by its name in the configuration
+        state          string  How far it is; done and rolled_back are ends, and stuck needs a person
+        back           boolean Whether the operations are undone
+        step           bigint  Number of steps that are done
+        planned_bytes  bigint  Bytes that it copies, as planned
+        by             string  Who started it
+        reason         string  Why it is stuck
+        started_at_ms  bigint  When it began
+        at_ms          bigint  Time of this state
+        record         string  The journal's record itself, JSON
+    """)
+    + SOURCE,
+    key=("execution_id", "at_ms", "state", "step"),
     clustered_by=("cluster", "at_ms"),
     time="at_ms",
 )

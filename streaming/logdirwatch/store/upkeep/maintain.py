@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import Row, SparkSession
 
-from logdirwatch.model.vocabulary import OPEN, AlertStatus
+from logdirwatch.model.records.executions import ENDED
+from logdirwatch.model.vocabulary import OPEN, AlertStatus, ExecutionState
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, EXECUTIONS
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
 from logdirwatch.store.upkeep.results import Upkept
@@ -36,15 +37,23 @@ DELTA_CONF = {
 
 @dataclass(frozen=True)
 class _Life:
-    """A kind of record with revisions: its id column, and its open statuses."""
+    """A kind of record with revisions: its id column, its open statuses, and the columns of status and order."""
 
     identity: str
     open_statuses: frozenset[str]
+    status: str = "status"
+    order: str = "revision"
 
 
 _LIVES = {
     ALERTS.name: _Life("alert_id", frozenset({AlertStatus.FIRING.value})),
     ACTIONS.name: _Life("action_id", frozenset(status.value for status in OPEN)),
+    EXECUTIONS.name: _Life(
+        "execution_id",
+        frozenset(state.value for state in set(ExecutionState) - ENDED),
+        status="state",
+        order="source_offset",
+    ),
 }
 
 
@@ -139,7 +148,7 @@ class Upkeep:
         is_open = ", ".join(f"'{status}'" for status in sorted(life.open_statuses))
         return (
             f"SELECT {life.identity} FROM {self._tables.name(table)} GROUP BY {life.identity} "  # noqa: S608
-            f"HAVING max(at_ms) < {self._cutoff_ms(table)} AND max_by(status, revision) NOT IN ({is_open})"
+            f"HAVING max(at_ms) < {self._cutoff_ms(table)} AND max_by({life.status}, {life.order}) NOT IN ({is_open})"
         )
 
     def _is_old(self, table: Table) -> str:

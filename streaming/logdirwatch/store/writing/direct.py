@@ -19,6 +19,7 @@ from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
     REJECTED_RECORDS,
@@ -38,6 +39,7 @@ HISTORIES: tuple[tuple[Table, Mapping[str, Rows]], ...] = (
     (TRANSITIONS, {"transition": plain.transitions}),
     (ALERTS, {"alert": plain.alerts}),
     (ACTIONS, {"action": plain.actions}),
+    (EXECUTIONS, {"execution": plain.executions}),
 )
 KINDS = {"state", "configs"}.union(*(readers for _, readers in HISTORIES))
 """The kinds of thin rows that are written here. Decisions and tombstones are rare, and left to Spark."""

@@ -11,6 +11,7 @@ from logdirwatch.store.schema.definitions import (
     ALERTS,
     BROKER_STATE,
     DECISIONS,
+    EXECUTIONS,
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
     QUALITY_RESULTS,
@@ -27,6 +28,7 @@ WRITTEN = (
     TRANSITIONS,
     ALERTS,
     ACTIONS,
+    EXECUTIONS,
     DECISIONS,
     REJECTED_RECORDS,
     QUALITY_RESULTS,
@@ -37,11 +39,12 @@ HISTORIES = (
     (TRANSITIONS, ("transition",), history.transitions),
     (ALERTS, ("alert",), history.alerts),
     (ACTIONS, ("action",), history.actions),
+    (EXECUTIONS, ("execution",), history.executions),
 )
 
 
 def write_batch(batch: Batch, tables: Tables) -> None:
-    """Write a batch of metrics, events, state, alerts, actions and decisions."""
+    """Write a batch of metrics, events, state, alerts, actions, executions and decisions."""
     write_rejected(batch, tables)
     for table, kinds, rows in HISTORIES:
         if batch.has(*kinds):

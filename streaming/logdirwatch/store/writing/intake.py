@@ -21,6 +21,7 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    ExecutionRecord,
     HostRecord,
     InventoryRecord,
     MetricsRecord,
@@ -170,6 +171,12 @@ def _action(record: ActionRecord, position: Position) -> Iterator[Thin]:
     yield Thin("action", record.cluster, spoken_of, 0, record.at_ms, body=_body(record), record=_text(position))
 
 
+def _execution(record: ExecutionRecord, position: Position) -> Iterator[Thin]:
+    spoken_of = identity(record.execution_id, str(record.at_ms), str(record.state), str(record.step))
+    body, text = _body(record), _text(position)
+    yield Thin("execution", record.cluster, spoken_of, 0, record.at_ms, body=body, record=text)
+
+
 def _decision(record: DecisionRecord, _: Position) -> Iterator[Thin]:
     spoken_of = identity(record.id, str(record.at_ms))
     yield Thin("decision", record.cluster, spoken_of, 0, record.at_ms, body=_body(record))
@@ -202,6 +209,7 @@ _READERS: dict[type, Callable[..., Iterable[Thin]]] = {
     AlertRecord: _alert,
     ActionRecord: _action,
     DecisionRecord: _decision,
+    ExecutionRecord: _execution,
     ReplicasRecord: _replicas,
     TopicRecord: _topic,
     ScanRecord: _scan,
