@@ -165,6 +165,14 @@ BOARDS = (
                 height=12,
                 empty="No action is open.",
             ),
+            Panel(Kind.NUMBERS, "Executions", "execution_counts", height=4),
+            Panel(
+                Kind.LISTING,
+                "By apply and autopilot",
+                "executions_list",
+                height=9,
+                empty="Nothing runs or is stuck, and nothing ended in this time.",
+            ),
             Panel(
                 Kind.LISTING,
                 "Carried out",

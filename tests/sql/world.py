@@ -13,6 +13,7 @@ from tests.spark.lake import (
     action,
     alert,
     decision,
+    execution,
     metrics,
     replicas,
     sample,
@@ -164,6 +165,7 @@ def said(step):
         yield from named_later()
         yield from spoken()
     yield from proposals(step)
+    yield from executions(step)
 
 
 def named_later():
@@ -228,6 +230,18 @@ def proposals(step):
             "x4", **about | {"revision": 1}, **later, kind="reassign", status="failed", expected={}, observed={}
         )
         yield action("x5", alert_id="a4", cluster=HOSTILE, kind="reassign", status="done", expected=gives, **later)
+
+
+def executions(step):
+    """One that goes on and ends, one that gets stuck and is undone, and one of a hostile cluster, long ago."""
+    began = {"started_at_ms": NOW_MS - HOUR_MS - 80_000}
+    later = {"at_ms": NOW_MS - HOUR_MS + step, "step": 1 + step}
+    yield execution("e1", **began, **later, state=("copying", "done")[step], kind="move_log_dir")
+    yield execution("e2", **began, **later, action_id="x2", state=("started", "stuck")[step], reason=f"no room {step}")
+    old = {"started_at_ms": OLD_MS, "at_ms": OLD_MS + step}
+    yield execution("e3", **old, action_id="x3", cluster=HOSTILE, state=("stuck", "rolled_back")[step], by="o'hara")
+    if step:
+        yield execution("e4", **began, at_ms=NOW_MS, action_id="x2", back=True, state="copying")
 
 
 def inventory(step):
