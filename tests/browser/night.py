@@ -3,8 +3,8 @@
 import time
 from itertools import pairwise
 
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Rule, Severity
-from tests.unit.report.builders import action, alert
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, ExecutionState, Rule, Severity
+from tests.unit.report.builders import action, alert, execution
 from tests.unit.report.rows import broker, log_dir, partition
 
 HOUR_MS = 3_600_000
@@ -28,6 +28,7 @@ def write(tables):
     _history(tables, now_ms)
     _alerts(tables, now_ms)
     _actions(tables, now_ms)
+    _executions(tables, now_ms)
 
 
 def _fleet(tables, now_ms):
@@ -142,4 +143,20 @@ def _actions(tables, now_ms):
         action("shrink", kind=ActionKind.LOWER_RETENTION, commands=list(COMMANDS), position=0, **about),
         action("grow", kind=ActionKind.EXPAND_DISK, commands=[], reason="the volume can grow", position=1, **about),
         action("done", status=ActionStatus.DONE, kind=ActionKind.CORDON_LOG_DIR, **about),
+    )
+
+
+def _executions(tables, now_ms):
+    begun = {"started_at_ms": now_ms - HOUR_MS}
+    tables.executions(
+        execution("over", action_id="done", state=ExecutionState.DONE, step=3, **begun, at_ms=now_ms - HOUR_MS // 2),
+        execution("runs", action_id="move", **begun, at_ms=now_ms),
+        execution(
+            "stuck",
+            action_id="shrink",
+            **begun,
+            at_ms=now_ms,
+            state=ExecutionState.STUCK,
+            reason=f"the directory {LONG} went offline",
+        ),
     )

@@ -20,6 +20,9 @@ PAGES = {
     "alerts": "/alerts",
     "actions": "/actions",
     "action": "/actions/shrink",
+    "executions": "/executions",
+    "execution": "/executions/stuck",
+    "carried out": "/executions/over",
     "broker": "/broker?cluster=prod&broker=8",
     "topic": "/topic?cluster=prod&topic=orders",
     "partition": "/partition?cluster=prod&topic=orders&partition=3",
@@ -33,6 +36,7 @@ FRAME = """
     - link "Fleet"
     - link "Alerts"
     - link "Actions"
+    - link "Executions (1 stuck, 1 running)"
     - link "Timeline"
   - paragraph: /as of/
 """

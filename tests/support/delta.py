@@ -35,6 +35,20 @@ class Written:
     def actions(self, *actions):
         self.write("actions", *(self.row(action) for action in actions))
 
+    def executions(self, *records):
+        """Write records of executions in the order of the journal."""
+        self.write(
+            "executions",
+            *(
+                {
+                    **{name: str(getattr(record, name)) for name in ("execution_id", "action_id", "cluster", "state")},
+                    "source_offset": offset,
+                    "record": msgspec.json.encode(record).decode(),
+                }
+                for offset, record in enumerate(records)
+            ),
+        )
+
     @staticmethod
     def row(record):
         names = ("alert_id", "action_id", "revision", "cluster", "status")

@@ -17,7 +17,7 @@ from logdirwatch.console.answers import finished, guarded
 from logdirwatch.console.chart import Event, Frame, Outlook, chart
 from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.period import SPANS_MS, Period, period
-from logdirwatch.console.reading import Reader, Row
+from logdirwatch.console.reading import HEAD_TABLES, Reader, Row
 from logdirwatch.console.search import Filter, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.console.touched import touched
@@ -28,12 +28,13 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import OPEN, LogDirStatus
 from logdirwatch.plan.rule_responses import RESPONSES
 from logdirwatch.report import alerts as alert_words
+from logdirwatch.report import executions as execution_words
 from logdirwatch.report.actions import listing as action_words
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
-from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import LOG_DIR_STATE
 from logdirwatch.text.units import human_bytes, human_count, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import counted, utc
 
@@ -108,6 +109,8 @@ PATHS = {
     "/actions": "actions",
     "/actions/<action_id>": "action",
     "/actions/<action_id>.json": "action_json",
+    "/executions": "executions",
+    "/executions/<execution_id>": "execution",
 }
 
 
@@ -138,7 +141,7 @@ class Pages:
 
     def alerts(self) -> str:
         """Return the open alerts, some at a time."""
-        snapshot, unreadable = self._reader.snapshot([BROKER_STATE.name])
+        snapshot, unreadable = self._reader.snapshot(HEAD_TABLES)
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
         chosen = self._filter(parts)
@@ -160,7 +163,7 @@ class Pages:
             abort(404, f"{place(cluster, broker, log_dir)} is not in the tables")
         now = self._now_ms()
         shown = _period(now)
-        snapshot, _ = self._reader.snapshot([BROKER_STATE.name, LOG_DIR_STATE.name])
+        snapshot, _ = self._reader.snapshot([*HEAD_TABLES, LOG_DIR_STATE.name])
         found = statuses(snapshot, now, self._patience)
         status, parts = next((one for one in found if one.cluster == cluster), None), Parts()
         points = parts.read(lambda: self._reader.history(cluster, broker, log_dir, shown.from_ms, shown.to_ms))
@@ -186,7 +189,7 @@ class Pages:
     def broker(self) -> str:
         """Return one broker with its directories, open alerts and changes."""
         cluster, broker = _asked("cluster"), _number("broker")
-        snapshot, unreadable = self._reader.snapshot([BROKER_STATE.name, LOG_DIR_STATE.name])
+        snapshot, unreadable = self._reader.snapshot([*HEAD_TABLES, LOG_DIR_STATE.name])
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
         one = _by_id(found).get((cluster, broker))
         if one is None:
@@ -293,12 +296,46 @@ class Pages:
         content: dict[str, Any] = {
             "touched": touched(found.expected, rows),
             "details": action_words.details(found, self._now_ms()),
+            "executions": [
+                execution_words.execution(one) for one in parts.read(lambda: self._reader.executions(action_id) or [])
+            ],
         }
         return self._shown("action.html", action=found, unread=parts.unread, **content)
 
     def action_json(self, action_id: str) -> Response:
         """Return one action as its record."""
         return Response(msgspec.json.encode(_found(self._reader, action_id)), mimetype="application/json")
+
+    def executions(self) -> str:
+        """Return what is being carried out, what is stuck, and what is over with what it achieved."""
+        stored = self._reader.executions()
+        unfinished, over = execution_words.current(map(execution_words.execution, stored or ()))
+        parts = Parts()
+        actions = parts.read(lambda: self._reader.actions_named(one.action_id for one in (*unfinished, *over)))
+        content: dict[str, Any] = {
+            "is_stored": stored is not None,
+            "unfinished": unfinished,
+            "over": over,
+            "actions": {action.action_id: action for action in actions},
+            "compared": execution_words.compared,
+        }
+        return self._shown("executions.html", unread=parts.unread, **content)
+
+    def execution(self, execution_id: str) -> str:
+        """Return one execution: its steps, what it achieved, what to do next, and its states."""
+        life = self._reader.execution(execution_id)
+        if not life:
+            abort(404, f"no execution {execution_id} in the tables")
+        one, parts = execution_words.execution(life[0]), Parts()
+        found = parts.read(lambda: self._reader.actions_named([one.action_id]))
+        action = found[0] if found else None
+        content: dict[str, Any] = {
+            "one": one,
+            "life": life,
+            "action": action,
+            "compared": execution_words.compared(one, action),
+        }
+        return self._shown("execution.html", unread=parts.unread, **content)
 
     def refused(self, title: str, what: str, code: int) -> tuple[str, int]:
         """Return a page that says why another cannot be shown."""
@@ -310,7 +347,8 @@ class Pages:
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
         loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
         q = request.args.get("q", "").strip()
-        return render_template(name, now_ms=now, loud=loud, vitals=vitals(of_all), q=q, **content)
+        running = execution_words.counts([execution for one in of_all for execution in one.executions or ()])
+        return render_template(name, now_ms=now, loud=loud, vitals=vitals(of_all), running=running, q=q, **content)
 
 
 def _found(reader: Reader, action_id: str) -> Any:

@@ -7,20 +7,22 @@ from typing import Any
 import msgspec
 
 from logdirwatch.errors import UserError
-from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.records import ActionRecord, AlertRecord, ExecutionRecord
+from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, ReplicaStatus
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
     REPLICA_STATE,
     TOPIC_STATE,
     TRANSITIONS,
 )
-from logdirwatch.store.sql import newest, quoted
+from logdirwatch.store.sql import by_age, newest, quoted
 
 Row = Mapping[str, Any]
 Select = Callable[[str, str], Iterator[Row] | None]
@@ -31,6 +33,9 @@ MOST_REPLICAS = 50
 MOST_PARTITIONS = 10_000
 MOST_TRANSITIONS = 50
 MOST_CHANGES = 200
+MOST_EXECUTIONS = 200
+HEAD_TABLES = (BROKER_STATE.name, EXECUTIONS.name)
+"""The tables that the head of every page needs."""
 POINTS = 300
 
 
@@ -63,8 +68,8 @@ class Reader:
         return snapshot_of(found, stored, is_heard=False), unreadable
 
     def heads(self) -> Snapshot:
-        """Return only the data that shows how old everything is."""
-        return self.snapshot([BROKER_STATE.name])[0]
+        """Return only the data that shows how old everything is, and what is being carried out."""
+        return self.snapshot(HEAD_TABLES)[0]
 
     def open_alerts(self) -> list[AlertRecord] | None:
         """Return the firing alerts; None if no alert was ever stored."""
@@ -93,6 +98,38 @@ class Reader:
         """Return the latest revisions of the actions of an alert."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+
+    def actions_named(self, action_ids: Iterable[str]) -> list[ActionRecord]:
+        """Return the latest revisions of some actions."""
+        names = ", ".join(map(quoted, sorted(set(action_ids))))
+        if not names:
+            return []
+        rows = self.select(ACTIONS.name, newest("action_id", among=f"action_id IN ({names})"))
+        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+
+    def executions(self, action_id: str | None = None) -> list[ExecutionRecord] | None:
+        """Return the last record of each execution, or of each one of an action, the newest first.
+
+        Of many, all that are not over and the newest of the others. None if no execution was ever stored.
+        """
+        over = ", ".join(f"'{state}'" for state in sorted(ENDED))
+        ranked = by_age("execution_id", "t", "source_offset")
+        which = "true" if action_id is None else f"action_id = {quoted(action_id)}"
+        rows = self.select(
+            EXECUTIONS.name,
+            f"SELECT record, source_offset FROM ({ranked}) WHERE age = 1 AND {which} "  # noqa: S608 - all is quoted
+            f"ORDER BY CASE WHEN state IN ({over}) THEN 1 ELSE 0 END, source_offset DESC LIMIT {MOST_EXECUTIONS}",
+        )
+        if rows is None:
+            return None
+        ordered = sorted(rows, key=lambda row: -row["source_offset"])
+        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in ordered]
+
+    def execution(self, execution_id: str) -> list[ExecutionRecord]:
+        """Return every record of an execution, the newest first."""
+        where = f"execution_id = {quoted(execution_id)}"
+        rows = self._rows(EXECUTIONS.name, "record", where, "ORDER BY source_offset DESC")
+        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows]
 
     def next_to_fill(self) -> list[Row]:
         """Return the directories that are forecast to be full first."""

@@ -14,11 +14,11 @@ from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Rule
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, ExecutionState, Rule
 from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
-from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
+from tests.unit.report.builders import NOW_MS, action, alert, execution, heartbeat
 from tests.unit.report.rows import TIB, broker, log_dir, partition
 
 HOUR_MS = 3_600_000
@@ -437,7 +437,7 @@ class TestActions:
         assert link(page, "orders") == "/topic?cluster=prod&topic=orders"
         assert "docs/runbooks/log_dir_offline.md" in page
 
-    @pytest.mark.parametrize("path", ["/alerts/x", "/actions/x", "/actions/x.json", "/nowhere"])
+    @pytest.mark.parametrize("path", ["/alerts/x", "/actions/x", "/actions/x.json", "/executions/x", "/nowhere"])
     def test_what_there_is_not_is_said(self, site, path):
         assert site.get(path).status_code == 404
 
@@ -453,6 +453,63 @@ class TestActions:
         assert "<td>frees 256 GiB</td><td>50.0 %</td><td>25.0 %</td>" in page
         assert "in 2 waves." in page
         assert page.index("<h2>Undo</h2>") < page.index("Move them back") < page.index("kafka-undo")
+
+
+class TestExecutions:
+    def test_nothing_was_ever_carried_out(self, site):
+        assert "No execution of an action has been stored" in site.text("/executions")
+        assert ">Executions</a>" in site.text("/executions")
+
+    def test_what_runs_is_counted_in_the_header_and_leads_to_its_steps_and_its_action(self, site):
+        site.cluster(log_dir())
+        site.tables.actions(action())
+        site.tables.executions(execution(state=ExecutionState.STARTED, step=1), execution())
+        assert link(site.text("/"), "Executions (1 running)") == "/executions"
+        listed = site.text("/executions")
+        assert "step 3 of 3, 3 GiB to copy" in listed
+        page = site.text(link(listed, "move_log_dir on prod"))
+        assert "<li>move orders-0 to 7:/data/d2: done</li>" in page
+        assert "<li>move orders-1 to 7:/data/d2: now</li>" in page
+        assert page.index("<td>copying</td>") < page.index("<td>started</td>")
+        assert f"logdirwatch apply --resume {'c' * 32}" in page
+        back = site.text(link(page, "The action"))
+        assert link(back, "move_log_dir on prod") == f"/executions/{'e' * 32}"
+
+    def test_what_is_stuck_says_why_and_how_it_goes_on_or_back(self, site):
+        site.cluster(log_dir())
+        reason = "somebody else moved <orders-0>"
+        site.tables.executions(execution(), execution(state=ExecutionState.STUCK, reason=reason))
+        assert "Executions (1 stuck)" in site.text("/")
+        for path in ("/executions", f"/executions/{'e' * 32}"):
+            page = site.text(path)
+            assert "Somebody else moved &lt;orders-0&gt;" in page
+            assert "Remove the reason, then go on or go back" in page
+        assert page.count('class="command"') == 2
+
+    def test_what_is_over_has_what_was_expected_beside_what_was_observed(self, site):
+        site.cluster(log_dir())
+        site.tables.actions(action(status=ActionStatus.DONE, observed={"frees_bytes": 2 << 30}))
+        site.tables.executions(execution(state=ExecutionState.DONE, step=3, at_ms=NOW_MS - 300_000))
+        assert ">Executions</a>" in site.text("/")
+        assert "time: 10 min expected, 5 min observed; freed: 3 GiB expected, 2 GiB observed" in site.text(
+            "/executions"
+        )
+        page = site.text(f"/executions/{'e' * 32}")
+        assert "<td>Freed</td><td>3 GiB</td><td>2 GiB</td>" in page
+        assert f"logdirwatch apply --undo {'c' * 32}" in page
+
+    def test_an_undone_one_that_was_stuck_needs_nobody(self, site):
+        site.cluster(log_dir())
+        stuck = execution("s" * 32, state=ExecutionState.STUCK, reason="r")
+        site.tables.executions(stuck, execution(back=True, state=ExecutionState.DONE))
+        assert ">Executions</a>" in site.text("/")
+        assert "Nothing is being carried out" in site.text("/executions")
+
+    @pytest.mark.parametrize("name", hostile.NAMES)
+    def test_hostile_names_stay_text(self, site, name):
+        site.tables.executions(execution(by=name or "-", reason=name, state=ExecutionState.STUCK, cluster=name or "-"))
+        for path in ("/executions", f"/executions/{'e' * 32}"):
+            Page(site.text(path))
 
 
 class TestOtherPages:

@@ -2,8 +2,11 @@
 
 import msgspec
 
-from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Lane, Rule, Severity
+from logdirwatch.model.records import ActionRecord, AlertRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, ExecutionState, Lane, Rule, Severity
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.report.folding import Message
 
 NOW_MS = 1_700_000_000_000
@@ -67,6 +70,31 @@ def action(action_id="c" * 32, revision=1, **fields) -> ActionRecord:
         "at_ms": NOW_MS - 30_000,
     }
     return ActionRecord(version=1, action_id=action_id, revision=revision, **{**values, **fields})
+
+
+def execution(execution_id="e" * 32, **fields) -> ExecutionRecord:
+    """An execution of ``action()``: a move in two waves, of which the first one is done."""
+    here, there = (
+        to_json([Assignment("orders", number, (7,), (path,)) for number in (0, 1)]) for path in ("/data/d1", "/data/d2")
+    )
+    limits = within_brokers([7], 1 << 20)
+    move = operations.reassign(there, here, "moves.json", limits=limits, back=limits, waves=[[0], [1]])
+    values = {
+        "action_id": "c" * 32,
+        "revision": 1,
+        "content_hash": "h",
+        "kind": ActionKind.MOVE_LOG_DIR,
+        "cluster": "prod",
+        "state": ExecutionState.COPYING,
+        "back": False,
+        "operations": operations.as_data([move]),
+        "step": 2,
+        "bytes": 3 << 30,
+        "by": "ada",
+        "started_at_ms": NOW_MS - 600_000,
+        "at_ms": NOW_MS - 60_000,
+    }
+    return ExecutionRecord(version=1, execution_id=execution_id, **{**values, **fields})
 
 
 def message(record, key=None) -> Message:

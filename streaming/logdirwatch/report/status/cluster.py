@@ -19,6 +19,7 @@ from logdirwatch.model.vocabulary import (
     ReplicaCause,
     Severity,
 )
+from logdirwatch.report.executions import Execution
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
 from logdirwatch.report.not_reported import Notice, notice
@@ -138,7 +139,7 @@ class ClusterStatus(Struct, kw_only=True):
     ``unknown`` with the last known status beside them. ``offline_replicas`` and ``partitions_at_risk`` are also None
     when the inventory is too old or older than an open alert about a loss; ``last_*`` are its counts.
     ``is_risk_by_alerts``: the counts are lower bounds from open alerts. ``notice`` is what its release of Kafka cannot
-    report, None when that is nothing.
+    report, None when that is nothing. ``executions`` are those that run or are stuck.
     """
 
     cluster: str
@@ -165,6 +166,7 @@ class ClusterStatus(Struct, kw_only=True):
     last_offline_replicas: list[OfflineReplicas] | None = None
     last_partitions_at_risk: dict[str, Risk] | None = None
     is_risk_by_alerts: bool = False
+    executions: list[Execution] | None = None
 
 
 RISKS = {

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from logdirwatch.report.executions import Execution
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
 from logdirwatch.report.status import ages, counts, marks
@@ -57,6 +58,7 @@ def _head(status: ClusterStatus, now_ms: int, limit: int | None) -> Iterator[Tex
     yield _open_alerts(status.open_alerts)
     yield from _loudest(status.firing or [], now_ms, limit)
     yield from (Text(line.text) for line in aged if not line.is_loud)
+    yield from _executions(status.executions or [], now_ms)
     if status.notice is not None:
         yield Text(f"notice     {status.notice.text}\n  do: {status.notice.remedy}")
 
@@ -71,6 +73,20 @@ def _loudest(alerts: Sequence[OpenAlert], now_ms: int, limit: int | None) -> Ite
         yield line
     if len(alerts) > len(shown):
         yield Text(f"  and {len(alerts) - len(shown)} more")
+
+
+def _executions(executions: Sequence[Execution], now_ms: int) -> Iterator[Text]:
+    """Yield what is done to the cluster now, and what a person must look at."""
+    for one in executions:
+        begun = f"begun {human_ago(one.started_at_ms, now_ms)} by {one.by}"
+        words = f"{one.what} {short_id(one.action_id)}, {one.state}, {one.progress}, {begun}"
+        if one.is_stuck:
+            yield Text(
+                f"EXECUTION STUCK: {words}: {one.reason}\n  do: {one.next_step}: {' or '.join(one.commands)}",
+                style=LOUD,
+            )
+        else:
+            yield Text(f"execution  {words}; last state {human_ago(one.at_ms, now_ms)}")
 
 
 def _falls_short(alert: PipelineAlert, status: ClusterStatus, now_ms: int) -> str:

@@ -5,18 +5,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import msgspec
+
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import AlertRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
+from logdirwatch.report.executions import Execution, unfinished
 from logdirwatch.report.handling import Handling, handled
 from logdirwatch.report.status import cluster as view
 from logdirwatch.report.status import present
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
     REPLICA_STATE,
@@ -38,7 +42,7 @@ class Snapshot:
 
     ``scans`` are the newest inventories, one row per cluster for its topics and one for its directories. ``alerts`` is
     None when they could not be read, ``is_heard`` says whether heartbeats would be among them. ``handling`` are the
-    decisions about alerts and brokers, None when they could not be read.
+    decisions about alerts and brokers, None when they could not be read. ``executions`` are those that are not over.
     """
 
     brokers: list[Row] | None
@@ -49,9 +53,10 @@ class Snapshot:
     alerts: list[AlertRecord] | None
     handling: Handling | None = None
     is_heard: bool = True
+    executions: list[Row] | None = None
 
 
-_TABLES = (BROKER_STATE, LOG_DIR_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE)
+_TABLES = (BROKER_STATE, LOG_DIR_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE, EXECUTIONS)
 STATUS_TABLES = tuple(table.name for table in _TABLES)
 """The tables of a snapshot."""
 
@@ -82,6 +87,7 @@ def snapshot_of(
         alerts=alerts,
         handling=handling,
         is_heard=is_heard,
+        executions=tables.of(EXECUTIONS.name),
     )
 
 
@@ -199,6 +205,13 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
         last_offline_replicas=replicas if is_then else None,
         last_partitions_at_risk=risks if is_then and by_alerts is None else None,
         is_risk_by_alerts=by_alerts is not None,
+        executions=_known_executions(_of(snapshot.executions, name)),
+    )
+
+
+def _known_executions(rows: list[Row] | None) -> list[Execution] | None:
+    return (
+        None if rows is None else unfinished(msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows)
     )
 
 

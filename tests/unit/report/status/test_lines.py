@@ -10,11 +10,11 @@ from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Lane, Rule, Severity
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, ExecutionState, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.status.lines import view
 from logdirwatch.report.status.snapshot import Patience, Snapshot, interval_ms, statuses
-from tests.unit.report.builders import NOW_MS, alert, heartbeat
+from tests.unit.report.builders import NOW_MS, alert, execution, heartbeat
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
 STALE_MS = 180_000
@@ -587,3 +587,21 @@ class TestNotReported:
     def test_a_size_that_kafka_does_not_report_is_marked(self, source, flag):
         assert flag in shown(200, log_dirs=[log_dir(capacity_source=source)])
         assert "[size" not in shown(200)
+
+
+def executions(*records):
+    return [{"cluster": one.cluster, "record": msgspec.json.encode(one).decode()} for one in records]
+
+
+def test_what_is_carried_out_is_told_and_what_is_stuck_is_loud():
+    stuck = execution("e2", state=ExecutionState.STUCK, reason="orders-0 was moved by somebody else")
+    text = shown(width=300, executions=executions(execution(), stuck, execution("e3", cluster="other")))
+    assert "EXECUTION STUCK: move_log_dir cccccccc, stuck, step 3 of 3" in text
+    assert "orders-0 was moved by somebody else\n  do: remove the reason, then go on or go back: logdirwatch" in text
+    assert "execution  move_log_dir cccccccc, copying, step 3 of 3, 3 GiB to copy, begun 10 min ago by ada" in text
+    assert len(status(executions=executions(stuck, execution())).executions) == 2
+
+
+def test_without_the_table_nothing_is_said_of_executions():
+    assert status().executions is None
+    assert "execution" not in shown().lower()

@@ -4,15 +4,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from logdirwatch.model.records.executions import ENDED
 from logdirwatch.report.status.absent_tables import Place
 from logdirwatch.report.status.cluster import BROKER_COLUMNS, RISKS, LogDir
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
     REPLICA_STATE,
     TOPIC_STATE,
 )
+from logdirwatch.store.sql import by_age
 
 Row = Mapping[str, Any]
 
@@ -23,6 +26,7 @@ COLUMNS = {
     BROKER_STATE.name: ("cluster", *BROKER_COLUMNS),
     LOG_DIR_STATE.name: ("cluster", "broker", *LogDir.__struct_fields__),
 }
+_OVER = ", ".join(f"'{state}'" for state in sorted(ENDED))
 _RISKY = " OR ".join(RISKS.values())
 QUERIES = {
     LOG_DIR_INVENTORY.name: (
@@ -35,6 +39,11 @@ QUERIES = {
     ),
     TOPIC_STATE.name: (
         f"SELECT cluster, topic, partition, is_internal, {', '.join(RISKS.values())} FROM t WHERE {_RISKY}"  # noqa: S608
+    ),
+    # The last record about each action: one that got stuck and was undone since needs nobody.
+    EXECUTIONS.name: (
+        f"SELECT cluster, record FROM ({by_age('action_id', 't', 'source_offset')}) "  # noqa: S608
+        f"WHERE age = 1 AND state NOT IN ({_OVER})"
     ),
 }
 

@@ -1,0 +1,166 @@
+"""Executions of actions by their journal: how far they are, what a person does next, and what they achieved. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from logdirwatch.execute.steps import steps_of
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.records.executions import ENDED
+from logdirwatch.model.vocabulary import MOVES, ExecutionState
+from logdirwatch.text.units import human_bytes, human_ms
+
+
+class Execution(Struct, kw_only=True):
+    """An execution by its last record.
+
+    ``steps`` are all of its steps in words, ``steps_done`` says how many of them are done; ``steps`` is None if a later
+    release wrote its operations. ``next_step`` is what a person does now, with ``commands``; None if there is nothing.
+    """
+
+    execution_id: str
+    action_id: str
+    kind: str
+    cluster: str
+    state: str
+    is_undo: bool
+    steps_done: int
+    steps: list[str] | None
+    planned_bytes: int | None
+    reason: str | None
+    by: str
+    started_at_ms: int
+    at_ms: int
+    next_step: str | None
+    commands: list[str]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it goes on, or would if its process was started again."""
+        return self.state not in {*ENDED, ExecutionState.STUCK}
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a person has to look."""
+        return self.state == ExecutionState.STUCK
+
+    @property
+    def what(self) -> str:
+        """The kind of the action, and whether it is undone."""
+        return f"undo of {self.kind}" if self.is_undo else self.kind
+
+    @property
+    def progress(self) -> str:
+        """How far it is, in words."""
+        if self.steps is None:
+            return f"{self.steps_done} steps done"
+        step = min(self.steps_done + 1, len(self.steps))
+        size = f", {human_bytes(self.planned_bytes)} to copy" if self.planned_bytes and self.kind in MOVES else ""
+        return f"step {step} of {len(self.steps)}{size}"
+
+
+class Compared(NamedTuple):
+    """What was expected of an execution, and what was observed; "unknown" where nobody could see it."""
+
+    what: str
+    expected: str
+    observed: str
+
+
+def execution(record: ExecutionRecord) -> Execution:
+    """Return an execution by its last record."""
+    advice, commands = _next_step(record)
+    return Execution(
+        execution_id=record.execution_id,
+        action_id=record.action_id,
+        kind=str(record.kind),
+        cluster=record.cluster,
+        state=str(record.state),
+        is_undo=record.back,
+        steps_done=record.step,
+        steps=_steps(record),
+        planned_bytes=record.bytes,
+        reason=record.reason,
+        by=record.by,
+        started_at_ms=record.started_at_ms,
+        at_ms=record.at_ms,
+        next_step=advice,
+        commands=commands,
+    )
+
+
+def _steps(record: ExecutionRecord) -> list[str] | None:
+    try:
+        return [str(step) for step in steps_of(record.operations, back=record.back)]
+    except (msgspec.ValidationError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _next_step(record: ExecutionRecord) -> tuple[str | None, list[str]]:
+    resume, undo = (f"logdirwatch apply {option} {record.action_id}" for option in ("--resume", "--undo"))
+    if record.state is ExecutionState.STUCK:
+        if record.back:
+            return "remove the reason, then go on", [resume]
+        return "remove the reason, then go on or go back", [resume, undo]
+    if record.state is ExecutionState.DONE and not record.back:
+        return "it can be undone", [undo]
+    return (None, []) if record.state in ENDED else ("go on if its process has ended", [resume])
+
+
+def unfinished(records: Iterable[ExecutionRecord]) -> list[Execution]:
+    """Return the executions that run or are stuck, the stuck ones first, then those that began first."""
+    found = [execution(record) for record in records]
+    return sorted(
+        (one for one in found if one.is_running or one.is_stuck), key=lambda one: (not one.is_stuck, one.started_at_ms)
+    )
+
+
+def current(newest_first: Iterable[Execution]) -> tuple[list[Execution], list[Execution]]:
+    """Return the executions that run or are stuck, the stuck ones first, and the others.
+
+    An execution that got stuck and was followed by another one of its action, such as its undo, needs nobody any more.
+    """
+    seen: set[str] = set()
+    unfinished: list[Execution] = []
+    others: list[Execution] = []
+    for one in newest_first:
+        is_last = one.action_id not in seen
+        seen.add(one.action_id)
+        (unfinished if is_last and (one.is_running or one.is_stuck) else others).append(one)
+    return sorted(unfinished, key=lambda one: not one.is_stuck), others
+
+
+def counts(executions: Sequence[Execution]) -> str:
+    """Return how many run and how many are stuck, such as ``1 stuck, 2 running``; empty for none."""
+    stuck = sum(one.is_stuck for one in executions)
+    found = ((stuck, "stuck"), (len(executions) - stuck, "running"))
+    return ", ".join(f"{count} {word}" for count, word in found if count)
+
+
+def compared(one: Execution, action: ActionRecord | None) -> list[Compared]:
+    """Return expected against observed: the time by the journal, the bytes by what the inventories saw."""
+    if action is None or one.is_undo:
+        return []
+    return list(_compared(one, action))
+
+
+def _compared(one: Execution, action: ActionRecord) -> Iterator[Compared]:
+    expected, observed = action.expected, action.observed or {}
+    took = one.at_ms - one.started_at_ms if one.state == ExecutionState.DONE else None
+    if expected.get("needs_ms") or took is not None:
+        yield Compared("time", _ms(expected.get("needs_ms")), _ms(took))
+    for name, what in (("frees_bytes", "freed"), ("copies_bytes", "copied")):
+        if expected.get(name) or observed.get(name):
+            yield Compared(what, _bytes(expected.get(name)), _bytes(observed.get(name)))
+    if isinstance(observed.get("of"), int):
+        yield Compared("steps of its target seen", str(observed["of"]), str(observed.get("reached", "unknown")))
+
+
+def _ms(value: object) -> str:
+    return human_ms(value) if isinstance(value, int) else "unknown"
+
+
+def _bytes(value: object) -> str:
+    return human_bytes(value) if isinstance(value, int) else "unknown"
