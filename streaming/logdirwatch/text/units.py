@@ -12,6 +12,7 @@ _DAY_MS = 86_400_000
 _TIME_UNITS = (("d", _DAY_MS), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 _WRITTEN_MS = {"d": _DAY_MS, "h": 3_600_000, "min": 60_000, "m": 60_000, "s": 1_000}
 _WRITTEN_PART = re.compile(r"(\d+)\s*(d|h|min|m|s)\s*")
+_WRITTEN_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([kKMGTP])(i?)B")
 _WHOLE_DAYS_FROM = 10
 """From this many days on the hours are left out."""
 _MONTH_MS = 365 * _DAY_MS / 12
@@ -97,6 +98,16 @@ def written_ms(text: str) -> int | None:
     if not parts or _WRITTEN_PART.sub("", text.strip()):
         return None
     return sum(int(count) * _WRITTEN_MS[unit] for count, unit in parts)
+
+
+def written_bytes(text: str) -> int | None:
+    """Parse a size such as ``8TB`` (decimal, as disks are sold) or ``1.5 TiB`` (binary); None if it is not one."""
+    found = _WRITTEN_SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    number, prefix, binary = found.groups()
+    unit = 1024 if binary else 1000
+    return int(float(number) * unit ** (1 + "KMGTP".index(prefix.upper())))
 
 
 CLOCK_TOLERANCE_MS = 60_000

@@ -14,6 +14,7 @@ from logdirwatch.text.units import (
     human_rate,
     human_ratio,
     human_s,
+    written_bytes,
     written_ms,
 )
 
@@ -168,3 +169,24 @@ def test_a_bar_shows_the_ratio_and_question_marks_when_nobody_knows():
 )
 def test_a_duration_is_read_as_people_write_it(text, duration_ms):
     assert written_ms(text) == duration_ms
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [
+        ("8TB", 8 * 10**12),
+        ("1.5 TiB", 3 * 2**39),
+        ("500GB", 5 * 10**11),
+        ("1kB", 1000),
+        ("1KiB", 1024),
+        ("2PB", 2 * 10**15),
+        ("8", None),
+        ("8T", None),
+        ("-8TB", None),
+        ("8XB", None),
+        ("1e9TB", None),
+        ("", None),
+    ],
+)
+def test_sizes_are_read_as_disks_are_sold_and_as_tools_print_them(text, size_bytes):
+    assert written_bytes(text) == size_bytes

@@ -12,6 +12,7 @@ import typer
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.plan_source import Found, Source, find
 from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.cli.what_if import print_outcome, tried_changes
 from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.files import reassignment, steps, write_model
 from logdirwatch.plan.balance.from_snapshot import known
@@ -26,6 +27,7 @@ from logdirwatch.plan.fix import steps as fix_steps
 from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.plan.what_if.parse import EXAMPLES
 from logdirwatch.report.actions import fix as fix_report
 from logdirwatch.report.actions.cluster_plan import view
 from logdirwatch.text.words import some_of
@@ -60,8 +62,19 @@ def register(app: typer.Typer) -> None:
 def plan(
     ctx: typer.Context,
     mode: Annotated[
-        str, typer.Option(help="balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK or fix.")
-    ],
+        str | None,
+        typer.Option(
+            help="balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK or fix.", show_default=False
+        ),
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            metavar="CHANGE",
+            help=f"Try a change; may be repeated. One such as {EXAMPLES}. --mode is not required then.",
+        ),
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Plan from this CSV file with one line per replica; see the documentation.")
     ] = None,
@@ -87,6 +100,7 @@ def plan(
         float, typer.Option(min=0.01, max=0.5, help="Accepted distance from the mean use, as a share of it.")
     ] = TOLERANCE_RATIO,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --what-if: print one line a log directory.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if there is something to do.")] = False,
 ) -> None:
     """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
@@ -96,7 +110,17 @@ def plan(
     plan for all open alerts, the most urgent first. No directory is filled above plan.destination_max_ratio at any
     time, including running copies; nothing is moved to a failed, cordoned, absent or unknown directory. Nothing is
     executed.
+
+    With --what-if: when each directory is full before and after some changes, and what has to be copied. New disks are
+    filled from the others of their broker, or as --mode says.
     """
+    if what_if:
+        _refuse_with_changes(model, live or bootstrap_server is not None, out or reassignment_to or steps_to)
+        tried = tried_changes(ctx.obj, Source(cluster, False, tables, None), what_if, mode)
+        print_outcome(tried, now_ms(), as_json=as_json, as_csv=as_csv)
+        return
+    if mode is None:
+        raise UserError("plan: name a --mode, or a change with --what-if", exit_code=2)
     source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
     _refuse_both(model, source)
     if mode == FIX:
@@ -117,6 +141,18 @@ def plan(
     summary = summarise(made, before.about)
     _print(summary, took, as_json=as_json)
     _end(is_needed=summary.moved.replicas > 0 and exit_code)
+
+
+def _refuse_with_changes(model: Path | None, is_live: bool, file: Path | None) -> None:
+    """Refuse what a change cannot be tried with."""
+    if model is not None or is_live:
+        raise UserError(
+            "plan: --what-if needs the growth that only the tables have: it cannot be combined with --model, --live or "
+            "--bootstrap-server",
+            exit_code=2,
+        )
+    if file is not None:
+        raise UserError("plan: --what-if writes no files: use --json or --csv", exit_code=2)
 
 
 def _end(*, is_needed: bool) -> None:

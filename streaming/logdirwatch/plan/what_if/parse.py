@@ -1,0 +1,50 @@
+"""The changes that can be tried, by name, in the order in which they are applied, however they are written."""
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Protocol
+
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.what_if import add_disks, growth, lose_broker, retention
+from logdirwatch.plan.what_if.scenario import Scenario, refused
+from logdirwatch.text.words import did_you_mean
+
+MOST_CHANGES = 20
+
+
+class Change(Protocol):
+    """One change of a cluster."""
+
+    @property
+    def written(self) -> str:
+        """As it was asked for."""
+
+    def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
+        """Return the cluster after it; raises UserError where it is none of this cluster."""
+
+
+# What is there is settled before what is lost: a new disk takes what a lost broker held.
+KINDS: Mapping[str, ModuleType] = {
+    "growth": growth,
+    "retention": retention,
+    "add-disks": add_disks,
+    "lose-broker": lose_broker,
+}
+EXAMPLES = ", ".join(kind.EXAMPLE for kind in KINDS.values())
+
+
+def parse(texts: Iterable[str]) -> list[Change]:
+    """Read changes such as ``lose-broker=7``; raises UserError, one line, for what is none."""
+    found = [_parsed(text.strip()) for text in texts]
+    if len(found) > MOST_CHANGES:
+        raise refused(f"({len(found)} of them)", f"at most {MOST_CHANGES} at once")
+    order = list(KINDS)
+    return [change for _, change in sorted(found, key=lambda one: order.index(one[0]))]
+
+
+def _parsed(text: str) -> tuple[str, Change]:
+    name, separator, value = text.partition("=")
+    if name not in KINDS or not separator:
+        raise refused(text, f"there is no such change{did_you_mean(name, KINDS)}; write one such as {EXAMPLES}")
+    change: Change = KINDS[name].parse(value.strip(), text)
+    return name, change

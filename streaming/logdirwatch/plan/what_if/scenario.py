@@ -1,0 +1,167 @@
+"""A cluster as it would be: its snapshot, how fast each replica grows, and what has to be copied to get there."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from logdirwatch.errors import UserError
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, Topic, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+
+Key = tuple[int, str, int]
+"""A replica: its broker, topic and partition."""
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Growth on top of the present one, in bytes per second, until ``until_ms`` from now."""
+
+    bytes_per_s: float
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What has to be copied: ``needs_ms`` at the configured rates, one kind of copies after the other."""
+
+    replicas: int = 0
+    within_brokers_bytes: int = 0
+    between_brokers_bytes: int = 0
+    needs_ms: int = 0
+
+    def plus(self, other: "Copies") -> "Copies":
+        """Return both."""
+        return Copies(
+            self.replicas + other.replicas,
+            self.within_brokers_bytes + other.within_brokers_bytes,
+            self.between_brokers_bytes + other.between_brokers_bytes,
+            self.needs_ms + other.needs_ms,
+        )
+
+
+@dataclass(frozen=True)
+class Homeless:
+    """Replicas for which there is no room anywhere; ``reason`` is that of the first. ``lost`` have no other copy."""
+
+    replicas: int = 0
+    size_bytes: int = 0
+    reason: str | None = None
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The cluster after some changes.
+
+    ``growth`` are bytes per second by replica, ``other_growth`` those by directory that no replica explains; what is
+    missing in both is not known. ``new`` are directories that do not exist yet, ``notes`` what was assumed.
+    """
+
+    snapshot: ClusterSnapshot
+    growth: Mapping[Key, float]
+    other_growth: Mapping[LogDirId, float]
+    ramps: Mapping[Key, Ramp] = field(default_factory=dict)
+    new: frozenset[LogDirId] = frozenset()
+    copies: Copies = Copies()
+    homeless: Homeless = Homeless()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot) -> "Scenario":
+        """Return the cluster as it is: the growth of a directory is spread over its replicas by their sizes."""
+        growth: dict[Key, float] = {}
+        others: dict[LogDirId, float] = {}
+        for place, directory in snapshot.directories.items():
+            rate, replicas = directory.growth_bytes_per_s, snapshot.replicas_in(place)
+            held = sum(replica.size_bytes or 0 for replica in replicas)
+            if rate is None:
+                continue
+            if held:
+                growth |= {key_of(replica): rate * (replica.size_bytes or 0) / held for replica in replicas}
+            others[place] = 0.0 if held else rate
+        return cls(snapshot, growth, others)
+
+    def noting(self, note: str) -> "Scenario":
+        """Return it with one more assumption."""
+        return replace(self, notes=(*self.notes, note))
+
+    def moved(self, to: Mapping[Key, LogDirId], copies: Copies) -> "Scenario":
+        """Return it with replicas in other directories: bytes and growth go along, directories gain and lose them."""
+        bytes_by_place: defaultdict[LogDirId, int] = defaultdict(int)
+        keys: dict[Key, Key] = {}
+        replicas = []
+        for replica in self.snapshot.layout.replicas:
+            place = None if replica.is_future else to.get(key_of(replica))
+            if place is None:
+                replicas.append(replica)
+                continue
+            there = replace(replica, broker=place[0], log_dir=place[1])
+            keys[key_of(replica)] = key_of(there)
+            bytes_by_place[replica.place] += replica.size_bytes or 0
+            bytes_by_place[place] -= replica.size_bytes or 0
+            replicas.append(there)
+        snapshot = with_replicas(self.snapshot, replicas, bytes_by_place)
+        layout = replace(snapshot.layout, topics=_reassigned(snapshot.topics, keys))
+        return replace(
+            self,
+            snapshot=replace(snapshot, layout=layout),
+            growth={keys.get(key, key): rate for key, rate in self.growth.items()},
+            ramps={keys.get(key, key): ramp for key, ramp in self.ramps.items()},
+            copies=self.copies.plus(copies),
+        )
+
+
+def _reassigned(topics: Mapping[str, Topic], keys: Mapping[Key, Key]) -> dict[str, Topic]:
+    """Return the topics with new brokers in place of the old ones of their replicas."""
+    named: defaultdict[TopicPartition, dict[int, int]] = defaultdict(dict)
+    for (broker, topic, number), (there, _, _) in keys.items():
+        if broker != there:
+            named[topic, number][broker] = there
+    touched = {topic for topic, _ in named}
+    return {
+        name: topic
+        if name not in touched
+        else replace(topic, partitions=tuple(_on(partition, named[partition.key]) for partition in topic.partitions))
+        for name, topic in topics.items()
+    }
+
+
+def _on(partition: Partition, brokers: Mapping[int, int]) -> Partition:
+    def new(old: Iterable[int]) -> tuple[int, ...]:
+        return tuple(brokers.get(broker, broker) for broker in old)
+
+    leader = partition.leader
+    return replace(
+        partition,
+        leader=None if leader is None else brokers.get(leader, leader),
+        replicas=new(partition.replicas),
+        isr=new(partition.isr),
+        offline_replicas=tuple(broker for broker in partition.offline_replicas if broker not in brokers),
+    )
+
+
+def key_of(replica: Replica) -> Key:
+    """Return the name of a replica."""
+    return replica.broker, replica.topic, replica.partition
+
+
+def with_replicas(
+    snapshot: ClusterSnapshot, replicas: Iterable[Replica], freed_bytes: Mapping[LogDirId, int]
+) -> ClusterSnapshot:
+    """Return the snapshot with other replicas; ``freed_bytes`` are gained, or if negative lost, by directory."""
+    directories = dict(snapshot.directories)
+    for place, freed in freed_bytes.items():
+        if place in directories:
+            directories[place] = _freed(directories[place], freed)
+    layout = replace(snapshot.layout, replicas=tuple(replicas))
+    return replace(snapshot, directories=directories, layout=layout)
+
+
+def _freed(directory: LogDir, freed_bytes: int) -> LogDir:
+    usable = directory.usable_bytes
+    return directory if usable is None else replace(directory, usable_bytes=usable + freed_bytes)
+
+
+def refused(written: str, why: str) -> UserError:
+    """Return the error of a change that cannot be tried, in one line."""
+    return UserError(f"what-if {written}: {why}", exit_code=2)
