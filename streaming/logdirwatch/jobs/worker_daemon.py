@@ -6,6 +6,7 @@ imports pandas, pyarrow and this package for itself; here the workers share the 
 
 import gc
 import os
+import sys
 from importlib import import_module
 
 MODULES = (
@@ -16,6 +17,8 @@ MODULES = (
     "concurrent.futures.thread",
     "pandas",
     "pyarrow.pandas_compat",
+    "pyarrow.vendored.version",
+    "pyspark.daemon",
     "pyspark.sql.streaming.proto.StateMessage_pb2",
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyspark.testing.utils",
@@ -41,7 +44,12 @@ def import_modules() -> None:
 
 
 def keep_shared() -> None:
-    """Exclude all objects from garbage collection, which would write to their pages and copy them to every worker."""
+    """Leave out what would have every worker make or copy memory.
+
+    A worker invalidates Python's caches of its import path with its first task, and so reads the directory of each
+    archive in them again. A garbage collection writes to the pages of all objects.
+    """
+    sys.path_importer_cache.clear()
     gc.collect()
     gc.freeze()
 

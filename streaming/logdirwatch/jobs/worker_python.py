@@ -1,24 +1,42 @@
 """The command with which Spark starts Python: the interpreter, but ``driver_worker`` instead of PySpark's own module.
 
-Spark has no setting for that module, only one for the interpreter.
+Spark has no setting for that module, only one for the interpreter. It also puts archives with PySpark in front of
+``PYTHONPATH``: a module in an archive is compiled again by every process that imports it. Where PySpark is installed
+for the interpreter, the command leaves the archives out.
 """
 
 import hashlib
 import os
 import shlex
 import sys
+import sysconfig
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import pyspark
 
 DRIVER_WORKER = "pyspark.sql.streaming.transform_with_state_driver_worker"
 _SHELL = "/bin/sh"
 # Spark can use Unix domain sockets instead of ports, where it is left to do so.
 _SCRIPT = """\
 #!{shell}
-if [ "$1 $2" = "-m {module}" ] && [ -n "$PYTHON_WORKER_FACTORY_PORT" ]; then
+{without_archives}if [ "$1 $2" = "-m {module}" ] && [ -n "$PYTHON_WORKER_FACTORY_PORT" ]; then
   exec {python} -m logdirwatch.jobs.driver_worker "$2"
 fi
 exec {python} "$@"
+"""
+_WITHOUT_ARCHIVES = """\
+set -f
+IFS=:
+kept=
+for entry in $PYTHONPATH; do
+  case "$entry" in
+    */pyspark.zip | */py4j-*.zip | */spark-core*.jar) ;;
+    *) kept="$kept${kept:+:}$entry" ;;
+  esac
+done
+unset IFS
+export PYTHONPATH="$kept"
 """
 
 
@@ -36,7 +54,9 @@ def written(folder: Path) -> str:
 
     A disk may be mounted noexec.
     """
-    script = _SCRIPT.format(shell=_SHELL, module=DRIVER_WORKER, python=shlex.quote(sys.executable))
+    archives = _WITHOUT_ARCHIVES if _is_installed() else ""
+    python = shlex.quote(sys.executable)
+    script = _SCRIPT.format(shell=_SHELL, module=DRIVER_WORKER, python=python, without_archives=archives)
     # Installations that share a home folder have an interpreter each.
     path = folder / f"python-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
     try:
@@ -45,6 +65,11 @@ def written(folder: Path) -> str:
     except OSError:
         return sys.executable
     return str(path) if all(os.access(needed, os.X_OK) for needed in (_SHELL, path)) else sys.executable
+
+
+def _is_installed() -> bool:
+    """Tell whether the interpreter finds PySpark by itself, not by a path that only this process has."""
+    return Path(pyspark.__file__).is_relative_to(sysconfig.get_path("purelib"))
 
 
 def _write(path: Path, script: str) -> None:

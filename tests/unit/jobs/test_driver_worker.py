@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from logdirwatch.jobs import driver_worker, worker_python
@@ -88,6 +89,23 @@ def test_spark_starts_python_with_whatever_it_asks_for(tmp_path, environment):
         0,
         f"['a b'] {sys.prefix}",
     )
+
+
+def test_python_takes_no_module_from_the_archives_of_an_installed_pyspark(tmp_path, environment):
+    archives = [tmp_path / name for name in ("pyspark.zip", "py4j-0.10.9-src.zip", "spark-core_2.13-4.2.0.jar")]
+    kept = [tmp_path / "own modules", tmp_path / "mine.zip"]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, [*archives, *kept]))
+    asked = "import os, pyspark; print(os.environ['PYTHONPATH'], pyspark.__file__)"
+    code, said = run(worker_python.written(tmp_path), "-c", asked, environment=environment)
+    assert (code, said) == (0, f"{os.pathsep.join(map(str, kept))} {pyspark.__file__}")
+
+
+def test_pyspark_from_elsewhere_stays_on_the_path(tmp_path, environment, monkeypatch):
+    monkeypatch.setattr(worker_python.pyspark, "__file__", str(tmp_path / "pyspark" / "__init__.py"))
+    environment["PYTHONPATH"] = str(tmp_path / "pyspark.zip")
+    asked = "import os; print(os.environ['PYTHONPATH'])"
+    code, said = run(worker_python.written(tmp_path), "-c", asked, environment=environment)
+    assert (code, said) == (0, str(tmp_path / "pyspark.zip"))
 
 
 def test_spark_starts_the_worker_that_connects_first(tmp_path, environment):
