@@ -46,8 +46,12 @@ _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 _CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 # Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
-# creates on a local disk; this implementation uses Java instead.
-_LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
+# creates on a local disk; this implementation uses Java instead. Delta's default log store asks Hadoop's FileContext,
+# which starts processes (chmod, readlink) whatever the implementation; its local one does not.
+_LOCAL_FILES = {
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+}
 
 # Spark remembers its last thousand jobs and plans for pages of its own. They are off.
 _SHORT_MEMORY = {
