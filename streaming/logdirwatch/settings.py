@@ -22,8 +22,9 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.kafka.settings import KafkaSettings, TopicSettings
+from logdirwatch.model.vocabulary import ClusterOwner
 from logdirwatch.notify.settings import NotifySettings
-from logdirwatch.plan.settings import PlanSettings, ToolSettings
+from logdirwatch.plan.settings import PlanSettings, StrimziSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.settings import MaintainSettings, TableSettings
 from logdirwatch.text.printable import printable
@@ -36,6 +37,12 @@ class ClusterSettings(KafkaSettings):
     """One monitored cluster."""
 
     tools: ToolSettings = ToolSettings()
+    owner: ClusterOwner | None = Field(
+        None,
+        description="What declares the cluster's configuration: strimzi, gitops or terraform; null: nothing does. "
+        "Actions are written for it.",
+    )
+    strimzi: StrimziSettings = StrimziSettings()
     jmx_exporter: JmxExporterSettings = JmxExporterSettings()
     log_dirs: tuple[LogDirCapacity, ...] = Field(
         (), description="Sizes of log directories where Kafka does not report them (below 3.3) and no watch-host runs."

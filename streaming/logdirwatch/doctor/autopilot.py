@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.vocabulary import MOVES, ActionKind
+from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
 
+_REVERTED = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION, ActionKind.CORDON_LOG_DIR})
 _OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR}
 
 
@@ -38,4 +39,16 @@ def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSetting
             f"cluster {name}",
             "lower_retention may start unattended, but no topic has a floor, so none ever does",
             "declare min_retention_ms or min_retention_bytes under plan.topics, or leave out unattended",
+        )
+
+
+def judge_owner(name: str, allowed: AutopilotClusterSettings, owner: ClusterOwner | None) -> Iterator[Finding]:
+    """Judge whether allowed kinds are refused because Strimzi would revert them."""
+    refused = sorted(set(allowed.kinds) & _REVERTED) if owner is ClusterOwner.STRIMZI else []
+    if refused:
+        yield Finding(
+            "configuration",
+            f"cluster {name}",
+            f"Strimzi reverts {', '.join(refused)}, so the autopilot never starts them",
+            f"leave them out of autopilot.clusters.{name}.kinds; their commands are for a person",
         )

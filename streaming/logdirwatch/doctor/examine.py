@@ -153,6 +153,7 @@ class Examination:
         if allowed is None or not allowed.kinds:
             return
         self._findings += judge_autopilot.judge_floors(name, allowed, self._settings.plan.for_cluster(name))
+        self._findings += judge_autopilot.judge_owner(name, allowed, self._settings.clusters[name].owner)
         operations = look.cluster_operations(self._settings, name)
         if operations is None:
             self._leave_out("permissions", f"cluster {name} does not tell what the autopilot's user may do")

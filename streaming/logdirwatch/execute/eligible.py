@@ -1,7 +1,7 @@
 """Whether an action may be carried out at all, by what its record says."""
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
 from logdirwatch.plan.content_hash import content_hash
 
 _OTHER_CONTENT = "accept_other_content"
@@ -12,7 +12,7 @@ def reason_against_applying(action: ActionRecord) -> str | None:
     if action.vetoes:
         return f"must not be done now: {action.vetoes[0]['reason']}"
     if not action.operations:
-        return "has no operations: only a person can carry it out, with the commands of actions show"
+        return _for_a_person(action)
     if action.content_hash != content_hash(action):
         return "is not what its content_hash stands for: another program wrote or changed it"
     if action.status not in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
@@ -20,3 +20,9 @@ def reason_against_applying(action: ActionRecord) -> str | None:
     if (action.decision or {}).get("decision") == _OTHER_CONTENT:
         return "says something else than what was accepted: look at it and accept it again"
     return None
+
+
+def _for_a_person(action: ActionRecord) -> str:
+    if action.owner is ClusterOwner.STRIMZI:
+        return "is written for Strimzi, which reverts what is changed past it: use the commands of actions show"
+    return "has no operations: only a person can carry it out, with the commands of actions show"

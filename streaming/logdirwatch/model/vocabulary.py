@@ -295,6 +295,14 @@ MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 """The kinds of action that copy replicas to another directory or broker."""
 
 
+class ClusterOwner(StrEnum):
+    """What declares the configuration of a cluster, and reverts what is changed past it."""
+
+    STRIMZI = "strimzi"
+    GITOPS = "gitops"
+    TERRAFORM = "terraform"
+
+
 class ActionStatus(StrEnum):
     """The status of an action."""
 

@@ -15,6 +15,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.vetoes.preconditions import agreed
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
@@ -30,7 +31,7 @@ def record(
     proposal: ProposedAction, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int
 ) -> ActionRecord:
     """Return a proposal as the first revision of its action, with what its own prediction says against it."""
-    proposal = veto_predicted_harm(proposal)
+    proposal = for_owner(veto_predicted_harm(proposal), policy)
     action = ActionRecord(
         version=1,
         action_id=action_id(alert.alert_id, proposal.kind, proposal.target),
@@ -56,6 +57,7 @@ def record(
         based_on=dict(based_on),
         at_ms=now_ms,
         operations=([] if proposal.vetoes else as_data(proposal.operations)) if proposal.operations else None,
+        owner=None if policy.owner is None else policy.owner.kind,
     )
     return replace(action, content_hash=content_hash(action))
 

@@ -6,11 +6,20 @@ from typing import Any
 
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.actions.parts import Precondition, Veto
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.plan.settings import PlanSettings, StrimziSettings
 
-__all__ = ("Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
+__all__ = ("Owner", "Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """What declares a cluster's configuration; ``name`` is that of its resource where Strimzi does."""
+
+    kind: ClusterOwner
+    name: str
+    strimzi: StrimziSettings = field(default_factory=StrimziSettings)
 
 
 @dataclass(frozen=True)
@@ -20,6 +29,12 @@ class Policy:
     limits: PlanSettings
     tools: Tools
     inventory_interval_ms: int
+    owner: Owner | None = None
+
+    @property
+    def is_strimzis(self) -> bool:
+        """Whether Strimzi runs the cluster."""
+        return self.owner is not None and self.owner.kind is ClusterOwner.STRIMZI
 
     @property
     def facts_max_age_ms(self) -> int:

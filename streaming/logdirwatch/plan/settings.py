@@ -166,6 +166,14 @@ _PLAIN_TOPIC = TopicRule()
 _PLAIN_LOG_DIR = LogDirRule()
 
 
+class StrimziSettings(Section):
+    """Where the resources of a cluster of Strimzi's are; for clusters whose owner is strimzi."""
+
+    kubectl: str = Field("kubectl", description="Command in place of kubectl, such as kubectl --context prod.")
+    namespace: str | None = Field(None, description="Namespace of the Kafka resource; null: commands ask for it.")
+    cluster: str | None = Field(None, description="Name of the Kafka resource; null: the name of the cluster here.")
+
+
 class ToolSettings(Section):
     """How a command for one cluster is written."""
 

@@ -20,7 +20,7 @@ from logdirwatch.execute.run import (
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.steps import Move, SetConfig, Throttle, steps_of
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ExecutionState
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ClusterOwner, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import within_brokers
@@ -274,6 +274,8 @@ class TestWhatMayBeApplied:
         [
             ({"vetoes": [{"name": "v", "reason": "no room"}]}, "must not be done now: no room"),
             ({"operations": None}, "only a person can carry it out"),
+            ({"operations": None, "owner": ClusterOwner.STRIMZI}, "Strimzi, which reverts what is changed past it"),
+            ({"operations": None, "owner": ClusterOwner.GITOPS}, "only a person can carry it out"),
             ({"configs": {"t": {"x": {"to": "1"}}}}, "another program wrote or changed it"),
             ({"content_hash": None}, "another program wrote or changed it"),
             ({"status": ActionStatus.REJECTED}, "is rejected"),

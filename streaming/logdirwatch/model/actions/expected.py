@@ -377,6 +377,7 @@ class AddLogDirExpected(Expected, frozen=True, kw_only=True):
     log_dirs_before: Annotated[
         list[str], Meta(description="Internal: the paths that it has already.", extra_json_schema=INTERNAL)
     ] = EMPTY_LIST
+    least_bytes: Annotated[int | None, Meta(description="Least size of the new directory.")] = None
 
 
 @expected_of(ActionKind.RELEASE_RESERVE)

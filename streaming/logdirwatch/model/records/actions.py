@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from logdirwatch.model.fields import ClusterName, StatusReason
 from logdirwatch.model.records.version import Version
 from logdirwatch.model.scalars import Count, Long, Name, Revision
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ClusterOwner
 
 
 class ActionRecord(Struct, frozen=True, kw_only=True):
@@ -75,5 +75,12 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         Meta(
             description="What it does to the cluster, in order: the commands say the same; null: only a person can "
             "carry it out, or a record of an older release."
+        ),
+    ] = None
+    owner: Annotated[
+        ClusterOwner | None,
+        Meta(
+            description="What declares the configuration of the cluster: the action is written for it; null: nothing, "
+            "or a record of an older release."
         ),
     ] = None

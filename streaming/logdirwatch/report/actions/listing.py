@@ -130,6 +130,8 @@ def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
     yield f"  effect    {', '.join(effect(action)) or 'unknown'}"
     yield from _touched(action.expected.get("on"))
     yield from outlook_lines(action.expected)
+    if action.owner is not None:
+        yield f"  owner     {action.owner} declares the cluster: the commands are for it"
     yield f"  facts     {_facts(action.based_on, now_ms)}"
     yield f"  valid     until {utc(action.expires_at_ms)}"
     yield from _block("before you start", [_condition(item) for item in action.preconditions])

@@ -161,6 +161,7 @@ ACTIONS = Table(
         position           int     Its position among the actions of its alert, from 0
         content_hash       string  Hash of what it would do; an acceptance is valid only for that
         operations         string  What it does to the cluster, as data, JSON
+        owner              string  What declares the configuration of the cluster
         at_ms              bigint  Time of this revision's evidence
         record             string  The action record itself, JSON
     """)

@@ -35,8 +35,8 @@ def add_log_dir(
     (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
     """
     broker = directory.broker
-    size = human_bytes(int(needed / policy.limits.target_ratio))
-    text = f"give broker {broker} one more log directory of at least {size}"
+    least = int(needed / policy.limits.target_ratio)
+    text = f"give broker {broker} one more log directory of at least {human_bytes(least)}"
     between = [
         note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
         *format_steps(broker, snapshot, policy),
@@ -46,7 +46,9 @@ def add_log_dir(
         target=place_target(directory),
         reason=f"{text}: what lies in {directory.path} can then be moved there"
         + "".join(f"; {against.reason}" for against in instead),
-        expected=effect(log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ()))),
+        expected=effect(
+            log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ())), least_bytes=least
+        ),
         preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
         vetoes=restart_vetoes.against_restart(snapshot, broker),
         commands=tuple(restart_steps(broker, snapshot, policy, between)),

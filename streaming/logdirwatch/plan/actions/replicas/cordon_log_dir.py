@@ -21,7 +21,7 @@ from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_aske
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import broker_list, rendered
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.retention import retention_vetoes
 
 
@@ -40,6 +40,7 @@ def propose_cordon(
         retention_vetoes.cordon_not_enforced(directory, listed),
         retention_vetoes.path_not_expressible(directory.path),
         retention_vetoes.nowhere_else(directory, snapshot),
+        _deleted_by_strimzi(policy),
     ]
     operation = broker_list(directory.broker, KEY, [*others, directory.path], old=others)
     return [
@@ -61,6 +62,21 @@ def propose_cordon(
             },
         )
     ]
+
+
+def _deleted_by_strimzi(policy: Policy) -> Veto | None:
+    """Refuse a cordon where Strimzi runs the cluster.
+
+    It deletes a broker's own value of every key that Kafka's brokers know and its resource does not set (Strimzi 1.2
+    ``KafkaConfigurationDiff``); there, a value is one for all brokers of a cluster, and a list of directories is not.
+    """
+    if not policy.is_strimzis:
+        return None
+    return Veto(
+        "owner_reverts",
+        "Strimzi deletes a broker's own cordoned.log.dirs within minutes; to keep plans out of the directory, set "
+        "destination: false for it under plan.log_dirs",
+    )
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

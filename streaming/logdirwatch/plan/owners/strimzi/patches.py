@@ -1,0 +1,46 @@
+"""What is changed in Strimzi's resources: the content of patches, as its schemas have it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from logdirwatch.config.section import GIB
+
+TAKEN_BY_FILE_SYSTEM_RATIO = 0.05
+"""A volume is larger than its file system says: ext4 keeps up to this much of it for itself."""
+
+
+def topic_configs(values: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the merge patch of a KafkaTopic; null takes a value away."""
+    return {"spec": {"config": {key: _number(value) for key, value in values.items()}}}
+
+
+def grown(volume: int | None, size_bytes: int) -> list[dict[str, Any]]:
+    """Return the JSON patch of a KafkaNodePool that makes a volume larger; ``volume`` None: it has only one.
+
+    Volumes have no names in a patch, only positions. The test refuses it where the id stands elsewhere.
+    """
+    if volume is None:
+        return [{"op": "replace", "path": "/spec/storage/size", "value": quantity(size_bytes)}]
+    at = f"/spec/storage/volumes/{volume}"
+    return [
+        {"op": "test", "path": f"{at}/id", "value": volume},
+        {"op": "replace", "path": f"{at}/size", "value": quantity(size_bytes)},
+    ]
+
+
+def added(volume: int, size_bytes: int) -> list[dict[str, Any]]:
+    """Return the JSON patch of a KafkaNodePool that gives its brokers one more volume."""
+    value = {"id": volume, "type": "persistent-claim", "size": quantity(size_bytes), "deleteClaim": False}
+    return [
+        {"op": "test", "path": "/spec/storage/type", "value": "jbod"},
+        {"op": "add", "path": "/spec/storage/volumes/-", "value": value},
+    ]
+
+
+def quantity(size_bytes: int) -> str:
+    """Return the size of a volume whose file system has at least so many bytes."""
+    return f"{-int(-size_bytes * (1 + TAKEN_BY_FILE_SYSTEM_RATIO) // GIB)}Gi"
+
+
+def _number(value: str | None) -> int | str | None:
+    return int(value) if value is not None and value.removeprefix("-").isdecimal() else value
