@@ -47,6 +47,7 @@ EXPLAINED = [
     (words.ActionStatus, "actions", "Status"),
     (words.Decision, "planned", "For programs"),
     (words.OperationKind, "actions", "Operations"),
+    (words.ClusterOwner, "actions", "Owner"),
     (words.ExecutionState, "../apply", "States"),
 ]
 

@@ -6,9 +6,9 @@ from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.owners.strimzi.reverted import REVERTED
 from logdirwatch.plan.settings import PlanSettings
 
-_REVERTED = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION, ActionKind.CORDON_LOG_DIR})
 _OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR}
 
 
@@ -44,7 +44,7 @@ def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSetting
 
 def judge_owner(name: str, allowed: AutopilotClusterSettings, owner: ClusterOwner | None) -> Iterator[Finding]:
     """Judge whether allowed kinds are refused because Strimzi would revert them."""
-    refused = sorted(set(allowed.kinds) & _REVERTED) if owner is ClusterOwner.STRIMZI else []
+    refused = sorted(set(allowed.kinds) & REVERTED) if owner is ClusterOwner.STRIMZI else []
     if refused:
         yield Finding(
             "configuration",

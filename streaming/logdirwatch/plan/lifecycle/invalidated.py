@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 
 
 def why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
@@ -17,6 +18,8 @@ def why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | 
         return None
     again = next((plan for plan in planned if plan.action_id == action.action_id), None)
     if again is not None:
+        if (reverted := why_reverted(action, again.owner)) is not None:
+            return reverted
         known = {veto["name"] for veto in action.vetoes}
         against = [veto["reason"] for veto in again.vetoes if veto["name"] not in known]
         return str(against[0]) if against else _other_list(action, again)

@@ -14,6 +14,7 @@ from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
+from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import some_of
@@ -28,7 +29,9 @@ def reasons_against(
     """Return every reason why an action must not be carried out now; empty when it may."""
     found, snapshot = [*_of_record(action, now_ms)], with_excluded_log_dirs(snapshot, policy.limits)
     if action.status in OPEN:
+        reverted = why_reverted(action, None if policy.owner is None else policy.owner.kind)
         found += [
+            *([] if reverted is None else [reverted]),
             *_of_alert(action, snapshot),
             *_of_reassignment(action, snapshot, policy),
             *_of_configs(action, snapshot),

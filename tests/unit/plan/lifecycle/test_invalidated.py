@@ -1,11 +1,14 @@
 """Advice that became wrong is withdrawn at once, and what was carried out keeps what was seen of it."""
 
+from dataclasses import replace as with_fields
+
 import pytest
 from msgspec.structs import replace as changed
 
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, BrokerStatus, Cause, Rule
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, BrokerStatus, Cause, ClusterOwner, Rule
 from logdirwatch.plan.lifecycle.close import close
 from logdirwatch.plan.lifecycle.transitions import reconcile
+from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (
     MIB,
@@ -258,3 +261,14 @@ def test_a_demotion_that_still_covers_what_is_led_says_nothing_new():
     one_left = partition_of(parts[2], 0, replicas=(2, 1), leader=2)
     again = look(known, about, *parts, one_left, now_ms=later())
     assert ends(again, ActionKind.DEMOTE_LEADERS)[0][0] == "running"
+
+
+def test_a_cut_that_strimzi_reverts_is_withdrawn_once_the_cluster_is_known_to_be_strimzis():
+    parts = [directory(1, "/d1", 990 * MIB), directory(1, "/d2", 800 * MIB), *FILLING[3:]]
+    cut = accepted(ActionKind.LOWER_RETENTION, space_alert(), *parts)
+    owned = with_fields(policy(), owner=Owner(ClusterOwner.STRIMZI, "c"))
+    fresh = facts(*parts, inventory_at_ms=later())
+    found = reconcile([cut], recommend(space_alert(), fresh, owned, later()), fresh, owned, later())
+    (status, reason) = ends(found, ActionKind.LOWER_RETENTION)[0]
+    assert status == "withdrawn"
+    assert "Strimzi reverts it" in reason

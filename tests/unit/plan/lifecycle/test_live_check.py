@@ -1,11 +1,14 @@
 """``actions check``: an action against the cluster as it is this moment, one reason for everything that changed."""
 
+from dataclasses import replace as with_fields
+
 import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.collect.kafka.answers import Quorum
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, ClusterOwner, LogDirStatus, Rule
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
+from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (
     MIB,
@@ -186,6 +189,14 @@ class TestConfigs:
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         copy = replica(1, "/d2", "t", size=MIB, is_future=True)
         assert against(action, *NO_ROOM, copy) == ["t-0 is being moved between directories already"]
+
+    def test_a_cut_from_before_the_cluster_was_strimzis(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        owned = with_fields(policy(), owner=Owner(ClusterOwner.STRIMZI, "c"))
+        (reason,) = reasons_against(action, facts(*NO_ROOM), QUORUM, owned, NOW_MS)
+        assert reason.startswith("Strimzi reverts it")
+        for_strimzi = changed(action, owner=ClusterOwner.STRIMZI)
+        assert reasons_against(for_strimzi, facts(*NO_ROOM), QUORUM, owned, NOW_MS) == []
 
     def test_a_topic_that_is_gone(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
