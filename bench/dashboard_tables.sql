@@ -65,6 +65,16 @@ FROM log_dirs
 CROSS JOIN (SELECT id + 1 AS revision FROM RANGE(3))
 WHERE h % 4 = 0;
 
+-- table executions
+SELECT
+  CONCAT('e', cluster, broker, d) AS execution_id, CONCAT(cluster, broker, d) AS action_id, 1 AS revision,
+  'move_log_dir' AS kind, cluster, FALSE AS back, n AS step, 5 AS planned_bytes, 'autopilot' AS `by`,
+  CASE WHEN n = 2 THEN CASE WHEN h > 5 THEN 'done' ELSE 'stuck' END ELSE 'copying' END AS state,
+  $from_ms + h * 590000L AS started_at_ms, $from_ms + h * 590000L + n AS at_ms, broker * 100 + d * 3 + n AS source_offset
+FROM log_dirs
+CROSS JOIN (SELECT id AS n FROM RANGE(3))
+WHERE h % 40 = 0;
+
 -- table log_dir_samples
 SELECT *
 FROM (

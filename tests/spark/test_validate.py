@@ -10,7 +10,20 @@ from logdirwatch.jobs import validate
 from logdirwatch.quality.results import failed
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.schema.definitions import TABLES
-from tests.spark.lake import T0, Lake, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
+from tests.spark.lake import (
+    T0,
+    Lake,
+    action,
+    alert,
+    decision,
+    execution,
+    metrics,
+    replicas,
+    scan_end,
+    state,
+    topic,
+    transition,
+)
 
 NOW_MS = T0 + HOUR_MS // 2
 LOST = {"/d1": "offline", "/d2": "online"}
@@ -39,6 +52,7 @@ def sound_tables(spark, empty_tables, tmp_path_factory):
         action(),
         action(revision=2, status="accepted"),
         action("x2", alert_id="over"),
+        execution(),
         decision(),
     )
     lake.scan(replicas("t-0"), replicas("t-1", log_dir="/d2"), topic("t", (7, 8), (7, 8)), scan_end(1))
@@ -145,6 +159,11 @@ DAMAGE = {
         ("UPDATE {t} SET kind = 'pray'", "kind has a known value"),
         ("UPDATE {t} SET revision = 7 WHERE revision = 2", "no revision of an action is missing"),
         ("UPDATE {t} SET alert_id = 'nobody'", "the alert of every action is known"),
+    ],
+    "executions": [
+        (COPY, "execution_id, at_ms, state, step is unique"),
+        ("UPDATE {t} SET state = 'lost'", "state has a known value"),
+        ("UPDATE {t} SET planned_bytes = -1", "no size, count or time is negative"),
     ],
     "decisions": [
         (COPY, "id, at_ms is unique"),
