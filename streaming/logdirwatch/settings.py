@@ -26,6 +26,7 @@ from logdirwatch.model.vocabulary import ClusterOwner
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.plan.settings import PlanSettings, StrimziSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
+from logdirwatch.report.capacity.settings import ReportSettings
 from logdirwatch.store.settings import MaintainSettings, TableSettings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean
@@ -93,6 +94,7 @@ class Settings(BaseSettings):
     maintain: MaintainSettings = MaintainSettings()
     quality: QualitySettings = QualitySettings()
     console: ConsoleSettings = ConsoleSettings()
+    report: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")
     def _autopilot_knows_its_clusters(self) -> "Settings":

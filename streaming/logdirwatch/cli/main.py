@@ -67,6 +67,7 @@ COMMANDS = (
     "console",
     "backtest",
     "plan",
+    "report",
     "topics",
     "config",
     "schema",

@@ -1,0 +1,101 @@
+"""``logdirwatch report``: bytes by topic and owner, their growth and their cost."""
+
+import csv
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+import typer
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.capacity import usage
+from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.errors import UserError
+from logdirwatch.report.capacity.usage import Usage
+from logdirwatch.report.capacity.usage_view import table, view
+from logdirwatch.text.words import did_you_mean
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(report)
+
+
+def report(
+    ctx: typer.Context,
+    month: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM", help="The month (UTC); default: this one.", show_default=False)
+    ] = None,
+    since: Annotated[
+        Path | None, typer.Option(help="An earlier report, written with --json: shows the growth of topics and owners.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print one line a topic.")] = False,
+) -> None:
+    """Show who uses how much space: bytes by topic and owner, the growth of the month, and what it costs.
+
+    Owners are those of plan.topics, costs come from report.cost_per_tb_month. Sizes are those of now, of all replicas:
+    the tables keep no older sizes of topics, so keep the report of each month and name it with --since in the next.
+    """
+    if as_json and as_csv:
+        raise UserError("report: --json and --csv cannot be combined", exit_code=2)
+    at_ms = now_ms()
+    wanted = month_of(month, at_ms)
+    earlier = None if since is None else _earlier(since)
+    context: Context = ctx.obj
+    tables = table_reader(context.settings)
+    found = _only(usage(context.settings, tables, wanted.from_ms, wanted.to_ms, at_ms, earlier), cluster)
+    if as_json:
+        typer.echo(msgspec.json.encode(found))
+    elif as_csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(table(found))
+    elif found.clusters:
+        terminal = console()
+        terminal.print(view(found, terminal.width))
+    else:
+        typer.echo(f"No replica in the tables {tables.place.at} yet. Has logdirwatch collect scanned the inventory?")
+
+
+class Month(NamedTuple):
+    """A month, up to now if it is the present one."""
+
+    from_ms: int
+    to_ms: int
+
+
+def month_of(text: str | None, at_ms: int) -> Month:
+    """Read ``YYYY-MM``, None for the present month; raises UserError for what is no month, or one to come."""
+    now = datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
+    try:
+        begin = datetime.strptime(text or now.strftime("%Y-%m"), "%Y-%m").replace(tzinfo=timezone.utc)
+    except ValueError:
+        raise UserError(f"report: --month {text!r} is not a month; write 2026-11", exit_code=2) from None
+    if begin > now:
+        raise UserError(f"report: --month {text} is still to come", exit_code=2)
+    end = begin.replace(year=begin.year + begin.month // 12, month=begin.month % 12 + 1)
+    return Month(round(begin.timestamp() * 1000), min(at_ms, round(end.timestamp() * 1000)))
+
+
+def _earlier(path: Path) -> Usage:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Usage)
+    except OSError as error:
+        raise UserError(f"report: --since {path} cannot be read: {error.strerror}", exit_code=2) from None
+    except msgspec.MsgspecError:
+        raise UserError(
+            f"report: --since {path} is no report; write one with: logdirwatch report --json > FILE", exit_code=2
+        ) from None
+
+
+def _only(found: Usage, cluster: str | None) -> Usage:
+    if cluster is None:
+        return found
+    names = [one.cluster for one in found.clusters]
+    if cluster not in names:
+        near = did_you_mean(cluster, names) or f"; the clusters: {', '.join(names) or 'none yet'}"
+        raise UserError(f"report: no cluster {cluster} in the tables{near}", exit_code=2)
+    return msgspec.structs.replace(found, clusters=[one for one in found.clusters if one.cluster == cluster])

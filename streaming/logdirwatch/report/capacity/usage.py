@@ -1,0 +1,141 @@
+"""Who uses how much: bytes by topic and owner, their growth and their cost. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+Row = Mapping[str, Any]
+OwnerOf = Callable[[str, str], str | None]
+"""Returns the owner of a topic of a cluster."""
+TB = 10**12
+
+
+class TopicUse(Struct, frozen=True, kw_only=True):
+    """One topic; ``bytes`` are those of all replicas, ``growth_bytes`` since an earlier report, null if unknown."""
+
+    topic: str
+    owner: str | None
+    replicas: int
+    bytes: int
+    cost_per_month: float | None = None
+    growth_bytes: int | None = None
+
+
+class OwnerUse(Struct, frozen=True, kw_only=True):
+    """All topics of one owner; ``owner`` null: of those that nobody owns."""
+
+    owner: str | None
+    topics: int
+    bytes: int
+    cost_per_month: float | None = None
+    growth_bytes: int | None = None
+
+
+class ClusterUse(Struct, frozen=True, kw_only=True):
+    """One cluster; ``used_growth_bytes`` is by how much the disks' used bytes grew in the month.
+
+    It is null where no directory was measured at both ends of it; ``measured_log_dirs`` says how many were.
+    """
+
+    cluster: str
+    bytes: int
+    used_growth_bytes: int | None
+    measured_log_dirs: int
+    owners: list[OwnerUse]
+    topics: list[TopicUse]
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """One report: of the month ``[from_ms, to_ms)``; sizes are those of ``at_ms``, as the tables keep no older ones."""
+
+    at_ms: int
+    from_ms: int
+    to_ms: int
+    currency: str
+    clusters: list[ClusterUse]
+
+
+def cluster_uses(
+    sizes: Iterable[Row],
+    begins: Iterable[Row],
+    ends: Iterable[Row],
+    owner_of: OwnerOf,
+    cost_per_tb_month: float | None = None,
+    earlier: Usage | None = None,
+) -> list[ClusterUse]:
+    """Return the clusters by name, in each what is largest first.
+
+    ``sizes`` have cluster, topic, bytes and replicas; ``begins`` and ``ends`` cluster, broker, log_dir and used bytes
+    at both ends of the month.
+    """
+    topics: defaultdict[str, list[TopicUse]] = defaultdict(list)
+    before = {} if earlier is None else _by_topic(earlier)
+    for row in sizes:
+        cluster, topic, used = row["cluster"], row["topic"], int(row["bytes"] or 0)
+        growth = used - before.get((cluster, topic), 0) if cluster in {name for name, _ in before} else None
+        topics[cluster].append(
+            TopicUse(
+                topic=topic,
+                owner=owner_of(cluster, topic),
+                replicas=row["replicas"],
+                bytes=used,
+                cost_per_month=_cost(used, cost_per_tb_month),
+                growth_bytes=growth,
+            )
+        )
+    grown = _grown(begins, ends)
+    return [_cluster(name, topics[name], grown.get(name, []), cost_per_tb_month) for name in sorted(topics)]
+
+
+def _by_topic(usage: Usage) -> dict[tuple[str, str], int]:
+    return {(one.cluster, topic.topic): topic.bytes for one in usage.clusters for topic in one.topics}
+
+
+def _grown(begins: Iterable[Row], ends: Iterable[Row]) -> dict[str, list[int]]:
+    """Return by cluster the growth of every directory that was measured at both ends."""
+    used = {(row["cluster"], row["broker"], row["log_dir"]): row["used"] for row in begins}
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for row in ends:
+        before = used.get((row["cluster"], row["broker"], row["log_dir"]))
+        if before is not None and row["used"] is not None:
+            found[row["cluster"]].append(round(row["used"] - before))
+    return found
+
+
+def _cluster(name: str, topics: Sequence[TopicUse], grown: Sequence[int], cost: float | None) -> ClusterUse:
+    return ClusterUse(
+        cluster=name,
+        bytes=sum(topic.bytes for topic in topics),
+        used_growth_bytes=sum(grown) if grown else None,
+        measured_log_dirs=len(grown),
+        owners=_owners(topics, cost),
+        topics=sorted(topics, key=lambda topic: (-topic.bytes, topic.topic)),
+    )
+
+
+def _owners(topics: Iterable[TopicUse], cost: float | None) -> list[OwnerUse]:
+    owned: defaultdict[str | None, list[TopicUse]] = defaultdict(list)
+    for topic in topics:
+        owned[topic.owner].append(topic)
+    found = [
+        OwnerUse(
+            owner=owner,
+            topics=len(its),
+            bytes=(used := sum(topic.bytes for topic in its)),
+            cost_per_month=_cost(used, cost),
+            growth_bytes=_sum(topic.growth_bytes for topic in its),
+        )
+        for owner, its in owned.items()
+    ]
+    return sorted(found, key=lambda one: (-one.bytes, one.owner or ""))
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+def _cost(used_bytes: int, cost_per_tb_month: float | None) -> float | None:
+    return None if cost_per_tb_month is None else round(used_bytes / TB * cost_per_tb_month, 2)
