@@ -27,6 +27,7 @@ PAGES = {
     "topic": "/topic?cluster=prod&topic=orders",
     "partition": "/partition?cluster=prod&topic=orders&partition=3",
     "timeline": "/timeline",
+    "capacity": "/capacity?growth=1.5x",
 }
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 FRAME = """

@@ -14,6 +14,8 @@ from werkzeug.exceptions import HTTPException
 from logdirwatch.console import overview
 from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
 from logdirwatch.console.answers import finished, guarded
+from logdirwatch.console.capacity import Capacity
+from logdirwatch.console.capacity import content as capacity_content
 from logdirwatch.console.chart import Event, Frame, Outlook, chart
 from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.period import SPANS_MS, Period, period
@@ -58,8 +60,12 @@ def application(
     patience: Patience,
     now_ms: Callable[[], int],
     detect: DetectSettings | None = None,
+    capacity: Capacity | None = None,
 ) -> Flask:
-    """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show."""
+    """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show.
+
+    Without ``capacity`` there is no page of it.
+    """
     app = Flask(__name__)
     app.jinja_env.filters.update(
         bytes=_size,
@@ -81,11 +87,12 @@ def application(
         OPEN=OPEN,
         counted_noun=counted,
         refresh_s=settings.refresh_s,
+        has_capacity=capacity is not None,
         spans=list(SPANS_MS),
     )
     app.before_request(lambda: guarded(settings))
     app.after_request(finished)
-    pages = Pages(reader, patience, now_ms, detect or DetectSettings())
+    pages = Pages(reader, patience, now_ms, detect or DetectSettings(), capacity)
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
         HTTPException, lambda error: pages.refused(error.name, error.description or error.name, error.code or 500)
@@ -104,6 +111,7 @@ PATHS = {
     "/topic": "topic",
     "/partition": "partition",
     "/timeline": "timeline",
+    "/capacity": "capacity",
     "/alerts": "alerts",
     "/alerts/<alert_id>": "alert",
     "/actions": "actions",
@@ -117,8 +125,16 @@ PATHS = {
 class Pages:
     """The pages by name, rendered from the reader's present data."""
 
-    def __init__(self, reader: Reader, patience: Patience, now_ms: Callable[[], int], detect: DetectSettings) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        patience: Patience,
+        now_ms: Callable[[], int],
+        detect: DetectSettings,
+        capacity: Capacity | None = None,
+    ) -> None:
         self._reader, self._patience, self._now_ms, self._detect = reader, patience, now_ms, detect
+        self._capacity = capacity
 
     def fleet(self) -> str:
         """Return the counts, the open alerts and the directories that are not well, or those that match a filter."""
@@ -249,6 +265,15 @@ class Pages:
         shown, parts = _period(self._now_ms()), Parts()
         changes = parts.read(lambda: self._reader.changes(shown.from_ms, shown.to_ms))
         return self._shown("timeline.html", period=shown, changes=changes, unread=parts.unread)
+
+    def capacity(self) -> str:
+        """Return who uses how much, and what the changes bring that the address names."""
+        if self._capacity is None:
+            abort(404, "this console knows no capacity")
+        parts, found = Parts(), self._capacity
+        usage = next(iter(parts.read(lambda: [found.usage()])), None)
+        content = capacity_content(found, request.args, usage)
+        return self._shown("capacity.html", unread=parts.unread, **content)
 
     def _thresholds(self, row: Row) -> dict[str, float]:
         """Return the used ratios from which a directory is filling, critical and saturated."""

@@ -1,20 +1,27 @@
 """``logdirwatch console``: a read-only web page over the tables, until Ctrl-C."""
 
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 from pydantic import ValidationError
 
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.capacity import usage
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
+from logdirwatch.cli.reading.plan_source import Source
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
+from logdirwatch.report.capacity.usage import Usage
 from logdirwatch.report.status.snapshot import Patience
+
+if TYPE_CHECKING:
+    from logdirwatch.console.capacity import Capacity
 
 log = structlog.get_logger(__name__)
 
@@ -49,9 +56,8 @@ def console(
     tables = table_reader(settings)
     live = LiveAlerts(telemetry(context))
     reader = Reader(tables.select, tables.rows, live.alerts)
-    pages = application(
-        reader, own, Patience.of(settings.detect, settings.collect, settings.stream), now_ms, settings.detect
-    )
+    patience = Patience.of(settings.detect, settings.collect, settings.stream)
+    pages = application(reader, own, patience, now_ms, settings.detect, _capacity(context, tables))
     host, port = address(own.listen)
     try:
         server = create_server(pages, host=host, port=port, threads=THREADS, ident=None)
@@ -66,6 +72,22 @@ def console(
         log.info("console.stopped")
     finally:
         server.close()
+
+
+def _capacity(context: Context, tables: TableReader) -> "Capacity":
+    """Return where the page of capacity reads, the same as report and plan --what-if."""
+    from logdirwatch.cli.commands.report import month_of  # noqa: PLC0415 - like above
+    from logdirwatch.cli.what_if import tried_changes  # noqa: PLC0415
+    from logdirwatch.console.capacity import Capacity  # noqa: PLC0415
+
+    def of_this_month() -> Usage:
+        at_ms = now_ms()
+        return usage(context.settings, tables, *month_of(None, at_ms), at_ms)
+
+    return Capacity(
+        of_this_month,
+        lambda cluster, changes: tried_changes(context, Source(cluster, False, None, None), changes, None),
+    )
 
 
 def _listening(settings: ConsoleSettings, listen: str | None) -> ConsoleSettings:

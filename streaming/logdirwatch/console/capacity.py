@@ -1,0 +1,84 @@
+"""The page of capacity: who uses how much, and a form for changes to try."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from logdirwatch.errors import UserError
+from logdirwatch.plan.what_if.parse import KINDS
+from logdirwatch.plan.what_if.planner import Outcome
+from logdirwatch.report.capacity import usage_view
+from logdirwatch.report.capacity import what_if as words
+from logdirwatch.report.capacity.usage import Usage
+
+SHOWN = 50
+LONGEST = 200
+"""Characters of one change; topics have up to 249 and are rarely typed."""
+LABELS = {
+    "add-disks": "Add disks (BROKER:COUNTxSIZE)",
+    "lose-broker": "Lose a broker (BROKER)",
+    "retention": "Retention of a topic (TOPIC:DURATION)",
+    "growth": "Growth (TIMES)",
+}
+
+
+class Field(NamedTuple):
+    """One field of the form: a kind of change, what was typed, and an example."""
+
+    name: str
+    label: str
+    value: str
+    example: str
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Where the page reads: ``usage`` of the present month, and what changes of a cluster bring.
+
+    A change of a large cluster takes seconds of a processor, so one is worked out at a time.
+    """
+
+    usage: Callable[[], Usage]
+    what_if: Callable[[str, Sequence[str]], Outcome]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tried(self, cluster: str, changes: Sequence[str]) -> Outcome:
+        """Return what changes bring; raises UserError for what cannot be tried, or not now."""
+        if not self.lock.acquire(blocking=False):
+            raise UserError("another what-if is being worked out: try again in a few seconds")
+        try:
+            return self.what_if(cluster, changes)
+        finally:
+            self.lock.release()
+
+
+def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None) -> dict[str, Any]:
+    """Return what the template shows for what was typed; ``usage`` is None if it cannot be read."""
+    fields = [
+        Field(name, label, typed.get(name, "").strip()[:LONGEST], KINDS[name].EXAMPLE.partition("=")[2])
+        for name, label in LABELS.items()
+    ]
+    names = [] if usage is None else [one.cluster for one in usage.clusters]
+    cluster = typed.get("cluster") or (names[0] if names else "")
+    changes = [f"{one.name}={one.value}" for one in fields if one.value]
+    outcome, refused = None, None
+    if changes:
+        try:
+            outcome = capacity.tried(cluster, changes)
+        except UserError as error:
+            refused = str(error)
+    return {
+        "fields": fields,
+        "names": names,
+        "cluster": cluster,
+        "outcome": outcome,
+        "refused": refused,
+        "told": [] if outcome is None else list(words.told(outcome)),
+        "usage": usage,
+        "shown": SHOWN,
+        "used": words.used,
+        "full": words.full,
+        "grown": usage_view.growth,
+        "cost": usage_view.cost,
+    }
