@@ -73,7 +73,7 @@ COMMANDS = (
     "schema",
     "cluster",
 )
-_WITH_FOLDER = frozenset({"alerts", "actions", "autopilot"})
+_WITH_FOLDER = frozenset({"alerts", "actions", "autopilot", "report"})
 
 
 def application(*commands: str) -> typer.Typer:

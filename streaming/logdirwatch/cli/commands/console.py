@@ -8,12 +8,12 @@ import typer
 from pydantic import ValidationError
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.capacity import usage
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.plan_source import Source
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
+from logdirwatch.cli.report.reading import usage
 from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
@@ -76,7 +76,7 @@ def console(
 
 def _capacity(context: Context, tables: TableReader) -> "Capacity":
     """Return where the page of capacity reads, the same as report and plan --what-if."""
-    from logdirwatch.cli.commands.report import month_of  # noqa: PLC0415 - like above
+    from logdirwatch.cli.report.command import month_of  # noqa: PLC0415 - like above
     from logdirwatch.cli.what_if import tried_changes  # noqa: PLC0415
     from logdirwatch.console.capacity import Capacity  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from logdirwatch.cli.commands import report
+from logdirwatch.cli.report import command as report
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS

@@ -10,9 +10,9 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.capacity import usage
 from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.reading.tables.opening import table_reader
+from logdirwatch.cli.report.reading import usage
 from logdirwatch.errors import UserError
 from logdirwatch.report.capacity.usage import Usage
 from logdirwatch.report.capacity.usage_view import table, view

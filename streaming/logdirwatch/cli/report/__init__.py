@@ -1,0 +1,1 @@
+"""``logdirwatch report``, and what it reads, which the console shows too."""
