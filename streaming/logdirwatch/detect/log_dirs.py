@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, predicates
+from logdirwatch.detect import causes, predicates, rest
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
@@ -15,7 +15,8 @@ def take_samples(context: BrokerContext, record: MetricsRecord, moment: Evidence
     """Judge every directory of an answer, and those missing from it."""
     known = context.memory.log_dirs
     for sample in record.log_dirs:
-        log_dir = known.setdefault(sample.path, LogDirMemory())
+        if (log_dir := known.get(sample.path)) is None:
+            log_dir = known[sample.path] = LogDirMemory()
         log_dir.codes[record.collector] = (sample.error_code, context.memory.newest_ms)
         _note(log_dir, sample, record, moment)
     shared_volumes.watch(context.memory, record.log_dirs)
@@ -45,7 +46,7 @@ def _take_sample(context: BrokerContext, sample: LogDirSample, collector: str, m
         return
     elif not sample.total_bytes or sample.usable_bytes is None:
         _take_unmeasured(context, sample, log_dir, moment)
-    else:
+    elif not rest.take_sample(context, sample, log_dir, collector, moment.at_ms):
         log_dir_space.take_good_sample(context, sample, collector, moment)
 
 

@@ -38,6 +38,12 @@ class BrokerAlerts:
         """Return the holder of the alerts of a directory, or of the broker (None)."""
         return self._memory if path is None else self._memory.log_dirs[path]
 
+    def holders(self) -> list[tuple[str | None, Holder]]:
+        """Return those that hold an alert now, each with its path: the broker first, then its directories."""
+        memory = self._memory
+        found: list[tuple[str | None, Holder]] = [(None, memory)] if memory.alerts else []
+        return [*found, *((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.alerts)]
+
     def raise_alert(
         self,
         rule: Rule,
@@ -99,8 +105,8 @@ class BrokerAlerts:
 
     def renew(self, at_ms: int) -> None:
         """Write unchanged firing alerts again when their last revision is old."""
-        for path in (None, *self._memory.log_dirs):
-            for rule, alert in self.holder(path).alerts.items():
+        for path, holder in self.holders():
+            for rule, alert in holder.alerts.items():
                 if needs_renewal(alert, at_ms):
                     self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
 

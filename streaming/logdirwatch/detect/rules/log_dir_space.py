@@ -26,7 +26,7 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
     is_measured = host_sizes.is_measured_again(log_dir, sample)
     if is_measured or decides_alone:
         _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
-    _remember_numbers(log_dir, sample, moment.at_ms, starts_again=decides_alone)
+    remember_numbers(log_dir, sample, moment.at_ms, starts_again=decides_alone)
     if is_measured:
         urgency.note(log_dir, moment.at_ms)
     _forecast(context, sample, log_dir, moment.at_ms)
@@ -39,7 +39,7 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
 def take_sample_without_size(context: BrokerContext, sample: LogDirSample, moment: EvidenceTime) -> None:
     """Judge a sample without an error whose size nobody reports: Kafka serves the directory, and no more is known."""
     log_dir = context.memory.log_dirs[sample.path]
-    _remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
+    remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
     log_dir.growth_bytes_per_s = log_dir.full_at_ms = log_dir.forecast_confidence = None
     log_dir.proposals = {}
     set_level(context, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
@@ -174,7 +174,8 @@ def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_aga
         log_dir.growth_bytes_per_s = predicates.growth(log_dir.growth_bytes_per_s, grown, log_dir.interval_ms)
 
 
-def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_again: bool) -> None:
+def remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_again: bool) -> None:
+    """Keep the numbers of a sample that Kafka serves."""
     has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
         (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
     )

@@ -108,8 +108,7 @@ def clear(
 
 def end_held(context: BrokerContext, moment: EvidenceTime) -> None:
     """End an alert that flapping held open after the last suspicion was removed."""
-    for path in (None, *context.memory.log_dirs):
-        holder = context.alerts.holder(path)
+    for path, holder in context.alerts.holders():
         if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
             context.alerts.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
 

@@ -8,7 +8,7 @@ change.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES
@@ -27,7 +27,7 @@ def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
         log_dir = memory.log_dirs[sample.path]
         if log_dir.is_volume_told or sample.usable_bytes == log_dir.usable_bytes:
             continue
-        twin = next((other.path for other in alike if other is not sample and _are_alike(sample, other)), None)
+        twin = _twin(sample, alike) if alike else None
         if twin is None or twin != log_dir.twin:
             log_dir.twin, log_dir.twin_samples, log_dir.volume = twin, 0, None
             continue
@@ -36,20 +36,34 @@ def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
             log_dir.volume = f"of {min(twin, sample.path)}"
 
 
+def _twin(sample: LogDirSample, alike: Sequence[LogDirSample]) -> str | None:
+    """Return the first other directory that looks like one."""
+    return next((other.path for other in alike if other is not sample and _are_alike(sample, other)), None)
+
+
 def _is_measured(sample: LogDirSample) -> bool:
     return sample.usable_bytes is not None and sample.capacity_source != CapacitySource.CONFIGURATION
 
 
 def _with_a_neighbour(samples: Sequence[LogDirSample]) -> list[LogDirSample]:
     """Return, by path, the directories that look like another one: usually none, which ends the comparison."""
-    ordered = sorted(samples, key=lambda sample: (sample.total_bytes or 0, sample.usable_bytes or 0))
-    pairs = [pair for pair in pairwise(ordered) if _are_alike(*pair)]
+    ordered = sorted([(one.total_bytes or 0, one.usable_bytes or 0, at) for at, one in enumerate(samples)])
+    # Most neighbours are further apart than any two of one volume may be, which is asked first.
+    pairs = [
+        (samples[at], samples[next_at])
+        for (_, free_bytes, at), (_, more_free_bytes, next_at) in pairwise(ordered)
+        if more_free_bytes - free_bytes <= APART_BYTES and _are_alike(samples[at], samples[next_at])
+    ]
     return sorted({sample.path: sample for pair in pairs for sample in pair}.values(), key=lambda sample: sample.path)
 
 
-def _are_alike(one: LogDirSample | LogDirMemory, other: LogDirSample | LogDirMemory) -> bool:
-    apart_bytes = min(APART_BYTES, APART_RATIO * (one.total_bytes or 0))
-    is_near = abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= apart_bytes
+def _apart_bytes(total_bytes: int) -> float:
+    """Return how far apart the free bytes of two directories of one size may be that share a volume."""
+    return min(APART_BYTES, APART_RATIO * total_bytes)
+
+
+def _are_alike(one: LogDirSample, other: LogDirSample) -> bool:
+    is_near = abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= _apart_bytes(one.total_bytes or 0)
     return one.total_bytes == other.total_bytes and is_near
 
 
@@ -67,16 +81,18 @@ def may_share(memory: BrokerMemory, path: str) -> list[str]:
     The free bytes of an offline one are old, so only its size is compared.
     """
     log_dir, known = memory.log_dirs[path], on_volume(memory, path)
-    if log_dir.is_volume_told:
+    total_bytes, usable_bytes = log_dir.total_bytes, log_dir.usable_bytes or 0
+    if log_dir.is_volume_told or not total_bytes:
         return known
-    alike = (other for other, seen in memory.log_dirs.items() if _may_be_one(log_dir, seen))
+    apart_bytes = _apart_bytes(total_bytes)
+    # A state record asks this of each directory about all others, so it must be fast.
+    alike = [
+        other
+        for other, seen in memory.log_dirs.items()
+        if seen.total_bytes == total_bytes
+        and (abs(usable_bytes - (seen.usable_bytes or 0)) <= apart_bytes or seen.status not in SPACE_STATUSES)
+    ]
     return sorted({*known, *alike})
-
-
-def _may_be_one(one: LogDirMemory, other: LogDirMemory) -> bool:
-    if not one.total_bytes or one.total_bytes != other.total_bytes:
-        return False
-    return other.status not in SPACE_STATUSES or _are_alike(one, other)
 
 
 def sharing(memory: BrokerMemory, path: str) -> list[str]:
