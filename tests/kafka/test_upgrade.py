@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from logdirwatch.execute.journal import Journal
 from logdirwatch.kafka import telemetry_topics
-from logdirwatch.kafka.clients import admin
+from logdirwatch.kafka.clients import admin, producer
 from logdirwatch.model import topics
 from tests.data import release
 from tests.kafka import collecting
@@ -30,13 +31,26 @@ def upgraded(watched, tmp_path):
     old_topics(watched)
     send(watched, [Message(m.topic, m.value, m.timestamp_ms, m.partition, m.key) for m in lying])
     # A topic that the release did not have, and its checkpoint of ``store`` does not name.
-    send(watched, [Message(topics.EXECUTIONS, msgspec.json.encode(NOTED), NOTED.at_ms, key=b"e")])
+    note_executions(watched)
     yield run, min(message.timestamp_ms for message in lying if message.topic == topics.METRICS)
     run.stop()
     fresh_topics(watched)
 
 
 NOTED = execution("e")
+
+
+def note_executions(settings):
+    """Write one execution as ``apply`` does, and one whose transaction is aborted, as that of a fenced process is."""
+    journal = Journal(settings.telemetry, "prod")
+    journal.write(NOTED)
+    journal.close()
+    fenced = producer(settings.telemetry, transactional_id="fenced")
+    fenced.init_transactions()
+    fenced.begin_transaction()
+    fenced.send(topics.EXECUTIONS, msgspec.json.encode(execution("fenced")), b"fenced").get(timeout=DEADLINE_S)
+    fenced.abort_transaction()
+    fenced.close(timeout=5)
 
 
 def old_topics(settings):

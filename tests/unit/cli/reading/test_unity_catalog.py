@@ -20,6 +20,7 @@ from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import COLUMNS, QUERIES
 from logdirwatch.console.reading import Reader
 from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import ExecutionState
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.sql import quoted
@@ -36,7 +37,7 @@ from tests.support.databricks import (
 )
 from tests.support.delta import Written
 from tests.support.hostile import NAMES
-from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
+from tests.unit.report.builders import NOW_MS, action, alert, execution, heartbeat
 from tests.unit.report.rows import broker, log_dir, partition
 
 CATALOG, SCHEMA = "main", "log`dirs"
@@ -100,6 +101,7 @@ def written(tables, brokers=2 * PAGE + 1):
     tables.write("replica_state", {**place, "status": "offline", "cause": "directory", "is_future": False})
     scans = [{"broker": 7, "log_dir": "/d"}, {"broker": None, "log_dir": None}]
     tables.write("log_dir_inventory", *({"cluster": "prod", "inventory_at_ms": NOW_MS, **scan} for scan in scans))
+    tables.executions(execution("e"), execution("over", action_id="c", state=ExecutionState.DONE))
 
 
 @pytest.mark.parametrize("table", [*COLUMNS, *QUERIES])
@@ -158,6 +160,10 @@ def test_pages_of_the_console_read_it(tables, warehouse):
         lambda reader: reader.history("prod", 7, "/data/d1", NOW_MS - 1000, NOW_MS + 1000),
         lambda reader: reader.transitions("prod", 7, "/data/d1"),
         lambda reader: reader.replicas("prod", 7, "/d"),
+        lambda reader: reader.executions(),
+        lambda reader: reader.executions("c"),
+        lambda reader: reader.execution("e"),
+        lambda reader: reader.actions_named(["c", "nobody"]),
     ):
         assert _sorted(read(by_sql)) == _sorted(read(by_files))
         assert read(by_files)
