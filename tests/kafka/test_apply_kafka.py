@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from kafka import TopicPartition
+from kafka import TopicPartition, TopicPartitionReplica
 from kafka.admin import ConfigResource, ConfigResourceType
 from msgspec.structs import replace as changed
 
@@ -26,13 +26,16 @@ from logdirwatch.model.vocabulary import (
     ActionStatus,
     ExecutionState,
 )
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limits
 from tests.kafka.applying import (
     MIB,
     begun,
     configs,
     limits_left,
     now,
+    other_dir,
     places,
     published,
     states,
@@ -174,6 +177,102 @@ def set_throttle_of_0(admin, change):
     resource = ConfigResource(ConfigResourceType.BROKER, "0", {FOLLOWER_THROTTLE: change})
     answer = admin.alter_configs([resource], raise_on_unknown=False)
     assert answer == {"broker": {"0": "OK"}}
+
+
+def led_by(admin, name):
+    (topic,) = admin.describe_topics([name])
+    return topic["partitions"][0]["leader_id"], topic["partitions"][0]["replica_nodes"]
+
+
+def ordered(name, *replicas):
+    return to_json([Assignment(name, 0, replicas, ("any",) * len(replicas))])
+
+
+def test_others_lead_and_then_it_is_as_before(own, admin, made, apply):
+    order = operations.prefer_leaders(ordered(made, 2, 1), ordered(made, 1, 2), "plan.json")
+    planned = published(own, kind=ActionKind.DEMOTE_LEADERS, operations=operations.as_data([order]))
+    done = apply(planned.action_id, "--yes")
+    assert (done.returncode, led_by(admin, made)) == (0, (2, [2, 1])), done.stdout + done.stderr
+    undone = apply(planned.action_id, "--undo", "--yes")
+    assert (undone.returncode, led_by(admin, made)) == (0, (1, [1, 2])), undone.stdout + undone.stderr
+
+
+def test_preferred_leaders_are_elected_and_nothing_takes_that_back(own, admin, made, apply):
+    admin.alter_partition_reassignments({TopicPartition(made, 0): [2, 1]})
+    assert led_by(admin, made) == (1, [2, 1])
+    election = operations.elect_leaders({"partitions": [{"topic": made, "partition": 0}]}, "plan.json")
+    planned = published(
+        own,
+        kind=ActionKind.ELECT_LEADERS,
+        operations=operations.as_data([election]),
+        target={"broker": 1, "log_dir": None, "election": "preferred"},
+        expected={"election": {"partitions": [{"topic": made, "partition": 0}]}, "frees_bytes": None, "on": []},
+        undo={"text": "leaders move again"},
+    )
+    done = apply(planned.action_id, "--yes")
+    assert (done.returncode, led_by(admin, made)[0]) == (0, 2), done.stdout + done.stderr
+    refused = apply(planned.action_id, "--undo", "--yes")
+    assert "cannot be undone: leaders move again" in refused.stderr
+
+
+def cancelling(own, name, moves, goals, **fields):
+    before = ordered(name, 1, 2)
+    found = operations.cancel_moves(moves, goals, before, "plan.json", again=Limits())
+    return published(own, kind=ActionKind.CANCEL_MOVES, operations=operations.as_data([found]), **fields)
+
+
+def test_a_reassignment_of_somebody_is_cancelled_and_begun_again(own, disks, admin, made, apply):
+    set_throttle_of_0(admin, str(MIB // 16))
+    lists = {"follower.replication.throttled.replicas": "*"}
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, made, lists)], incremental=True)
+    key, goals = TopicPartition(made, 0), ordered(made, 0, 2)
+    try:
+        admin.alter_partition_reassignments({key: [0, 2]})
+        planned = cancelling(own, made, goals, goals)
+        done = apply(planned.action_id, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert key not in admin.list_partition_reassignments()
+        assert sorted(led_by(admin, made)[1]) == [1, 2]
+        assert limits_left(admin, made)["broker 0", FOLLOWER_THROTTLE] == str(MIB // 16)
+    finally:
+        set_throttle_of_0(admin, ("DELETE", None))
+    undone = apply(planned.action_id, "--undo", "--yes")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert led_by(admin, made)[1] == [0, 2]
+
+
+def test_a_copy_of_somebody_within_a_broker_is_cancelled(own, disks, admin, made, apply):
+    here = places(admin, made)[1]
+    there = other_dir(disks, 1, here)
+    change = {LOG_DIR_THROTTLE: ("SET", str(MIB // 16))}
+    admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, "1", change)], raise_on_unknown=False)
+    try:
+        admin.alter_replica_log_dirs({TopicPartitionReplica(made, 0, 1): there})
+        moves = to_json([Assignment(made, 0, (1, 2), (there, "any"))])
+        planned = cancelling(own, made, moves, moves)
+        done = apply(planned.action_id, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        change = {LOG_DIR_THROTTLE: ("DELETE", None)}
+        admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, "1", change)], raise_on_unknown=False)
+    assert places(admin, made)[1] == here
+    answers = admin.describe_log_dirs([made], brokers=[1])
+    parts = [p for a in answers for d in a["log_dirs"] for t in d["topics"] for p in t["partitions"]]
+    assert [part["is_future_key"] for part in parts] == [False]
+
+
+def test_throttles_are_cleared_by_their_value_and_set_again(own, admin, made, apply):
+    set_throttle_of_0(admin, str(MIB))
+    clear = operations.clear_throttles(Limits({0: {FOLLOWER_THROTTLE: MIB}}))
+    planned = published(own, kind=ActionKind.CLEAR_THROTTLES, operations=operations.as_data([clear]))
+    try:
+        done = apply(planned.action_id, "--yes")
+        assert (done.returncode, limits_left(admin, made)) == (0, {}), done.stdout + done.stderr
+        undone = apply(planned.action_id, "--undo", "--yes")
+        left = {("broker 0", FOLLOWER_THROTTLE): str(MIB)}
+        assert (undone.returncode, limits_left(admin, made)) == (0, left), undone.stdout + undone.stderr
+    finally:
+        set_throttle_of_0(admin, ("DELETE", None))
 
 
 class KilledError(Exception):

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from logdirwatch.autopilot.settings import EXECUTABLE
 from logdirwatch.cli.main import app
 from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.model import vocabulary as words
@@ -68,6 +69,18 @@ def blocks(language):
     for page in PAGES:
         for found in re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             yield pytest.param(textwrap.dedent(found), id=f"{page.stem}: {found.split(':')[0].strip()[:30]}")
+
+
+def test_apply_says_of_every_kind_whether_it_can_be_carried_out():
+    can, never = (first_cells(part) for part in apply_page().split("never applied", 1))
+    assert can == {str(kind) for kind in EXECUTABLE}
+    assert (never | can) - {"data_loss"} == {str(kind) for kind in words.ActionKind}
+
+
+def apply_page():
+    """Return the section on kinds, as far as the tables of both sorts go."""
+    text = (DOCS / "apply.md").read_text(encoding="utf-8")
+    return text.split("{#kinds}", 1)[1].split("\n## ", 1)[0]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,13 @@ from logdirwatch.config.section import Ms, Section
 from logdirwatch.model.vocabulary import ActionKind
 
 EXECUTABLE = (
+    ActionKind.ELECT_LEADERS,
+    ActionKind.DEMOTE_LEADERS,
+    ActionKind.CLEAR_THROTTLES,
     ActionKind.CORDON_LOG_DIR,
     ActionKind.UNCORDON_LOG_DIR,
     ActionKind.MOVE_LOG_DIR,
+    ActionKind.CANCEL_MOVES,
     ActionKind.REASSIGN,
     ActionKind.LOWER_RETENTION,
     ActionKind.RESTORE_RETENTION,

@@ -9,7 +9,8 @@ from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.owners.strimzi.reverted import REVERTED
 from logdirwatch.plan.settings import PlanSettings
 
-_OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR}
+_OF_PARTITIONS = MOVES | {ActionKind.CANCEL_MOVES, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS}
+_OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR, ActionKind.CLEAR_THROTTLES}
 
 
 def judge_rights(
@@ -17,7 +18,7 @@ def judge_rights(
 ) -> Iterator[Finding]:
     """Judge whether the user of a cluster may change what the allowed kinds change; ``operations`` are what it may."""
     kinds, may = set(allowed.kinds), set(operations)
-    needed = [("Alter", "ALTER", MOVES), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
+    needed = [("Alter", "ALTER", _OF_PARTITIONS), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
     lacking = [spelled for spelled, operation, of in needed if kinds & of and operation not in may]
     if lacking:
         yield Finding(

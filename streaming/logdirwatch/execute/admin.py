@@ -6,12 +6,19 @@ from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition, TopicPartitionReplica
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, NoError, ReplicaNotAvailableError
+from kafka.errors import ElectionNotNeededError, KafkaError, NoError, ReplicaNotAvailableError, for_code
+from kafka.protocol.admin import ElectionType
 
-from logdirwatch.execute.decide import Call, ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
 from logdirwatch.execute.run import NoAnswerError, RefusedError
 from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
-from logdirwatch.execute.steps import Move, SetConfig, Step, Throttle
+from logdirwatch.execute.step_kinds.cancel import Cancel
+from logdirwatch.execute.step_kinds.elect import Elect
+from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.throttle import Throttle
+from logdirwatch.execute.steps import Step
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands.throttles import Limit
@@ -43,8 +50,8 @@ class AdminCluster:
             entities.add((step.entity, step.name))
         elif isinstance(step, Throttle):
             entities |= {(one.entity, one.name) for one in step.limits}
-        if isinstance(step, Move):
-            return self._of_move(step)
+        if isinstance(step, Move | Order | Elect | Cancel):
+            return self._of_partitions(step)
         return Seen(configs=self._configs(entities))
 
     def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
@@ -63,8 +70,8 @@ class AdminCluster:
             }
         return found
 
-    def _of_move(self, step: Move) -> Seen:
-        keys = [TopicPartition(*one.key) for one in step.there]
+    def _of_partitions(self, step: Move | Order | Elect | Cancel) -> Seen:
+        keys = [TopicPartition(*key) for key in step.keys]
         running = self._client.list_partition_reassignments(keys)
         replicas, futures, log_dirs, silent = self._placements(step)
         return Seen(
@@ -86,32 +93,31 @@ class AdminCluster:
                     tuple(one["isr_nodes"]),
                     tuple(move["adding_replicas"]),
                     tuple(move["removing_replicas"]),
+                    None if one["leader_id"] < 0 else one["leader_id"],
                 )
         return found
 
     def _placements(
-        self, step: Move
+        self, step: Move | Order | Elect | Cancel
     ) -> tuple[dict[Held, Copy], dict[Held, Copy], dict[tuple[int, str], int], set[int]]:
         """Ask every broker by itself: one that does not answer must not hide the others."""
-        wanted: defaultdict[str, list[int]] = defaultdict(list)
-        for one in step.there:
-            wanted[one.topic].append(one.partition)
+        wanted = _by_topic(step.keys)
         replicas: dict[Held, Copy] = {}
         futures: dict[Held, Copy] = {}
         log_dirs: dict[tuple[int, str], int] = {}
         silent: set[int] = set()
         for broker in sorted(step.brokers):
             try:
-                answers = self._client.describe_log_dirs(dict(wanted), brokers=[broker])
+                answers = self._client.describe_log_dirs(wanted, brokers=[broker])
             except (KafkaError, OSError):
                 silent.add(broker)
                 continue
             for log_dir in (found for answer in answers for found in answer["log_dirs"]):
                 log_dirs[broker, log_dir["log_dir"]] = log_dir["error_code"]
-                for topic in log_dir["topics"]:
-                    for part in topic["partitions"]:
+                for named in log_dir["topics"]:
+                    for part in named["partitions"]:
                         found = futures if part["is_future_key"] else replicas
-                        held = (topic["name"], part["partition_index"], broker)
+                        held = (named["name"], part["partition_index"], broker)
                         found[held] = Copy(log_dir["log_dir"], part["partition_size"])
         return replicas, futures, log_dirs, silent
 
@@ -120,8 +126,10 @@ class AdminCluster:
             self._change(call)
         elif isinstance(call, PlaceReplicas):
             self._place(call)
-        else:
+        elif isinstance(call, Reassign):
             self._reassign(call)
+        else:
+            self._elect(call)
 
     def _change(self, call: ChangeConfig) -> None:
         change = ("DELETE", None) if call.value is None else ("SET", call.value)
@@ -148,6 +156,24 @@ class AdminCluster:
         for partition, error in answer.items():
             if error is not None and error.__name__ != "NoReassignmentInProgressError":
                 _raise(error, f"{partition.topic}-{partition.partition}")
+
+    def _elect(self, call: ElectLeaders) -> None:
+        """Elect preferred leaders; where one leads already, Kafka says so and nothing is wrong."""
+        answer = self._client.elect_leaders(ElectionType.PREFERRED, _by_topic(call.partitions), raise_errors=False)
+        if answer.error_code:
+            _raise(for_code(answer.error_code), "the election")
+        for topic in answer.replica_election_results:
+            for one in topic.partition_result:
+                error = for_code(one.error_code)
+                if error not in {NoError, ElectionNotNeededError}:
+                    _raise(error, f"{topic.topic}-{one.partition_id}")
+
+
+def _by_topic(keys: Iterable[Key]) -> dict[str, list[int]]:
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for topic, partition in keys:
+        found[topic].append(partition)
+    return dict(found)
 
 
 def _raise(error: type[KafkaError], what: str) -> None:

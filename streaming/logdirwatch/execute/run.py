@@ -6,9 +6,17 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from logdirwatch.execute.decide import Call, Do, Progress, Reached, Stuck, calls_to_cancel, decide, limits_to_clear
+from logdirwatch.execute.calls import Call
+from logdirwatch.execute.decide import decide
+from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck
 from logdirwatch.execute.seen import Seen
-from logdirwatch.execute.steps import Move, SetConfig, Step, Throttle, steps_of
+from logdirwatch.execute.step_kinds.cancel import Cancel
+from logdirwatch.execute.step_kinds.elect import Elect
+from logdirwatch.execute.step_kinds.move import Move, calls_to_cancel
+from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
+from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ENDED, ExecutionState, OwnLimit
 from logdirwatch.plan.commands.throttles import Limit
@@ -116,9 +124,12 @@ def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") 
         for line in (*found.told, f"done: {step}"):
             ports.say(line)
         return replace(record, step=record.step + 1), False
-    if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
-        record = _noted(record, ExecutionState.COPYING, ports)
-    pace.say(found.progress, found.why)
+    if found.progress is None:
+        ports.say(f"waits: {found.why}")
+    else:
+        if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
+            record = _noted(record, ExecutionState.COPYING, ports)
+        pace.say(found.progress, found.why)
     _pause(record, ports)
     return record, False
 
@@ -218,8 +229,10 @@ def is_unfinished(record: ExecutionRecord) -> bool:
 
 def calls_of(step: Step) -> str:
     """Return which of Kafka's calls a step makes, for a dry run."""
-    if isinstance(step, Move):
+    if isinstance(step, Move | Cancel):
         return "AlterReplicaLogDirs, AlterPartitionReassignments"
+    if isinstance(step, Order | Elect):
+        return "AlterPartitionReassignments" if isinstance(step, Order) else "ElectLeaders"
     return "IncrementalAlterConfigs" + (" of the topic" if isinstance(step, SetConfig) else " of brokers and topics")
 
 

@@ -20,6 +20,7 @@ class PartitionSeen(NamedTuple):
     isr: tuple[int, ...]
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    leader: int | None = None
 
     @property
     def goal(self) -> tuple[int, ...]:

@@ -1,62 +1,22 @@
 """The steps of an action's operations, in the order in which they are carried out, there or back."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from logdirwatch.execute.step_kinds.cancel import Cancel
+from logdirwatch.execute.step_kinds.elect import Elect
+from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.actions.parts import Reassignment
 from logdirwatch.model.vocabulary import OperationKind
-from logdirwatch.plan.cluster.assignment import Assignment, from_json
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.commands.operations import from_record, limits_of, plan_of
-from logdirwatch.plan.commands.throttles import Limits
 
-
-@dataclass(frozen=True)
-class SetConfig:
-    """One configuration value; ``before`` are the values that it may replace. None: no value of the entity's own."""
-
-    entity: str
-    name: str
-    key: str
-    value: str | None
-    before: tuple[str | None, ...]
-
-    def __str__(self) -> str:
-        what = f"{self.key} of {self.entity.removesuffix('s')} {self.name}"
-        return f"delete {what}" if self.value is None else f"set {what} to {self.value}"
-
-
-@dataclass(frozen=True)
-class Throttle:
-    """Limits for the time of the moves, each set only where none is set."""
-
-    limits: Limits
-
-    def __str__(self) -> str:
-        listed = "; ".join(f"{one.key}={one.value} of {one.entity.removesuffix('s')} {one.name}" for one in self.limits)
-        return f"set throttles where none is set: {listed}"
-
-
-@dataclass(frozen=True)
-class Move:
-    """Partitions from where they are to where they are to be."""
-
-    there: tuple[Assignment, ...]
-    here: Mapping[TopicPartition, Assignment]
-
-    def __str__(self) -> str:
-        lines = (f"{one.label} to {_places(one)}" for one in self.there)
-        return f"move {', '.join(lines)}"
-
-    @property
-    def brokers(self) -> frozenset[int]:
-        """Every broker that has, gives or gets a replica."""
-        found = {broker for one in (*self.there, *self.here.values()) for broker in one.replicas}
-        return frozenset(found)
-
-
-Step = SetConfig | Throttle | Move
+Step = SetConfig | Throttle | Move | Order | Elect | Cancel
 
 
 def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Step]:
@@ -69,23 +29,25 @@ def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Ste
 
 
 def _steps(operation: Operation, *, back: bool) -> Iterator[Step]:
-    if operation.op is OperationKind.REASSIGN:
-        yield from _moves(operation, back=back)
-    elif operation.op is OperationKind.SET_TOPIC_CONFIG:
-        args, inverse = operation.args, operation.inverse.args
-        seen = operation.expect_before.value
-        value, old = _text(args.value), _text(inverse.value)
-        before = (value,) if back else tuple(dict.fromkeys((old, _text(seen))))
-        yield SetConfig("topics", str(args.topic), str(args.key), old if back else value, before)
-    else:
-        args, inverse = operation.args, operation.inverse.args
-        there, here = _listed(args.entries), _listed(inverse.entries)
-        yield SetConfig(
-            "brokers", str(args.broker), str(args.key), here if back else there, (there,) if back else (here,)
-        )
+    yield from _STEPS[operation.op](operation, back)
 
 
-def _moves(operation: Operation, *, back: bool) -> Iterator[Step]:
+def _topic_config(operation: Operation, back: bool) -> Iterator[Step]:
+    args, inverse = operation.args, operation.inverse.args
+    seen = operation.expect_before.value
+    value, old = _text(args.value), _text(inverse.value)
+    before = (value,) if back else tuple(dict.fromkeys((old, _text(seen))))
+    yield SetConfig("topics", str(args.topic), str(args.key), old if back else value, before)
+
+
+def _broker_list(operation: Operation, back: bool) -> Iterator[Step]:
+    args, inverse = operation.args, operation.inverse.args
+    there, here = _listed(args.entries), _listed(inverse.entries)
+    value, before = (here, there) if back else (there, here)
+    yield SetConfig("brokers", str(args.broker), str(args.key), value, (before,))
+
+
+def _moves(operation: Operation, back: bool) -> Iterator[Step]:
     args = operation.inverse.args if back else operation.args
     other = operation.args if back else operation.inverse.args
     limits = limits_of(args)
@@ -96,6 +58,61 @@ def _moves(operation: Operation, *, back: bool) -> Iterator[Step]:
         yield Move(from_json(plan_of(args, wave)), here)
 
 
+def _preferred(operation: Operation, back: bool) -> Iterator[Step]:
+    """Yield the order and then the election, on the way back too: an election before the order elects as before."""
+    args, inverse = operation.args, operation.inverse.args
+    there, here = (
+        _replicas(inverse.reassignment if back else args.reassignment),
+        _replicas(args.reassignment if back else inverse.reassignment),
+    )
+    yield Order(there, here)
+    yield Elect({key: replicas[0] for key, replicas in there.items()})
+
+
+def _election(operation: Operation, back: bool) -> Iterator[Step]:
+    """Yield the election; nothing takes it back, leaders move again with the next one."""
+    named = None if back else operation.args.election
+    if named is not None:
+        yield Elect(dict.fromkeys((one.topic, one.partition) for one in named.partitions))
+
+
+def _cancelling(operation: Operation, back: bool) -> Iterator[Step]:
+    args, inverse = operation.args, operation.inverse.args
+    goals, before = plan_of(inverse), operation.expect_after.reassignment
+    if not back:
+        yield Cancel(from_json(plan_of(args)), _replicas(inverse.reassignment), _replicas(before))
+        return
+    if limits := limits_of(inverse):
+        yield Throttle(limits)
+    here = {key: Assignment(*key, found, (ANY,) * len(found)) for key, found in _replicas(before).items()}
+    yield Move(from_json(goals), here)
+
+
+def _limits(operation: Operation, back: bool) -> Iterator[Step]:
+    if operation.op is OperationKind.SET_THROTTLES:
+        back = not back
+    for one in limits_of(operation.args):
+        value, before = (one.value, None) if back else (None, one.value)
+        yield SetConfig(one.entity, one.name, one.key, value, (before,))
+
+
+_STEPS: Mapping[OperationKind, Callable[[Operation, bool], Iterator[Step]]] = {
+    OperationKind.SET_TOPIC_CONFIG: _topic_config,
+    OperationKind.SET_BROKER_LIST: _broker_list,
+    OperationKind.REASSIGN: _moves,
+    OperationKind.PREFER_LEADERS: _preferred,
+    OperationKind.ELECT_LEADERS: _election,
+    OperationKind.CANCEL_MOVES: _cancelling,
+    OperationKind.CLEAR_THROTTLES: _limits,
+    OperationKind.SET_THROTTLES: _limits,
+}
+
+
+def _replicas(plan: Reassignment | None) -> dict[TopicPartition, tuple[int, ...]]:
+    partitions = () if plan is None else plan.partitions
+    return {(one.topic, one.partition): tuple(one.replicas) for one in partitions}
+
+
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -103,10 +120,3 @@ def _text(value: Any) -> str | None:
 def _listed(entries: list[str] | None) -> str | None:
     """Return a list as Kafka shows it; an empty one is no value."""
     return ",".join(entries) if entries else None
-
-
-def _places(one: Assignment) -> str:
-    return " ".join(
-        f"{broker}:{path}" if path != "any" else str(broker)
-        for broker, path in zip(one.replicas, one.log_dirs, strict=True)
-    )

@@ -358,6 +358,11 @@ class OperationKind(StrEnum):
     SET_TOPIC_CONFIG = "set_topic_config"
     SET_BROKER_LIST = "set_broker_list"
     REASSIGN = "reassign"
+    PREFER_LEADERS = "prefer_leaders"
+    ELECT_LEADERS = "elect_leaders"
+    CANCEL_MOVES = "cancel_moves"
+    CLEAR_THROTTLES = "clear_throttles"
+    SET_THROTTLES = "set_throttles"
 
 
 COORDINATOR_LOAD = "coordinator_load"

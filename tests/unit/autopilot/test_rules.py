@@ -19,13 +19,17 @@ from tests.unit.autopilot.world import (
     WEEK_MS,
     accepted,
     between,
+    cancel,
+    clear,
     cordon,
     cut,
+    election,
     execution,
     facts,
     move,
     moving,
     of,
+    order,
 )
 from tests.unit.plan.builders import NOW_MS, action
 
@@ -44,7 +48,11 @@ def says(made, given, rule, text, now_ms=NOW_MS):
     assert text in found.reason
 
 
-@pytest.mark.parametrize("made", [move(), between(), cut(), cordon()], ids=lambda made: str(made.kind))
+@pytest.mark.parametrize(
+    "made",
+    [move(), between(), cut(), cordon(), order(), election(), cancel(), clear()],
+    ids=lambda made: str(made.kind),
+)
 def test_what_is_accepted_and_allowed_starts(made):
     assert against(made) is None
 
@@ -97,6 +105,12 @@ FORGED = {
     ),
     "no throttle of a broker": move(limits=Limits({1: {"num.io.threads": 1}})),
     "no throttle of a topic": move(limits=Limits({}, {"t": {"retention.ms": "1"}})),
+    "other replicas in an order": order(there=(2, 3)),
+    "a move as an order": of(ActionKind.DEMOTE_LEADERS, RETENTION),
+    "an order as an election": of(ActionKind.ELECT_LEADERS, RETENTION),
+    "a cut as a cancel": of(ActionKind.CANCEL_MOVES, RETENTION),
+    "another key than throttles": clear(key="num.io.threads"),
+    "throttles by another kind": clear(kind=ActionKind.CORDON_LOG_DIR),
     "a throttle of a topic that stays": move(
         limits=Limits({}, {"u": {"leader.replication.throttled.replicas": "0:1"}})
     ),

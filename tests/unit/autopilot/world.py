@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.execute.begin import begun
-from logdirwatch.model.vocabulary import ActionKind, Decision
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, THROTTLED_FOLLOWERS, ActionKind, Decision
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.cluster.cordons import KEY
 from logdirwatch.plan.commands import operations
@@ -44,6 +44,25 @@ def cut(value="7200000", key="retention.ms", topic="t", **fields):
     return of(
         ActionKind.LOWER_RETENTION, one, **{"target": {"broker": None, "log_dir": None, "topic": topic}, **fields}
     )
+
+
+def order(there=(2, 1), here=(1, 2)):
+    plans = (to_json([Assignment("t", 0, found, ("any",) * len(found))]) for found in (there, here))
+    return of(ActionKind.DEMOTE_LEADERS, operations.prefer_leaders(*plans, "f"))
+
+
+def election():
+    found = operations.elect_leaders({"partitions": [{"topic": "t", "partition": 0}]}, "f")
+    return of(ActionKind.ELECT_LEADERS, found)
+
+
+def cancel():
+    there, here = (to_json([Assignment("t", 0, found, ("any", "any"))]) for found in ((3, 2), (1, 2)))
+    return of(ActionKind.CANCEL_MOVES, operations.cancel_moves(there, there, here, "f", again=within_brokers([1], 5)))
+
+
+def clear(key=LOG_DIR_THROTTLE, kind=ActionKind.CLEAR_THROTTLES):
+    return of(kind, operations.clear_throttles(Limits({1: {key: 5}}, {"t": {THROTTLED_FOLLOWERS: "*"}})))
 
 
 def cordon(path="/d1", key=KEY, broker=1):

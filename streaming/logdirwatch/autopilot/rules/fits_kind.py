@@ -32,10 +32,9 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
         return "has operations that this release does not know"
     fits = _FITS.get(action.kind)
     for operation in operations:
-        args, back = operation.args, operation.inverse.args
-        if fits is None or operation.inverse.op is not operation.op or not fits(operation, action.target):
+        if fits is None or not fits(operation, action.target):
             return f"has an operation that {action.kind} must not have: {operation.op}"
-        if not (_limits_only(args) and _limits_only(back)):
+        if not all(_limits_only(args) for args in (operation.args, operation.inverse.args)):
             return "has throttles that are something else"
     return None
 
@@ -44,7 +43,7 @@ def _is_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
     args, back = operation.args, operation.inverse.args
     named = target.get("topic")
     return (
-        operation.op is OperationKind.SET_TOPIC_CONFIG
+        _is(operation, OperationKind.SET_TOPIC_CONFIG)
         and args.key in RETENTION_KEYS
         and (args.topic, args.key) == (back.topic, back.key)
         and named in {None, args.topic}
@@ -53,7 +52,7 @@ def _is_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 def _is_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
     args, back = operation.args, operation.inverse.args
-    if operation.op is not OperationKind.SET_BROKER_LIST or {args.key, back.key} != {CORDONED}:
+    if not _is(operation, OperationKind.SET_BROKER_LIST) or {args.key, back.key} != {CORDONED}:
         return False
     changed = set(args.entries or ()) ^ set(back.entries or ())
     return args.broker == back.broker == target.get("broker") and changed == {target.get("log_dir")}
@@ -71,7 +70,32 @@ def _is_move_between(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 
 def _is_move(operation: Operation) -> bool:
-    return operation.op is OperationKind.REASSIGN and bool(_replicas(operation))
+    return _is(operation, OperationKind.REASSIGN) and bool(_replicas(operation))
+
+
+def _is_order(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    found = _replicas(operation).values()
+    return _is(operation, OperationKind.PREFER_LEADERS) and all(sorted(there) == sorted(here) for there, here in found)
+
+
+def _is_election(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    return _is(operation, OperationKind.ELECT_LEADERS)
+
+
+def _is_cancel(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    return _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
+
+
+def _is_clear(operation: Operation, target: Mapping[str, Any]) -> bool:
+    del target
+    return _is(operation, OperationKind.CLEAR_THROTTLES, OperationKind.SET_THROTTLES)
+
+
+def _is(operation: Operation, kind: OperationKind, inverse: OperationKind | None = None) -> bool:
+    return operation.op is kind and operation.inverse.op is (inverse or kind)
 
 
 def _replicas(operation: Operation) -> dict[tuple[str, int], tuple[list[int], list[int]]]:
@@ -86,14 +110,17 @@ def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
 
 
 def _limits_only(args: OperationArgs) -> bool:
-    """Tell whether the throttles are throttles, of topics that are moved: another key would be set just the same."""
+    """Tell whether the throttles are throttles: another key would be set just the same.
+
+    Those of a move are of topics that it moves.
+    """
     if args.limits is None:
         return True
     moved = {topic for topic, _ in _by_partition(args)}
     return (
         all(set(rates) <= _RATES for rates in args.limits.brokers.values())
         and all(set(lists) <= _LISTS for lists in args.limits.topics.values())
-        and set(args.limits.topics) <= moved
+        and (args.reassignment is None or set(args.limits.topics) <= moved)
     )
 
 
@@ -104,4 +131,8 @@ _FITS: Mapping[ActionKind, Callable[[Operation, Mapping[str, Any]], bool]] = {
     ActionKind.UNCORDON_LOG_DIR: _is_cordon,
     ActionKind.MOVE_LOG_DIR: _is_move_within,
     ActionKind.REASSIGN: _is_move_between,
+    ActionKind.DEMOTE_LEADERS: _is_order,
+    ActionKind.ELECT_LEADERS: _is_election,
+    ActionKind.CANCEL_MOVES: _is_cancel,
+    ActionKind.CLEAR_THROTTLES: _is_clear,
 }

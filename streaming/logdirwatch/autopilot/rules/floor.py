@@ -62,7 +62,7 @@ def _said(cut: Cut, value: str, least: str) -> str:
 
 def _moved(action: ActionRecord) -> Iterator[str]:
     for one in from_record(action.operations or ()):
-        if one.op is OperationKind.REASSIGN:
+        if one.args.reassignment is not None:
             yield from (str(entry["topic"]) for entry in plan_of(one.args)["partitions"])
 
 

@@ -107,6 +107,8 @@ def _begun(known: list[ExecutionRecord], action: ActionRecord, by: str, *, undo:
 
 
 def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:
+    if earlier and not steps_of(earlier[-1].operations, back=True):
+        raise UserError(f"apply: {action.kind} {action.action_id} cannot be undone: {action.undo.get('text')}")
     if not earlier:
         raise UserError(
             f"apply: {action.action_id} was not carried out by apply; its undo commands are in actions show"
@@ -190,6 +192,9 @@ def _until_asked(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord
     if answer == "l":
         _say(f"left running; its throttles stay until you go on: logdirwatch apply --resume {record.action_id}")
         raise typer.Exit(1)
+    if answer == "r" and not steps_of(record.operations, back=not record.back):
+        _say(f"{record.kind} cannot be undone; it goes on")
+        return record, None
     return rolling_back(record, ports) if answer == "r" else record, None
 
 

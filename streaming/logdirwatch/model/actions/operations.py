@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
+from logdirwatch.model.actions.expected import Election
 from logdirwatch.model.actions.parts import Limits, Reassignment
 from logdirwatch.model.record_part import RecordPart
 from logdirwatch.model.vocabulary import OperationKind
@@ -26,8 +27,17 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
     entries: Annotated[
         list[str] | None, Meta(description="set_broker_list: the whole list; empty: the broker's own list is deleted.")
     ] = None
-    file: Annotated[str | None, Meta(description="reassign: name of the file that the commands write.")] = None
-    reassignment: Annotated[Reassignment | None, Meta(description="reassign: where the replicas are to be.")] = None
+    file: Annotated[
+        str | None, Meta(description="Of operations on partitions: name of the file that the commands write.")
+    ] = None
+    reassignment: Annotated[
+        Reassignment | None,
+        Meta(
+            description="reassign: where the replicas are to be. prefer_leaders: the order of the replicas. "
+            "cancel_moves: the moves that end."
+        ),
+    ] = None
+    election: Annotated[Election | None, Meta(description="elect_leaders: the partitions.")] = None
     waves: Annotated[
         list[list[int]] | None,
         Meta(
@@ -36,9 +46,15 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
         ),
     ] = None
     limits: Annotated[
-        Limits | None, Meta(description="reassign: throttles for the time of the copies, set where none is set.")
+        Limits | None,
+        Meta(
+            description="reassign: throttles for the time of the copies, set where none is set. clear_throttles: the "
+            "throttles that are deleted where they still have these values."
+        ),
     ] = None
-    additional: Annotated[bool | None, Meta(description="reassign: whether it may run beside another one.")] = None
+    additional: Annotated[
+        bool | None, Meta(description="reassign, prefer_leaders: whether it may run beside another one.")
+    ] = None
 
 
 class Expectation(RecordPart, frozen=True, kw_only=True):

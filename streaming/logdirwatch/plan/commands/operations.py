@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from logdirwatch.model.actions import parts
+from logdirwatch.model.actions.expected import Election
 from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs
 from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.commands.configs import set_broker_list
@@ -66,6 +67,66 @@ def reassign(
             op=OperationKind.REASSIGN,
             args=_reassign_args(here, f"undo-{name}", back, [list(range(len(before["partitions"])))], beside=beside),
         ),
+    )
+
+
+def prefer_leaders(
+    order: Mapping[str, Any], before: Mapping[str, Any], name: str, *, beside: bool = False
+) -> Operation:
+    """Return the operation that orders the replicas of partitions and lets the first lead, both in Kafka's form."""
+    there, here = msgspec.convert(order, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
+    return Operation(
+        op=OperationKind.PREFER_LEADERS,
+        args=OperationArgs(file=name, reassignment=there, additional=beside),
+        expect_before=Expectation(reassignment=here),
+        expect_after=Expectation(reassignment=there),
+        inverse=Inverse(
+            op=OperationKind.PREFER_LEADERS,
+            args=OperationArgs(file=f"undo-{name}", reassignment=here, additional=beside),
+        ),
+    )
+
+
+def elect_leaders(election: Mapping[str, Any], name: str) -> Operation:
+    """Return the operation that elects the preferred leaders of partitions; its inverse elects nobody."""
+    nobody = Election(partitions=[])
+    return Operation(
+        op=OperationKind.ELECT_LEADERS,
+        args=OperationArgs(file=name, election=msgspec.convert(election, Election)),
+        expect_before=Expectation(),
+        expect_after=Expectation(),
+        inverse=Inverse(op=OperationKind.ELECT_LEADERS, args=OperationArgs(file=name, election=nobody)),
+    )
+
+
+def cancel_moves(
+    moves: Mapping[str, Any], goals: Mapping[str, Any], before: Mapping[str, Any], name: str, *, again: Limits
+) -> Operation:
+    """Return the operation that ends moves; all in Kafka's form.
+
+    ``moves`` are told to the tool, ``goals`` are where they lead, ``before`` is what partitions keep, and ``again``
+    are the throttles of moves that are begun again.
+    """
+    there, here = msgspec.convert(goals, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
+    every = [list(range(len(there.partitions)))]
+    return Operation(
+        op=OperationKind.CANCEL_MOVES,
+        args=OperationArgs(file=name, reassignment=msgspec.convert(moves, parts.Reassignment)),
+        expect_before=Expectation(reassignment=there),
+        expect_after=Expectation(reassignment=here),
+        inverse=Inverse(op=OperationKind.REASSIGN, args=_reassign_args(there, name, again, every, beside=False)),
+    )
+
+
+def clear_throttles(limits: Limits) -> Operation:
+    """Return the operation that deletes throttles that still have these values; its inverse sets them again."""
+    args = OperationArgs(limits=msgspec.convert(limits.as_data(), parts.Limits))
+    return Operation(
+        op=OperationKind.CLEAR_THROTTLES,
+        args=args,
+        expect_before=Expectation(),
+        expect_after=Expectation(),
+        inverse=Inverse(op=OperationKind.SET_THROTTLES, args=args),
     )
 
 
@@ -143,8 +204,43 @@ def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:
     yield from tools.clear_limits(limits, name)
 
 
+def _prefer_leaders(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    plan, name = plan_of(args), str(args.file)
+    keys = [(entry["topic"], entry["partition"]) for entry in plan["partitions"]]
+    yield from tools.reassign(plan, name, limits=Limits(), beside=bool(args.additional))
+    yield from tools.elect(keys, f"elect-{name}")
+
+
+def _elect_leaders(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    if args.election is not None and args.election.partitions:
+        yield from tools.elect([(one.topic, one.partition) for one in args.election.partitions], str(args.file))
+
+
+def _cancel_moves(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    """Whose throttles there are nobody can tell, so they stay (Kafka 4.3.1 ``ReassignPartitionsCommand``).
+
+    Without ``--preserve-throttles`` the tool takes away those of every broker, and fails on one that is away
+    (KAFKA-13392).
+    """
+    yield write_file(str(args.file), reassignment_lines(plan_of(args)))
+    yield tools.cancel(str(args.file))
+
+
+def _clear_throttles(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    yield from tools.clear_limits(limits_of(args))
+
+
+def _set_throttles(args: OperationArgs, tools: Tools) -> Iterator[str]:
+    yield from tools.set_limits(limits_of(args))
+
+
 _COMMANDS = {
     OperationKind.SET_TOPIC_CONFIG: _topic_config,
     OperationKind.SET_BROKER_LIST: _broker_list,
     OperationKind.REASSIGN: _reassign,
+    OperationKind.PREFER_LEADERS: _prefer_leaders,
+    OperationKind.ELECT_LEADERS: _elect_leaders,
+    OperationKind.CANCEL_MOVES: _cancel_moves,
+    OperationKind.CLEAR_THROTTLES: _clear_throttles,
+    OperationKind.SET_THROTTLES: _set_throttles,
 }

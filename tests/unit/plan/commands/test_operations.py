@@ -5,8 +5,9 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, THROTTLED_FOLLOWERS, ActionKind
 from logdirwatch.plan.action_records import record
+from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_overflow_cancel
 from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits
 from logdirwatch.plan.commands.operations import (
     broker_list,
@@ -19,9 +20,18 @@ from logdirwatch.plan.commands.operations import (
 )
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.reassignment.running_copies import copies_to
+from tests.unit.plan.actions.replicas.test_cancel_moves import BETWEEN, INSIDE, POLICY
+from tests.unit.plan.actions.replicas.test_cancel_moves import HERE as HERE_ON_1
+from tests.unit.plan.actions.replicas.test_clear_throttles import cleared, limits
+from tests.unit.plan.actions.replicas.test_demote_leaders import PARTS as DEMOTED
+from tests.unit.plan.actions.replicas.test_demote_leaders import demoted
+from tests.unit.plan.actions.replicas.test_elect_leaders import PARTS as REPAIRED
+from tests.unit.plan.actions.replicas.test_elect_leaders import failed
 from tests.unit.plan.actions.replicas.test_move_log_dir import GROWING, KEEPS_NOTHING, moved
 from tests.unit.plan.actions.topics.test_lower_retention import draft
-from tests.unit.plan.builders import MIB, NOW_MS, policy, space_alert
+from tests.unit.plan.builders import MIB, NOW_MS, facts, policy, space_alert
+from tests.unit.plan.failures import of_kind
 
 TOOLS = policy().tools
 LIMITS = within_brokers([1], 5 * MIB)
@@ -36,6 +46,18 @@ def plan_with(*paths):
 
 
 THERE, HERE = plan_with("/d2", "/d3"), plan_with("/d1", "/d1")
+
+
+def overflowing_copies():
+    seen = facts(*INSIDE)
+    place = seen.directories[1, "/d1"]
+    (found,) = propose_overflow_cancel(place, copies_to([place.place], seen), seen, POLICY)
+    return found
+
+
+def cancelled():
+    seen = facts(HERE_ON_1, *BETWEEN)
+    return cancel_moves(1, "/d1", [seen.partitions["out", 0]], seen, policy(), "why")
 
 
 def published(proposal):
@@ -82,11 +104,35 @@ class TestActions:
             moved(),
             moved(60 * MIB, 60 * MIB, source=GROWING, parts=[KEEPS_NOTHING]),
             draft(),
+            overflowing_copies(),
+            cancelled(),
+            cleared(limits({1: {LOG_DIR_THROTTLE: 100}}, {"t": {THROTTLED_FOLLOWERS: "0:1"}})),
         ],
     )
     def test_the_record_has_the_operations_that_its_commands_carry_out(self, proposal):
         action = msgspec.json.decode(msgspec.json.encode(published(proposal)), type=ActionRecord)
         assert rendered(from_record(action.operations), TOOLS) == tuple(action.commands)
+
+    @pytest.mark.parametrize(
+        ("made", "kind"),
+        [(demoted(*DEMOTED), ActionKind.DEMOTE_LEADERS), (failed(*REPAIRED), ActionKind.ELECT_LEADERS)],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_so_have_those_that_change_leaders(self, made, kind):
+        action = of_kind(made, kind)
+        assert rendered(from_record(action.operations), TOOLS) == tuple(action.commands) != ()
+
+    def test_a_cancel_names_where_moves_lead_and_what_partitions_keep(self):
+        (found,) = from_record(published(cancelled()).operations)
+        (goal,), (kept,) = found.expect_before.reassignment.partitions, found.expect_after.reassignment.partitions
+        assert (goal.replicas, kept.replicas) == ([1, 2], [2, 3])
+        assert found.inverse.args.reassignment.partitions == [goal]
+
+    def test_a_copy_within_a_broker_is_named_by_its_directory(self):
+        (found,) = from_record(published(overflowing_copies()).operations)
+        (one,) = found.args.reassignment.partitions
+        assert (one.replicas, one.log_dirs) == ([1, 2], ["/d1", "any"])
+        assert found.expect_after.reassignment.partitions[0].replicas == [1, 2]
 
     def test_a_move_names_places_and_throttles_as_fields(self):
         (operation,) = from_record(published(moved()).operations)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import (
@@ -21,8 +22,9 @@ from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
-from logdirwatch.plan.commands.throttles import of_plan
+from logdirwatch.plan.commands.operations import cancel_moves as cancelling
+from logdirwatch.plan.commands.operations import rendered
+from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to
 from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
@@ -52,6 +54,7 @@ def propose_copy_cancel(
 ) -> ProposedAction:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
+    operation = _ending_copies(copies, name, snapshot)
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
@@ -69,9 +72,23 @@ def propose_copy_cancel(
             Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
             Precondition("still_running", "they still run; the tool says so of what has ended", None),
         ),
-        commands=cancel_commands(_as_they_move(copies, snapshot), name, policy),
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
         undo={"text": f"begin the moves again, from the start; {LIMITS_STAY}"},
     )
+
+
+def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot) -> Operation:
+    moves = _as_they_move(copies, snapshot)
+    partitions = [snapshot.partitions[one.key] for one in moves]
+    goals = [_target(partition) for partition in partitions]
+    within = {(one.key, broker): path for one in moves for broker, path in one.chosen}
+    # A copy that a reassignment throws away at its end is no goal of anybody.
+    goals = [
+        replace(goal, log_dirs=tuple(within.get((goal.key, broker), ANY) for broker in goal.replicas)) for goal in goals
+    ]
+    before = [_kept_by(partition) for partition in partitions]
+    return cancelling(to_json(moves), to_json(goals), to_json(before), name, again=Limits())
 
 
 def _outlook(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> dict[str, Any]:
@@ -137,7 +154,9 @@ def cancel_moves(
     kept = [partition for partition in partitions if partition not in harmless]
     targets = [_target(partition) for partition in wave]
     plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
-    again = of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s)
+    again = unset(of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s), snapshot)
+    before = to_json([_kept_by(partition) for partition in wave])
+    operation = cancelling(plan, plan, before, name, again=again)
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
@@ -150,10 +169,12 @@ def cancel_moves(
         ),
         data_loss=not harmless,
         preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
-        commands=cancel_commands(targets, name, policy),
+        # What would drop data is done by people only.
+        operations=(operation,) if harmless else (),
+        commands=rendered([operation], policy.tools),
         undo={
             "reassignment": plan,
-            "commands": policy.tools.reassign(plan, name, limits=unset(again, snapshot)),
+            "commands": list(rendered([operation.inverse], policy.tools)),
             "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
         },
     )
@@ -175,21 +196,18 @@ def _target(partition: Partition) -> Assignment:
     return Assignment(partition.topic, partition.partition, target, (ANY,) * len(target))
 
 
+def _kept_by(partition: Partition) -> Assignment:
+    """Return the replicas that a partition had before its reassignment began."""
+    kept = tuple(broker for broker in partition.replicas if broker not in set(partition.adding or ()))
+    return Assignment(partition.topic, partition.partition, kept, (ANY,) * len(kept))
+
+
 def _described(partition: Partition) -> Mapping[str, Any]:
     adding, removing = list(partition.adding or ()), list(partition.removing or ())
     return {"partition": partition.label, "adding": adding, "removing": removing}
 
 
 LIMITS_STAY = "limits that were set for them stay: throttle_left names them once nothing moves any more"
-
-
-def cancel_commands(moves: Sequence[Assignment], name: str, policy: Policy) -> tuple[str, ...]:
-    """Return the commands that take moves back.
-
-    Whose limits there are nobody can tell: without ``--preserve-throttles`` the tool takes away those of every broker
-    (Kafka 4.3.1 ``ReassignPartitionsCommand.cancelAssignment``), and fails on one that is away (KAFKA-13392).
-    """
-    return write_file(name, reassignment_lines(to_json(moves))), policy.tools.cancel(name)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

@@ -18,6 +18,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.commands.operations import clear_throttles, rendered
 from logdirwatch.plan.commands.throttles import Limits, from_data
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
@@ -42,7 +43,7 @@ def propose_clear(
     rates = {broker: found for broker, found in rates.items() if found}
     if not rates and not limits.topics:
         return None
-    found = Limits(rates, limits.topics)
+    operation = clear_throttles(Limits(rates, limits.topics))
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
@@ -51,8 +52,9 @@ def propose_clear(
         expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
         preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
         vetoes=_still_needed(rates, limits.topics, snapshot),
-        commands=tuple(policy.tools.clear_limits(found)),
-        undo={"commands": policy.tools.set_limits(found)},
+        operations=(operation,),
+        commands=rendered([operation], policy.tools),
+        undo={"commands": list(rendered([operation.inverse], policy.tools))},
     )
 
 

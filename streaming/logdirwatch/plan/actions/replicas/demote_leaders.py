@@ -26,6 +26,7 @@ from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.operations import prefer_leaders, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -59,8 +60,9 @@ def demote(
         return []
     before = [Assignment(p.topic, p.partition, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
     after = [Assignment(p.topic, p.partition, order, (ANY,) * len(order)) for p, order in chosen]
-    keys, name = [a.key for a in after], _file_name(broker, path)
-    tools = policy.tools
+    operation = prefer_leaders(
+        to_json(after), to_json(before), _file_name(broker, path), beside=bool(others_run(snapshot))
+    )
     return [
         ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
@@ -72,18 +74,11 @@ def demote(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
                 nothing_runs(snapshot),
             ),
-            commands=(
-                *tools.reassign(to_json(after), name, beside=bool(others_run(snapshot))),
-                *tools.elect(keys, f"elect-{name}"),
-            ),
+            operations=(operation,),
+            commands=rendered([operation], policy.tools),
             reassignment=to_json(after),
             undo={
-                "commands": [
-                    *tools.reassign(
-                        to_json(before), f"undo-{name}", log_dir_rate=None, rate=None, beside=bool(others_run(snapshot))
-                    ),
-                    *tools.elect(keys, f"elect-undo-{name}"),
-                ],
+                "commands": list(rendered([operation.inverse], policy.tools)),
                 "reassignment": to_json(before),
                 "text": "once the disk is good again",
             },

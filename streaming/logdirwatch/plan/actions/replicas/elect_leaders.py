@@ -23,6 +23,7 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.commands.operations import elect_leaders, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.words import counted, some_of
 
@@ -36,6 +37,7 @@ def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy
     wave = chosen[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
+    operation = elect_leaders(election_json(wave), _file_name("preferred", target))
     return [
         ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
@@ -49,7 +51,8 @@ def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy
                 later=len(chosen) - len(wave),
             ),
             preconditions=(Precondition("no_move_runs", "no reassignment of these partitions is running", True),),
-            commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("preferred", target))),
+            operations=(operation,),
+            commands=rendered([operation], policy.tools),
             undo={"text": "leaders move again with the next election; no data is touched"},
         )
     ]

@@ -1,0 +1,1 @@
+"""The kinds of steps: what each is, and what to do next about it from what the cluster shows. Pure."""

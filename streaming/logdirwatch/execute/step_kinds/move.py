@@ -1,0 +1,206 @@
+"""Partitions from where they are to where they are to be: placed before they are assigned, waited for, or cancelled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
+from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait
+from logdirwatch.execute.seen import Held, PartitionSeen, Seen
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.layout import TopicPartition
+
+
+@dataclass(frozen=True)
+class Move:
+    """Partitions from where they are to where they are to be."""
+
+    there: tuple[Assignment, ...]
+    here: Mapping[TopicPartition, Assignment]
+
+    def __str__(self) -> str:
+        lines = (f"{one.label} to {_places(one)}" for one in self.there)
+        return f"move {', '.join(lines)}"
+
+    @property
+    def keys(self) -> tuple[TopicPartition, ...]:
+        """Its partitions."""
+        return tuple(one.key for one in self.there)
+
+    @property
+    def brokers(self) -> frozenset[int]:
+        """Every broker that has, gives or gets a replica."""
+        found = {broker for one in (*self.there, *self.here.values()) for broker in one.replicas}
+        return frozenset(found)
+
+
+def decide(step: Move, seen: Seen) -> Next:
+    """Place replicas before they are born: Kafka's tool assigns first, and they are born in the wrong directory."""
+    paths: dict[Held, str] = {}
+    replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
+    waits: list[str] = []
+    for one in step.there:
+        here = step.here[one.key]
+        partition = seen.partitions.get(one.key)
+        if partition is None:
+            return Stuck(f"{one.label} does not exist any more")
+        found = _of_partition(one, here, partition, seen)
+        if found.stuck is not None:
+            return Stuck(found.stuck)
+        paths.update(found.paths)
+        if found.reassign is not _NOTHING:
+            replicas[one.key] = found.reassign
+        if found.waits is not None:
+            waits.append(found.waits)
+    calls: tuple[Call, ...] = (
+        *([PlaceReplicas(paths)] if paths else []),
+        *([Reassign(replicas)] if replicas else []),
+    )
+    if calls:
+        return Do(calls)
+    return Wait(progress(step, seen), waits[0]) if waits else Reached()
+
+
+_NOTHING: tuple[int, ...] = ()
+
+
+@dataclass
+class _Found:
+    """What one partition needs."""
+
+    paths: dict[Held, str] = field(default_factory=dict)
+    reassign: tuple[int, ...] | None = _NOTHING
+    waits: str | None = None
+    stuck: str | None = None
+
+
+def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, seen: Seen) -> _Found:
+    found = _Found()
+    _reassignment(one, here, partition, found)
+    if found.stuck is not None or found.reassign is None:
+        # What runs the other way is cancelled first; directories are looked at once that is over.
+        return found
+    for broker, path in one.chosen:
+        _placement((one, here), (broker, path), seen, found)
+        if found.stuck is not None:
+            return found
+    behind = [broker for broker in one.replicas if broker not in partition.isr]
+    if found.waits is None and behind:
+        found.waits = f"{one.label}: replica on broker {behind[0]} is not in sync yet"
+    return found
+
+
+def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, found: _Found) -> None:
+    if partition.adding or partition.removing:
+        if set(partition.goal) == set(one.replicas):
+            found.waits = f"{one.label} is being copied"
+        elif set(partition.goal) == set(here.replicas):
+            found.reassign = None
+        else:
+            found.stuck = f"somebody else reassigns {one.label} to {list(partition.goal)}"
+    elif partition.replicas == here.replicas != one.replicas:
+        found.reassign = one.replicas
+    elif partition.replicas != one.replicas:
+        found.stuck = f"the replicas of {one.label} are {list(partition.replicas)}: somebody else changed them"
+
+
+def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen: Seen, found: _Found) -> None:
+    (one, here), (broker, path) = pair, place
+    held = (*one.key, broker)
+    old = here.directory_of(broker) if broker in here.replicas else None
+    if broker in seen.silent:
+        found.waits = f"broker {broker} does not answer"
+        return
+    if (error := seen.log_dirs.get(place)) is None:
+        found.stuck = f"broker {broker} has no log directory {path}"
+        return
+    if error:
+        found.stuck = f"{path} of broker {broker} is offline (error {error})"
+        return
+    copy, future = seen.replicas.get(held), seen.futures.get(held)
+    if copy is None:
+        _unborn(held, place, (seen.log_dirs.get((broker, old)) if old else None, old), found)
+    elif copy.path == path and (future is None or future.path == path):
+        return
+    elif future is not None and future.path == path:
+        found.waits = f"{one.label} is being copied to {path}"
+    elif future is not None and not (copy.path == path and future.path == old):
+        found.stuck = f"somebody else moves {one.label} to {future.path} of broker {broker}"
+    elif old is None or old == ANY or copy.path in {old, path}:
+        found.paths[held] = path
+    else:
+        found.stuck = f"{one.label} is in {copy.path} of broker {broker}: somebody else moved it"
+
+
+def _unborn(held: Held, place: tuple[int, str], source: tuple[int | None, str | None], found: _Found) -> None:
+    """Place a replica that its broker has not yet, together with the reassignment that brings it."""
+    broker, path = place
+    if source[0]:
+        found.stuck = f"{source[1]} of broker {broker}, where the replica is, is offline"
+    elif found.reassign:
+        found.paths[held] = path
+    else:
+        found.waits = f"broker {broker} does not have its replica of {held[0]}-{held[1]} yet"
+
+
+def progress(step: Move, seen: Seen) -> Progress:
+    """Return how far the copies of a step are."""
+    copied = total = reached = 0
+    for one in step.there:
+        here, partition = step.here[one.key], seen.partitions.get(one.key)
+        sizes = [copy.size_bytes for held, copy in seen.replicas.items() if held[:2] == one.key]
+        whole, is_there = max(sizes, default=0), partition is not None and not partition.adding
+        for broker, target in zip(one.replicas, one.log_dirs, strict=True):
+            added = broker not in here.replicas
+            if not added and (target == ANY or target == here.directory_of(broker)):
+                continue
+            done = _copied((*one.key, broker), target, seen, added=added)
+            total, copied = total + whole, copied + min(done, whole)
+            is_there = is_there and _is_in((*one.key, broker), target, seen)
+        reached += is_there
+    return Progress(copied, total, reached, len(step.there))
+
+
+def _copied(held: Held, target: str, seen: Seen, *, added: bool) -> int:
+    copy, future = seen.replicas.get(held), seen.futures.get(held)
+    if future is not None and future.path == target:
+        return future.size_bytes
+    return copy.size_bytes if copy is not None and (added or copy.path == target) else 0
+
+
+def _is_in(held: Held, target: str, seen: Seen) -> bool:
+    copy = seen.replicas.get(held)
+    return copy is not None and target in {ANY, copy.path}
+
+
+def calls_to_cancel(step: Move, seen: Seen) -> tuple[Call, ...]:
+    """Return the calls that end the copies of a step that run, there or back; what has moved stays where it is.
+
+    A reassignment is cancelled only where all of the old replicas are in sync: elsewhere it would lose data.
+    """
+    replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
+    paths: dict[Held, str] = {}
+    for one in step.there:
+        partition, here = seen.partitions.get(one.key), step.here[one.key]
+        if partition is not None and _can_be_cancelled(one, here, partition):
+            replicas[one.key] = None
+        for broker, path in one.chosen:
+            held = (*one.key, broker)
+            copy, future = seen.replicas.get(held), seen.futures.get(held)
+            ours = {path, here.directory_of(broker)} if broker in here.replicas else {path}
+            if copy is not None and future is not None and future.path != copy.path and future.path in ours:
+                paths[held] = copy.path
+    return (*([PlaceReplicas(paths)] if paths else []), *([Reassign(replicas)] if replicas else []))
+
+
+def _can_be_cancelled(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
+    is_running = bool(partition.adding or partition.removing)
+    if not is_running or set(partition.goal) not in (set(one.replicas), set(here.replicas)):
+        return False
+    return set(partition.replicas) - set(partition.adding) <= set(partition.isr)
+
+
+def _places(one: Assignment) -> str:
+    return " ".join(
+        f"{broker}:{path}" if path != "any" else str(broker)
+        for broker, path in zip(one.replicas, one.log_dirs, strict=True)
+    )

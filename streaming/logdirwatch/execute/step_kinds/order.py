@@ -1,0 +1,47 @@
+"""Another order of the same replicas: the first is preferred as leader, and no byte moves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from logdirwatch.execute.calls import Reassign
+from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck
+from logdirwatch.execute.seen import Seen
+from logdirwatch.plan.cluster.layout import TopicPartition
+
+
+@dataclass(frozen=True)
+class Order:
+    """The replicas of partitions, in the order that they are to have and in the one that they had."""
+
+    there: Mapping[TopicPartition, tuple[int, ...]]
+    here: Mapping[TopicPartition, tuple[int, ...]]
+
+    def __str__(self) -> str:
+        lines = (f"{topic}-{number} {list(replicas)}" for (topic, number), replicas in self.there.items())
+        return f"order the replicas of {', '.join(lines)}"
+
+    @property
+    def keys(self) -> tuple[TopicPartition, ...]:
+        """Its partitions."""
+        return tuple(self.there)
+
+    @property
+    def brokers(self) -> frozenset[int]:
+        """No broker has to be asked for its directories."""
+        return frozenset()
+
+
+def decide(step: Order, seen: Seen) -> Next:
+    """Return what is to be done about it: Kafka changes an order at once, so whatever runs is somebody else's."""
+    wanted: dict[TopicPartition, tuple[int, ...] | None] = {}
+    for key, replicas in step.there.items():
+        label, partition = f"{key[0]}-{key[1]}", seen.partitions.get(key)
+        if partition is None:
+            return Stuck(f"{label} does not exist any more")
+        if partition.adding or partition.removing:
+            return Stuck(f"somebody else reassigns {label} to {list(partition.goal)}")
+        if partition.replicas not in {replicas, step.here.get(key)}:
+            return Stuck(f"the replicas of {label} are {list(partition.replicas)}: somebody else changed them")
+        if partition.replicas != replicas:
+            wanted[key] = replicas
+    return Do((Reassign(wanted),)) if wanted else Reached()
