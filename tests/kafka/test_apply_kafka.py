@@ -8,7 +8,7 @@ import time
 
 import pytest
 from kafka import TopicPartition, TopicPartitionReplica
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from msgspec.structs import replace as changed
 
 from logdirwatch import settings as configuration
@@ -199,7 +199,7 @@ def test_others_lead_and_then_it_is_as_before(own, admin, made, apply):
 
 def test_preferred_leaders_are_elected_and_nothing_takes_that_back(own, admin, made, apply):
     admin.alter_partition_reassignments({TopicPartition(made, 0): [2, 1]})
-    assert led_by(admin, made) == (1, [2, 1])
+    wait_until(lambda: led_by(admin, made) == (1, [2, 1]), DEADLINE_S, "the other order to be known")
     election = operations.elect_leaders({"partitions": [{"topic": made, "partition": 0}]}, "plan.json")
     planned = published(
         own,
@@ -256,9 +256,7 @@ def test_a_copy_of_somebody_within_a_broker_is_cancelled(own, disks, admin, made
         change = {LOG_DIR_THROTTLE: ("DELETE", None)}
         admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, "1", change)], raise_on_unknown=False)
     assert places(admin, made)[1] == here
-    answers = admin.describe_log_dirs([made], brokers=[1])
-    parts = [p for a in answers for d in a["log_dirs"] for t in d["topics"] for p in t["partitions"]]
-    assert [part["is_future_key"] for part in parts] == [False]
+    assert not is_copied(admin, made, 1)
 
 
 def test_throttles_are_cleared_by_their_value_and_set_again(own, admin, made, apply):
@@ -362,6 +360,110 @@ def test_a_second_executor_fences_the_first(own, made):
     finally:
         first.close()
         second.close()
+
+
+@contextlib.contextmanager
+def copying(disks, own, planned):
+    """A process of apply in the middle of its copy; it has ended after the block."""
+    line = [
+        sys.executable,
+        "-m",
+        "logdirwatch",
+        "--config",
+        str(disks.config_path),
+        "apply",
+        planned.action_id,
+        "--yes",
+    ]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
+            yield running
+        finally:
+            running.kill()
+
+
+def is_copied(admin, name, broker):
+    answers = admin.describe_log_dirs([name], brokers=[broker])
+    parts = [p for a in answers for d in a["log_dirs"] for t in d["topics"] for p in t["partitions"]]
+    return any(part["is_future_key"] for part in parts)
+
+
+@pytest.mark.parametrize(("answer", "state"), [("s", "stuck"), ("r", "rolled_back")])
+def test_ctrl_c_leaves_no_throttle_and_a_journal_to_go_on_from(own, disks, admin, made, apply, answer, state):
+    planned, here, there = within_broker(own, disks, admin, made, rate=MIB // 16)
+    with copying(disks, own, planned) as running:
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(f"{answer}\n", timeout=DEADLINE_S)
+    assert states(own, planned)[-1] == state, said
+    assert (limits_left(admin, made), places(admin, made)[1], is_copied(admin, made, 1)) == ({}, here, False)
+    if state == "stuck":
+        faster, _, there = within_broker(own, disks, admin, made, rate=20 * MIB)
+        assert apply(faster.action_id, "--yes").returncode == 0
+        done = apply(planned.action_id, "--resume", "--yes")
+        assert (done.returncode, places(admin, made)[1]) == (0, there), done.stdout + done.stderr
+
+
+def test_a_throttle_of_somebody_that_appears_stops_it(own, disks, admin, made):
+    planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
+    try:
+        with copying(disks, own, planned) as running:
+            set_throttle_of_0(admin, str(MIB))
+            said, _ = running.communicate(timeout=DEADLINE_S)
+        assert f"stuck: somebody else set {FOLLOWER_THROTTLE}={MIB} of broker 0" in said
+        assert running.returncode == 1
+        assert limits_left(admin, made) == {("broker 0", FOLLOWER_THROTTLE): str(MIB)}
+        assert (places(admin, made)[1], is_copied(admin, made, 1)) == (here, False)
+    finally:
+        set_throttle_of_0(admin, ("DELETE", None))
+
+
+def test_a_reassignment_of_somebody_that_appears_stops_it_and_goes_on(own, disks, admin, made):
+    planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
+    other = topic_of_4_mib(own, admin, "other")
+    set_throttle_of_0(admin, str(MIB // 16))
+    lists = {"follower.replication.throttled.replicas": "*"}
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, other, lists)], incremental=True)
+    try:
+        with copying(disks, own, planned) as running:
+            admin.alter_partition_reassignments({TopicPartition(other, 0): [0, 2]})
+            said, _ = running.communicate(timeout=DEADLINE_S)
+        assert f"stuck: somebody else reassigns {other}-0 to [0, 2]" in said
+        assert TopicPartition(other, 0) in admin.list_partition_reassignments()
+        assert (places(admin, made)[1], is_copied(admin, made, 1)) == (here, False)
+    finally:
+        set_throttle_of_0(admin, ("DELETE", None))
+        admin.delete_topics([other])
+
+
+def test_a_partition_under_min_isr_elsewhere_stops_it(own, disks, admin, made):
+    planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
+    other = f"strict-{time.time_ns()}"
+    strict = {"min.insync.replicas": "2"}
+    admin.create_topics([NewTopic(other, replica_assignments={0: [2, 0]}, topic_configs=strict)])
+    try:
+        with copying(disks, own, planned) as running:
+            disks.kill(0)
+            said, _ = running.communicate(timeout=DEADLINE_S)
+        assert f"stuck: {other}-0 has fewer replicas in sync than its min.insync.replicas" in said
+        assert (places(admin, made, (1, 2))[1], is_copied(admin, made, 1)) == (here, False)
+    finally:
+        disks.start(0)
+        admin.delete_topics([other])
+    wait_until(lambda: limits_left(admin, made) == {}, DEADLINE_S, "no throttle to be left")
+
+
+def test_a_destination_that_others_fill_stops_it(own, disks, admin, made):
+    planned, here, there = within_broker(own, disks, admin, made, rate=MIB // 16)
+    index = disks.state().broker(1).log_dirs.index(there)
+    try:
+        with copying(disks, own, planned) as running:
+            disks.fill(1, index, FillWith.FILE, until_ratio=0.93)
+            said, _ = running.communicate(timeout=DEADLINE_S)
+        assert f"stuck: {there} of broker 1, where it copies to, is 9" in said
+        assert (limits_left(admin, made), places(admin, made)[1], is_copied(admin, made, 1)) == ({}, here, False)
+    finally:
+        disks.restore(1, index)
 
 
 def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disks, admin, made):

@@ -4,6 +4,7 @@ Directories are sized filesystems, since space is the point.
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -106,6 +107,56 @@ def settled(sized, wave):
             DEADLINE_S,
             f"{one} to be as full as the plan says, not {fill_of(sized, one['broker'], one['log_dir'])}",
         )
+
+
+def test_a_plan_is_applied_wave_by_wave_and_undone(sized, settings, tmp_path):
+    """A person says yes; a kill in the middle is no loss."""
+    source = sized.state().broker(1).log_dirs[0]
+    sized.fill(1, 0, until_ratio=0.3, partitions=4)
+    there = {replica.key for replica in now_facts(settings).replicas_in((1, source))}
+    line = [sys.executable, "-m", "logdirwatch", "--config", str(sized.config_path)]
+    evacuate = [*line, "plan", "--mode", f"evacuate:1:{source}", "--apply"]
+
+    def run(*words, said="y\n"):
+        return subprocess.run(words, input=said, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+
+    dry = run(*evacuate, "--dry-run", said="")
+    assert dry.returncode == 0, dry.stdout + dry.stderr
+    assert "dry run: nothing was changed" in dry.stdout
+    assert run(*evacuate, said="n\n").returncode == 1
+    assert {replica.key for replica in now_facts(settings).replicas_in((1, source))} == there
+    done = run(*evacuate)
+    assert done.returncode == 0, done.stdout + done.stderr
+    identity = re.search(r"undo it: logdirwatch apply --undo (plan-[0-9a-f]+)", done.stdout)[1]
+    assert now_facts(settings).replicas_in((1, source)) == ()
+    assert throttle(settings, 1) is None
+    undone = run(*line, "apply", identity, "--undo")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert {replica.key for replica in now_facts(settings).replicas_in((1, source))} == there
+    assert "there is nothing to go on with" in run(*line, "apply", identity, "--resume").stderr
+
+
+def test_a_killed_plan_goes_on(sized, settings, monkeypatch):
+    monkeypatch.setenv("LOGDIRWATCH_PLAN__LOG_DIR_THROTTLE_BYTES_PER_S", str(SLOW_BYTES_PER_S))
+    source = sized.state().broker(1).log_dirs[0]
+    sized.fill(1, 0, until_ratio=0.3, partitions=4)
+    line = [sys.executable, "-m", "logdirwatch", "--config", str(sized.config_path)]
+    evacuate = [*line, "plan", "--mode", f"evacuate:1:{source}", "--apply"]
+    with subprocess.Popen(evacuate, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        running.stdin.write("y\n")
+        running.stdin.flush()
+        said = iter(running.stdout.readline, "")
+        heading = next(line for line in said if "move_log_dir plan-" in line)
+        next(line for line in said if line.startswith("copying"))
+        running.kill()
+    identity = re.search(r"plan-[0-9a-f]+", heading)[0]
+    assert throttle(settings, 1) == SLOW_BYTES_PER_S
+    done = subprocess.run(
+        [*line, "apply", identity, "--resume", "--yes"], capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert now_facts(settings).replicas_in((1, source)) == ()
+    assert throttle(settings, 1) is None
 
 
 def test_an_evacuation_planned_from_the_running_cluster_empties_the_directory_wave_by_wave(

@@ -14,7 +14,8 @@ from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
-from logdirwatch.execute.run import Halt, Hold, Ports, carry_out
+from logdirwatch.execute.run import Halt, Hold, Permit, Ports, carry_out
+from logdirwatch.execute.watch import Watch
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -118,22 +119,27 @@ def _accept(action: ActionRecord, place: Place) -> None:
 def _carried_out(record: ExecutionRecord, noted: journal.Journal, place: Place) -> ExecutionRecord:
     told = log.bind(cluster=record.cluster, action=record.action_id)
     with clients.admin(place.monitored) as admin:
+        looked = AdminCluster(admin)
         ports = Ports(
-            AdminCluster(admin),
+            looked,
             noted.write,
             lambda line: told.info("autopilot.progress", what=line),
             place.stop.wait,
             place.now_ms,
-            _Permits(place),
+            _Permits(place, Watch(looked, place.now_ms)),
         )
         return carry_out(record, ports)
 
 
 class _Permits:
-    """Asks the telemetry topics as of now before every look and call; says once that they do not answer."""
+    """Asks the telemetry topics as of now before every look and call, and looks around on the cluster.
 
-    def __init__(self, place: Place) -> None:
+    Says once that the topics do not answer.
+    """
+
+    def __init__(self, place: Place, watch: Permit) -> None:
         self._place = place
+        self._watch = watch
         self._is_away = False
 
     def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
@@ -153,4 +159,4 @@ class _Permits:
         self._is_away = False
         facts = place.board.facts(record.cluster, reading)
         reason = reason_to_stop(record, reading.actions.get(record.action_id), facts, place.now_ms())
-        return None if reason is None else Halt(reason)
+        return self._watch(record) if reason is None else Halt(reason)

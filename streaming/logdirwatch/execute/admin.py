@@ -1,12 +1,21 @@
 """The cluster as kafka-python's admin client asks and changes it."""
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition, TopicPartitionReplica
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import ElectionNotNeededError, KafkaError, NoError, ReplicaNotAvailableError, for_code
+from kafka.errors import (
+    ElectionNotNeededError,
+    KafkaError,
+    NoError,
+    ReplicaNotAvailableError,
+    RetriableError,
+    UnknownBrokerIdError,
+    for_code,
+)
 from kafka.protocol.admin import ElectionType
 
 from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
@@ -19,7 +28,10 @@ from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
+from logdirwatch.execute.surroundings import Around, Surroundings
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands.throttles import Limit
 
@@ -28,6 +40,8 @@ T = TypeVar("T")
 _TYPES = {"topics": ConfigResourceType.TOPIC, "brokers": ConfigResourceType.BROKER}
 _DEFAULT = "DEFAULT_CONFIG"
 _TOPIC_OWN = "DYNAMIC_TOPIC_CONFIG"
+_MIN_ISR = "min.insync.replicas"
+_THROTTLES = frozenset({*REPLICATION_THROTTLES, *THROTTLED_REPLICAS, LOG_DIR_THROTTLE})
 
 
 class AdminCluster:
@@ -39,6 +53,10 @@ class AdminCluster:
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
         """Return what a step is decided on, and the values of limits."""
         return _asked(lambda: self._look(step, limits))
+
+    def look_around(self, ours: Around) -> Surroundings:
+        """Return what happens on the cluster around what an execution touches."""
+        return _asked(lambda: self._look_around(ours))
 
     def call(self, call: Call) -> None:
         """Make a call."""
@@ -53,6 +71,57 @@ class AdminCluster:
         if isinstance(step, Move | Order | Elect | Cancel):
             return self._of_partitions(step)
         return Seen(configs=self._configs(entities))
+
+    def _look_around(self, ours: Around) -> Surroundings:
+        shown = self._client.describe_topics()
+        known = {topic["name"] for topic in shown if not topic["error_code"]}
+        values = self._of_brokers()
+        brokers = frozenset(int(name) for _, name in values)
+        values |= self._configs({("topics", topic) for topic in ours.topics & known})
+        return Surroundings(
+            under_min_isr=self._under_min_isr(shown),
+            reassigned=_reassigned(self._client.list_partition_reassignments()),
+            throttles=frozenset(_throttles(values)),
+            brokers=brokers,
+            used_ratios=self._used_ratios(ours.destinations),
+        )
+
+    def _of_brokers(self) -> dict[Entity, dict[str, str | None]]:
+        """Return the values of the brokers that answer: each is asked by itself, as one that died is still listed."""
+        found: dict[Entity, dict[str, str | None]] = {}
+        for broker in self._client.describe_cluster()["brokers"]:
+            if not broker.get("is_fenced"):
+                with contextlib.suppress(OSError, RetriableError, UnknownBrokerIdError):
+                    found |= self._configs({("brokers", str(broker["broker_id"]))})
+        return found
+
+    def _under_min_isr(self, shown: Iterable[Mapping[str, Any]]) -> frozenset[Key]:
+        short = {
+            (topic["name"], one["partition_index"]): len(one["isr_nodes"])
+            for topic in shown
+            for one in (() if topic["error_code"] else topic["partitions"])
+            if len(one["isr_nodes"]) < len(one["replica_nodes"])
+        }
+        if not short:
+            return frozenset()
+        resources = [ConfigResource(_TYPES["topics"], topic) for topic in sorted({key[0] for key in short})]
+        found = self._client.describe_configs(resources, config_filter="all").get("topic", {})
+        least = {topic: int(entries[_MIN_ISR]["value"]) for topic, entries in found.items() if _MIN_ISR in entries}
+        return frozenset(key for key, in_sync in short.items() if in_sync < least.get(key[0], 1))
+
+    def _used_ratios(self, places: Iterable[LogDirId]) -> dict[LogDirId, float]:
+        found: dict[LogDirId, float] = {}
+        for broker in sorted({broker for broker, _ in places}):
+            try:
+                answers = self._client.describe_log_dirs({}, brokers=[broker])
+            except (KafkaError, OSError):
+                continue
+            for log_dir in (one for answer in answers for one in answer["log_dirs"]):
+                # A release before 3.3 does not tell the sizes (KIP-827).
+                total, usable = log_dir.get("total_bytes", -1), log_dir.get("usable_bytes", -1)
+                if total > 0 and usable >= 0 and not log_dir["error_code"]:
+                    found[broker, log_dir["log_dir"]] = 1 - usable / total
+        return {place: found[place] for place in places if place in found}
 
     def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
         """Return the values that are no defaults; of a topic those of its own."""
@@ -167,6 +236,20 @@ class AdminCluster:
                 error = for_code(one.error_code)
                 if error not in {NoError, ElectionNotNeededError}:
                     _raise(error, f"{topic.topic}-{one.partition_id}")
+
+
+def _reassigned(running: Mapping[Any, Any]) -> dict[Key, tuple[int, ...]]:
+    return {
+        (partition.topic, partition.partition): tuple(
+            broker for broker in move["replicas"] if broker not in move["removing_replicas"]
+        )
+        for partition, move in running.items()
+    }
+
+
+def _throttles(configs: Mapping[Entity, Mapping[str, str | None]]) -> Iterator[Limit]:
+    for (entity, name), values in configs.items():
+        yield from (Limit(entity, name, key, value) for key, value in values.items() if key in _THROTTLES and value)
 
 
 def _by_topic(keys: Iterable[Key]) -> dict[str, list[int]]:

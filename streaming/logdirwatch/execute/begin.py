@@ -1,9 +1,15 @@
 """The first record of an execution."""
 
+import json
 import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import MOVES, ExecutionState
+from logdirwatch.model.vocabulary import MOVES, ActionKind, ActionStatus, ExecutionState
+from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -24,6 +30,81 @@ def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:
         by=by,
         started_at_ms=now_ms,
         at_ms=now_ms,
+    )
+
+
+_PLAN = "plan-"
+
+
+def planned(
+    cluster: str, operations: Sequence[Operation], reason: str, expected: Mapping[str, Any], now_ms: int
+) -> ActionRecord:
+    """Return a plan of waves as an action that is on no topic: its id says that, and follows from what it does."""
+    data = as_data(operations)
+    is_within = all(
+        there.replicas == here.replicas
+        for one in operations
+        if one.args.reassignment is not None and one.expect_before.reassignment is not None
+        for there, here in zip(one.args.reassignment.partitions, one.expect_before.reassignment.partitions, strict=True)
+    )
+    said = json.dumps([[one["op"], one["args"]] for one in data], sort_keys=True)
+    return _action(
+        f"{_PLAN}{identity(cluster, said, str(now_ms))}",
+        ActionKind.MOVE_LOG_DIR if is_within else ActionKind.REASSIGN,
+        cluster,
+        data,
+        reason,
+        dict(expected),
+        now_ms,
+    )
+
+
+def is_plan(record: ExecutionRecord) -> bool:
+    """Tell whether an execution is one of a plan, and of no recommended action."""
+    return record.action_id.startswith(_PLAN)
+
+
+def as_action(record: ExecutionRecord) -> ActionRecord:
+    """Return what a plan's execution carries out, as far as the journal knows it."""
+    expected = {"copies_bytes": record.bytes}
+    return _action(
+        record.action_id, record.kind, record.cluster, record.operations, "a plan", expected, record.started_at_ms
+    )
+
+
+def _action(
+    action_id: str,
+    kind: ActionKind,
+    cluster: str,
+    operations: list[dict[str, Any]],
+    reason: str,
+    expected: dict[str, Any],
+    now_ms: int,
+) -> ActionRecord:
+    return ActionRecord(
+        version=1,
+        action_id=action_id,
+        revision=1,
+        status=ActionStatus.ACCEPTED,
+        kind=kind,
+        alert_id=action_id,
+        alert={},
+        cluster=cluster,
+        target={},
+        reason=reason,
+        expected=expected,
+        preconditions=[],
+        vetoes=[],
+        data_loss=False,
+        requires_approval=True,
+        expires_at_ms=now_ms,
+        commands=[],
+        reassignment=None,
+        configs=None,
+        undo={},
+        based_on={},
+        at_ms=now_ms,
+        operations=operations,
     )
 
 

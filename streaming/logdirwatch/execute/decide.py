@@ -11,6 +11,7 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import calls_to_cancel
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Step
 from logdirwatch.plan.commands.throttles import Limit
@@ -39,6 +40,8 @@ def decide(step: Step, seen: Seen, ours: Sequence[Limit]) -> Next:
         return set_config.decide(step, seen)
     if isinstance(step, Throttle):
         return throttle.decide(step, seen, ours)
+    if isinstance(step, Settle):
+        return Reached()
     if isinstance(step, Order):
         return order.decide(step, seen)
     if isinstance(step, Elect):

@@ -15,6 +15,7 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move, calls_to_cancel
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.model.records import ExecutionRecord
@@ -96,6 +97,9 @@ def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
         if isinstance(permit, Hold):
             _pause(record, ports)
             continue
+        if isinstance(step, Settle):
+            record = _settling(record, step, ports, pace)
+            continue
         record, is_stuck = _advanced(record, step, ports, pace)
         if is_stuck:
             return record
@@ -134,6 +138,14 @@ def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") 
     return record, False
 
 
+def _settling(record: ExecutionRecord, step: Settle, ports: Ports, pace: "_Pace") -> ExecutionRecord:
+    """Wait a little; after a kill all of it is waited for again."""
+    if ports.now_ms() >= pace.waits_until_ms(record.step, step):
+        return replace(record, step=record.step + 1)
+    _pause(record, ports)
+    return record
+
+
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Return an execution that goes back to where it began."""
     back = replace(record, back=not record.back, step=0)
@@ -163,7 +175,13 @@ def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     return _noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE, ports)
 
 
-def _halted(record: ExecutionRecord, step: Step, reason: str, ports: Ports) -> ExecutionRecord:
+def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
+    """Return an execution that was stopped where it is: its copies end, its throttles go, and it can go on."""
+    steps = steps_of(record.operations, back=record.back)
+    return _halted(record, steps[record.step] if record.step < len(steps) else None, reason, ports)
+
+
+def _halted(record: ExecutionRecord, step: Step | None, reason: str, ports: Ports) -> ExecutionRecord:
     """End the copies that run before their throttles go; what has moved stays, and a person can undo it."""
     ports.say(f"stops: {reason}")
     while isinstance(step, Move):
@@ -231,6 +249,8 @@ def calls_of(step: Step) -> str:
     """Return which of Kafka's calls a step makes, for a dry run."""
     if isinstance(step, Move | Cancel):
         return "AlterReplicaLogDirs, AlterPartitionReassignments"
+    if isinstance(step, Settle):
+        return "none"
     if isinstance(step, Order | Elect):
         return "AlterPartitionReassignments" if isinstance(step, Order) else "ElectLeaders"
     return "IncrementalAlterConfigs" + (" of the topic" if isinstance(step, SetConfig) else " of brokers and topics")
@@ -243,6 +263,14 @@ class _Pace:
         self._ports = ports
         self._last: Progress | None = None
         self._first: tuple[int, int] | None = None
+        self._until_ms: dict[int, int] = {}
+
+    def waits_until_ms(self, number: int, step: Settle) -> int:
+        """Return until when a step is waited for; asked for the first time, it begins now."""
+        if number not in self._until_ms:
+            self._until_ms[number] = self._ports.now_ms() + step.delay_ms
+            self._ports.say(f"now: {step}")
+        return self._until_ms[number]
 
     def say(self, progress: Progress, why: str | None) -> None:
         """Say a progress."""

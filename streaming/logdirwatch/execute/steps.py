@@ -8,6 +8,7 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.actions.parts import Reassignment
@@ -16,7 +17,7 @@ from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.commands.operations import from_record, limits_of, plan_of
 
-Step = SetConfig | Throttle | Move | Order | Elect | Cancel
+Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 
 
 def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Step]:
@@ -25,11 +26,8 @@ def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Ste
     Raises msgspec.ValidationError for an operation of a later release.
     """
     found = from_record(operations)
-    return [step for one in (reversed(found) if back else found) for step in _steps(one, back=back)]
-
-
-def _steps(operation: Operation, *, back: bool) -> Iterator[Step]:
-    yield from _STEPS[operation.op](operation, back)
+    steps = [step for one in (reversed(found) if back else found) for step in _STEPS[one.op](one, back)]
+    return steps[:-1] if steps and isinstance(steps[-1], Settle) else steps
 
 
 def _topic_config(operation: Operation, back: bool) -> Iterator[Step]:
@@ -56,6 +54,8 @@ def _moves(operation: Operation, back: bool) -> Iterator[Step]:
     here = {one.key: one for one in from_json(plan_of(other))}
     for wave in range(len(args.waves or [[]])):
         yield Move(from_json(plan_of(args, wave)), here)
+        if args.settle_ms:
+            yield Settle(args.settle_ms)
 
 
 def _preferred(operation: Operation, back: bool) -> Iterator[Step]:

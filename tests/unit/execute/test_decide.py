@@ -85,6 +85,19 @@ class TestTheWayBack:
         assert decide(HOME, shown(), ()) == Reached()
 
 
+class TestAfterACancel:
+    """Kafka leaves the replicas in another order than the one before."""
+
+    LEFT = PartitionSeen((2, 1), (1, 2))
+
+    def test_what_was_stopped_can_go_on(self):
+        calls = (PlaceReplicas({("t", 0, 3): "/b"}), Reassign({KEY: (3, 2)}))
+        assert decide(BETWEEN, shown(self.LEFT), ()) == Do(calls)
+
+    def test_what_goes_back_gets_its_order_again(self):
+        assert decide(HOME, shown(self.LEFT), ()) == Do((Reassign({KEY: (1, 2)}),))
+
+
 class TestWhatOthersDid:
     @pytest.mark.parametrize(
         ("step", "seen", "reason"),

@@ -16,14 +16,15 @@ from logdirwatch.execute.run import (
     carry_out,
     is_unfinished,
     rolling_back,
+    stopped,
 )
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
-from logdirwatch.execute.steps import Move, SetConfig, Throttle, steps_of
+from logdirwatch.execute.steps import Move, SetConfig, Settle, Throttle, steps_of
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ClusterOwner, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
-from logdirwatch.plan.commands.throttles import within_brokers
+from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.content_hash import content_hash
 from tests.unit.plan.builders import NOW_MS, action
 
@@ -250,6 +251,33 @@ def test_waves_are_steps_of_their_own():
     steps = steps_of(operations.as_data([waves]), back=False)
     assert [step.there[0].partition for step in steps[1:]] == [1, 0]
     assert len(steps_of(operations.as_data([waves]), back=True)) == 2
+
+
+def test_a_wave_waits_until_old_copies_are_deleted_and_longer_after_a_kill():
+    plan, before = (to_json([Assignment("t", 0, (1,), (path,))]) for path in ("/b", "/a"))
+    limits = within_brokers([1], 5)
+    first = operations.reassign(plan, before, "f", limits=limits, back=limits, settle_ms=9_000)
+    second = operations.reassign(before, plan, "g", limits=Limits(), back=Limits(), settle_ms=9_000)
+    world = World(first, second)
+    assert [type(step) for step in steps_of(world.record.operations, back=False)] == [Throttle, Move, Settle, Move]
+    ended = carry_out(world.record, world.ports)
+    assert (ended.state, world.cluster.at) == (ExecutionState.DONE, "/a")
+    assert "now: wait 9 s until the old copies are deleted" in world.said
+    waits = World(first, second)
+    begins = waits.at_ms
+    waits.cluster.at = "/b"
+    carry_out(replace(waits.record, step=2), waits.ports)
+    assert waits.at_ms - begins >= 9_000
+
+
+def test_a_person_can_stop_it_and_go_on_later():
+    world = World(MOVE, stops=[False, False, True])
+    with pytest.raises(StopAskedError) as asked:
+        carry_out(world.record, world.ports)
+    ended = stopped(asked.value.record, "stopped by ann", world.ports)
+    assert (ended.state, ended.reason, world.cluster.future) == (ExecutionState.STUCK, "stopped by ann", None)
+    assert world.cluster.configs["brokers", "1"] == {}
+    assert carry_out(ended, world.ports).state is ExecutionState.DONE
 
 
 MOVE_BACK = within_brokers([1], 5)

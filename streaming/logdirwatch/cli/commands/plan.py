@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.plan_apply import apply_plan
 from logdirwatch.cli.reading.plan_source import Found, Source, find
 from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.what_if import print_outcome, tried_changes
@@ -101,6 +102,11 @@ def plan(
     ] = TOLERANCE_RATIO,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="With --what-if: print one line a log directory.")] = False,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Carry the plan out on the cluster: show it, ask, do it, verify it."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --apply: show every call, change nothing.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if there is something to do.")] = False,
 ) -> None:
     """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
@@ -109,18 +115,23 @@ def plan(
     directories of each broker, balance-brokers the brokers, balance-all all directories of the cluster; fix is one
     plan for all open alerts, the most urgent first. No directory is filled above plan.destination_max_ratio at any
     time, including running copies; nothing is moved to a failed, cordoned, absent or unknown directory. Nothing is
-    executed.
+    executed without --apply, which reads the cluster from its brokers and asks; exit code 1 if it got stuck.
 
     With --what-if: when each directory is full before and after some changes, and what has to be copied. New disks are
     filled from the others of their broker, or as --mode says.
     """
     if what_if:
-        _refuse_with_changes(model, live or bootstrap_server is not None, out or reassignment_to or steps_to)
+        _refuse_with_changes(
+            model, live or bootstrap_server is not None or apply or dry_run, out or reassignment_to or steps_to
+        )
         tried = tried_changes(ctx.obj, Source(cluster, False, tables, None), what_if, mode)
         print_outcome(tried, now_ms(), as_json=as_json, as_csv=as_csv)
         return
     if mode is None:
         raise UserError("plan: name a --mode, or a change with --what-if", exit_code=2)
+    if apply or dry_run:
+        _refuse_applying(mode, model, bootstrap_server, apply=apply, as_json=as_json)
+        live = True
     source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
     _refuse_both(model, source)
     if mode == FIX:
@@ -129,7 +140,7 @@ def plan(
         return
     chosen = parse_mode(mode)
     begun_s = time.perf_counter()
-    before = _before(ctx.obj, model, source, chosen)
+    before = _before(ctx.obj, model, source, chosen, is_applied=apply)
     loaded_s = time.perf_counter()
     made = make_plan(before.model, Task(chosen, before.limits, tolerance))
     planned_s = time.perf_counter()
@@ -140,6 +151,9 @@ def plan(
     took = {"load_ms": round(1000 * (loaded_s - begun_s)), "plan_ms": round(1000 * (planned_s - loaded_s))}
     summary = summarise(made, before.about)
     _print(summary, took, as_json=as_json)
+    if apply and before.about is not None and summary.moved.replicas > 0:
+        apply_plan(ctx.obj, made, before.about.cluster, summary.moved, dry_run=dry_run)
+        return
     _end(is_needed=summary.moved.replicas > 0 and exit_code)
 
 
@@ -147,8 +161,8 @@ def _refuse_with_changes(model: Path | None, is_live: bool, file: Path | None) -
     """Refuse what a change cannot be tried with."""
     if model is not None or is_live:
         raise UserError(
-            "plan: --what-if needs the growth that only the tables have: it cannot be combined with --model, --live or "
-            "--bootstrap-server",
+            "plan: --what-if needs the growth that only the tables have: it cannot be combined with --model, --live, "
+            "--apply or --bootstrap-server",
             exit_code=2,
         )
     if file is not None:
@@ -160,6 +174,21 @@ def _end(*, is_needed: bool) -> None:
         raise typer.Exit(SOMETHING_TO_DO)
 
 
+def _refuse_applying(
+    mode: str, model: Path | None, bootstrap_server: str | None, *, apply: bool, as_json: bool
+) -> None:
+    if not apply:
+        raise UserError("plan: --dry-run goes with --apply; without it nothing is executed anyway", exit_code=2)
+    if mode == FIX:
+        raise UserError("plan: --mode fix names actions; carry each out with: logdirwatch apply ID", exit_code=2)
+    if model is not None or bootstrap_server is not None or as_json:
+        raise UserError(
+            "plan: --apply carries out a plan for a cluster of the configuration, and talks to a person: it cannot be "
+            "combined with --model, --bootstrap-server or --json",
+            exit_code=2,
+        )
+
+
 def _refuse_both(model: Path | None, source: Source) -> None:
     if model is not None and source != Source(None, False, None, None):
         raise UserError(
@@ -169,10 +198,13 @@ def _refuse_both(model: Path | None, source: Source) -> None:
         raise UserError("plan: --tables and --live cannot be combined", exit_code=2)
 
 
-def _before(context: Context, model: Path | None, source: Source, mode: Mode) -> _Before:
+def _before(context: Context, model: Path | None, source: Source, mode: Mode, *, is_applied: bool) -> _Before:
     if model is not None:
         return _Before(read_model(model), context.settings.plan.for_cluster(""))
-    found = find(context, source, needs_alerts=False)
+    # Alerts and accepted actions are on the telemetry topics, which only --apply needs anyway.
+    found = find(context, source, needs_alerts=is_applied)
+    if is_applied and (running := found.facts.layout.reassigned):
+        raise UserError(f"plan: {some_of(running, 3)} is being reassigned; apply a plan when nothing else moves")
     seen = known(found.judged, mode, found.policy, now_ms())
     return _Before(seen.model, found.policy.limits, seen.about, found.policy.tools)
 

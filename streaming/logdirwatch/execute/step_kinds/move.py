@@ -97,10 +97,22 @@ def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, f
             found.reassign = None
         else:
             found.stuck = f"somebody else reassigns {one.label} to {list(partition.goal)}"
-    elif partition.replicas == here.replicas != one.replicas:
+    elif partition.replicas == one.replicas:
+        return
+    elif partition.replicas in {here.replicas, _left_by_cancel(here, one), _left_by_cancel(one, here)}:
         found.reassign = one.replicas
-    elif partition.replicas != one.replicas:
+    else:
         found.stuck = f"the replicas of {one.label} are {list(partition.replicas)}: somebody else changed them"
+
+
+def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
+    """Return the order that replicas have after a cancel, another one than before the reassignment began.
+
+    Kafka puts the goal first, then those that would go, and a cancel takes out the new ones (Kafka 4.3.1
+    ``PartitionReassignmentReplicas``, ``PartitionReassignmentRevert``).
+    """
+    merged = dict.fromkeys((*cancelled.replicas, *kept.replicas))
+    return tuple(broker for broker in merged if broker in kept.replicas)
 
 
 def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen: Seen, found: _Found) -> None:

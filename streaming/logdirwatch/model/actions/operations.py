@@ -45,6 +45,12 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
             "the reassignment's partitions."
         ),
     ] = None
+    settle_ms: Annotated[
+        int | None,
+        Meta(
+            description="reassign: how long after each wave the brokers keep old copies; the next wave waits as long."
+        ),
+    ] = None
     limits: Annotated[
         Limits | None,
         Meta(

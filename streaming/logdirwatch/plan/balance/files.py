@@ -51,7 +51,7 @@ def _places(model: ClusterModel, directories: Numbers) -> Iterator[Row]:
 
 def reassignment(plan: ClusterPlan) -> dict[str, Any]:
     """Return the whole plan as the content of ``kafka-reassign-partitions.sh --reassignment-json-file``."""
-    return to_json(_assignments(plan.before, plan.moves, {}))
+    return to_json(assignments(plan.before, plan.moves, {}))
 
 
 def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]
     return forms.step(
         [_move(model, move) for move in wave.moves],
         [_fill(model, fill) for fill in wave.fills],
-        _assignments(model, wave.moves, done),
+        assignments(model, wave.moves, done),
         needs_ms=schedule.needs_ms(model, wave, limits),
         log_dir_bytes_per_s=limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
         replication_bytes_per_s=None if all(is_within) else limits.replication_throttle_bytes_per_s,
@@ -109,11 +109,16 @@ def _fill(model: ClusterModel, fill: Fill) -> dict[str, Any]:
     return forms.fill(place, capacity, **sizes)
 
 
-def _assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
+def assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
     """Return the partitions that moves touch, as they are to be; ``done`` are the directories of earlier moves."""
     targets = {move.replica: move.target for move in moves}
     partitions = dict.fromkeys(int(model.replica_partition[replica]) for replica in targets)
     return [_assignment(model, partition, targets, done) for partition in partitions]
+
+
+def assignments_before(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
+    """Return the partitions that moves touch as they are before them, with the directories that replicas leave."""
+    return assignments(model, (move._replace(target=move.source) for move in moves), done)
 
 
 def _assignment(model: ClusterModel, partition: int, targets: dict[int, int], done: dict[int, int]) -> Assignment:

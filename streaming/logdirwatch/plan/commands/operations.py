@@ -49,23 +49,27 @@ def reassign(
     limits: Limits,
     back: Limits,
     waves: Iterable[Iterable[int]] = (),
+    settle_ms: int | None = None,
     beside: bool = False,
 ) -> Operation:
     """Return the operation that gives partitions other replicas or directories, both plans in Kafka's form.
 
     ``name`` is the file of its commands, ``waves`` are positions in the plan's partitions, by default all at once,
-    ``limits`` and ``back`` are the throttles of the way there and back, and ``beside`` tells that others run.
+    ``limits`` and ``back`` are the throttles of the way there and back, ``settle_ms`` is how long each wave's old
+    copies are kept, and ``beside`` tells that others run.
     """
     parts_of_it = [list(wave) for wave in waves] or [list(range(len(plan["partitions"])))]
     there, here = msgspec.convert(plan, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
     return Operation(
         op=OperationKind.REASSIGN,
-        args=_reassign_args(there, name, limits, parts_of_it, beside=beside),
+        args=_reassign_args(there, name, limits, parts_of_it, settle_ms, beside=beside),
         expect_before=Expectation(reassignment=here),
         expect_after=Expectation(reassignment=there),
         inverse=Inverse(
             op=OperationKind.REASSIGN,
-            args=_reassign_args(here, f"undo-{name}", back, [list(range(len(before["partitions"])))], beside=beside),
+            args=_reassign_args(
+                here, f"undo-{name}", back, [list(range(len(before["partitions"])))], settle_ms, beside=beside
+            ),
         ),
     )
 
@@ -171,10 +175,18 @@ def limits_of(args: OperationArgs) -> Limits:
 
 
 def _reassign_args(
-    plan: parts.Reassignment, name: str, limits: Limits, waves: list[list[int]], *, beside: bool
+    plan: parts.Reassignment,
+    name: str,
+    limits: Limits,
+    waves: list[list[int]],
+    settle_ms: int | None = None,
+    *,
+    beside: bool,
 ) -> OperationArgs:
     found = msgspec.convert(limits.as_data(), parts.Limits)
-    return OperationArgs(file=name, reassignment=plan, waves=waves, limits=found, additional=beside)
+    return OperationArgs(
+        file=name, reassignment=plan, waves=waves, settle_ms=settle_ms, limits=found, additional=beside
+    )
 
 
 def _inverse_config(topic: str, key: str, old: str | None) -> Inverse:

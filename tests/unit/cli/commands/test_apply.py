@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from logdirwatch.cli import executing
 from logdirwatch.cli.commands import apply
 from logdirwatch.errors import UserError
 from logdirwatch.model.records.executions import OwnLimit
@@ -72,7 +73,7 @@ def test_yes_needs_an_accepted_action():
 
 
 def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):
-    apply._show(begun(), replace(ACTION, data_loss=True))
+    executing.show(begun(), replace(ACTION, data_loss=True))
     said = capsys.readouterr().out
     assert "THIS DELETES DATA" in said
     assert "1. set retention.ms of topic t to 5" in said
@@ -88,5 +89,5 @@ def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):
     ],
 )
 def test_its_last_words_say_what_is_next(capsys, state, words):
-    apply._say_end(earlier(state))
+    executing._say_end(earlier(state))
     assert words in capsys.readouterr().out

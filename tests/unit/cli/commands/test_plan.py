@@ -53,6 +53,20 @@ def test_people_read_what_stays_outside(run, tmp_path):
     assert "broker 1 /a" in ended.out
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--mode", "balance-disks", "--apply"], "cannot be combined with --model"),
+        (["--mode", "fix", "--apply"], "carry each out with: logdirwatch apply ID"),
+        (["--mode", "balance-disks", "--dry-run"], "--dry-run goes with --apply"),
+    ],
+)
+def test_only_a_plan_of_waves_for_a_cluster_is_applied(run, model, words, said):
+    ended = run("plan", "--model", str(model), *words)
+    assert ended.exit_code == 2
+    assert said in ended.err
+
+
 def test_programs_read_one_object(run, model):
     ended = run(*arguments(model, "balance-disks", "--json"))
     told = json.loads(ended.out)

@@ -69,7 +69,14 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     limits = unset(within_brokers([source.broker], moves.rate), snapshot)
     before, beside = to_json(moves.before), bool(others_run(snapshot))
     operation = reassign(
-        to_json(moves.assignments), before, name, limits=limits, back=limits, waves=waves.groups, beside=beside
+        to_json(moves.assignments),
+        before,
+        name,
+        limits=limits,
+        back=limits,
+        waves=waves.groups,
+        settle_ms=pace.settles_ms if len(waves.groups) > 1 else None,
+        beside=beside,
     )
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False

@@ -1,0 +1,142 @@
+"""An execution at a terminal: shown, carried out with a way to stop it, and its last words."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import typer
+
+from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.errors import UserError
+from logdirwatch.execute import journal
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.run import Ports, StopAskedError, calls_of, carry_out, is_unfinished, rolling_back, stopped
+from logdirwatch.execute.steps import steps_of
+from logdirwatch.execute.watch import Watch
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.plan.lifecycle.live_check import left_to_see
+from logdirwatch.text.printable import printable
+from logdirwatch.text.units import human_bytes, human_ms
+
+BY_HAND = "a person at the terminal"
+
+
+def refuse_beside(known: list[ExecutionRecord], command: str) -> None:
+    """Raise UserError while another execution on the cluster is unfinished."""
+    running = [one for one in known if is_unfinished(one) and one.state is not ExecutionState.STUCK]
+    if running:
+        one = running[-1]
+        raise UserError(
+            f"{command}: the execution of {one.kind} {one.action_id} on {one.cluster} is {one.state} and unfinished; "
+            f"go on with it: logdirwatch apply --resume {one.action_id}"
+        )
+
+
+def show(record: ExecutionRecord, action: ActionRecord) -> None:
+    """Say what will be done, how long it takes, how to stop it and how to undo it."""
+    say(f"{'undo of ' if record.back else ''}{action.kind} {action.action_id} on cluster {action.cluster}")
+    say(f"why: {action.reason}")
+    for number, step in enumerate(steps_of(record.operations, back=record.back), 1):
+        done = " (done already)" if number <= record.step else ""
+        say(f"  {number}. {step}{done}\n     call: {calls_of(step)}")
+    needs, frees = action.expected.get("needs_ms"), action.expected.get("frees_bytes")
+    if not record.back:
+        if "frees_bytes" in action.expected:
+            say(f"frees: {'not known' if frees is None else human_bytes(frees)}")
+        say(f"takes: {'not known' if needs is None else f'about {human_ms(needs)}'}")
+        for text in left_to_see(action):
+            say(f"check yourself: {text}")
+    if action.data_loss and not record.back:
+        say("THIS DELETES DATA: what is deleted does not come back, also not by --undo")
+    say("stop it: Ctrl-C asks whether to leave it running, stop its copies or roll back")
+
+
+def execute(record: ExecutionRecord, cluster: KafkaSettings, watched: KafkaSettings) -> ExecutionRecord:
+    """Carry an execution out and return its end; ``cluster`` has the journal, ``watched`` is changed."""
+    with _asked_to_stop() as asked, clients.admin(watched) as admin:
+        noted = journal.Journal(cluster, record.cluster)
+        try:
+            looked = AdminCluster(admin)
+            ports = Ports(looked, noted.write, say, asked, now_ms, Watch(looked, now_ms))
+            if record.state is ExecutionState.CLAIMED and record.step == 0:
+                noted.write(record)
+                record = msgspec.structs.replace(record, state=ExecutionState.CHECKED, at_ms=now_ms())
+                noted.write(record)
+            ended = _until_ended(record, ports)
+        finally:
+            noted.close()
+    _say_end(ended)
+    return ended
+
+
+def _until_ended(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    ended: ExecutionRecord | None = None
+    while ended is None:
+        record, ended = _until_asked(record, ports)
+    return ended
+
+
+def _until_asked(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, ExecutionRecord | None]:
+    """Return where an execution is, and its end; no end where a person wants it to go on, or back."""
+    try:
+        return record, carry_out(record, ports)
+    except StopAskedError as asked:
+        record = asked.record
+    question = "go on (g), leave it running (l), stop its copies (s), or roll back (r)?"
+    answer = typer.prompt(question, default="g").strip().lower()[:1]
+    if answer == "l":
+        say(f"left running; its throttles stay until you go on: logdirwatch apply --resume {record.action_id}")
+        raise typer.Exit(1)
+    if answer == "s":
+        return record, stopped(record, f"stopped by {record.by}", ports)
+    if answer == "r" and not steps_of(record.operations, back=not record.back):
+        say(f"{record.kind} cannot be undone; it goes on")
+        return record, None
+    return rolling_back(record, ports) if answer == "r" else record, None
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator["_Pause"]:
+    """Yield what waits; Ctrl-C ends the wait and never a call."""
+    pause = _Pause()
+    before = signal.signal(signal.SIGINT, lambda *_: pause.stop.set())
+    try:
+        yield pause
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Pause:
+    """Waits, and tells whether a person asked to stop meanwhile."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+
+    def __call__(self, seconds: float) -> bool:
+        """Wait at most so long."""
+        asked = self.stop.wait(seconds)
+        self.stop.clear()
+        return asked
+
+
+def _say_end(record: ExecutionRecord) -> None:
+    if record.state is ExecutionState.STUCK:
+        say(f"stuck: {record.reason}")
+        say(f"once that is repaired, go on: logdirwatch apply --resume {record.action_id}")
+        if not record.back:
+            say(f"or go back: logdirwatch apply --undo {record.action_id}")
+    elif record.state is ExecutionState.DONE and not record.back:
+        say("done: what was expected is seen on the cluster, and no throttle of ours is left")
+        say(f"undo it: logdirwatch apply --undo {record.action_id}")
+    else:
+        say("everything is as it was before, and no throttle of ours is left")
+
+
+def say(line: str) -> None:
+    """Print a line, with nothing in it that a terminal would obey."""
+    typer.echo("\n".join(printable(part) for part in line.split("\n")))

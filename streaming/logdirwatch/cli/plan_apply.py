@@ -1,0 +1,41 @@
+"""``logdirwatch plan --apply``: a plan of waves, carried out with the code of ``apply``."""
+
+import msgspec
+import typer
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.executing import BY_HAND, execute, refuse_beside, say, show
+from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.execute import journal
+from logdirwatch.execute.begin import begun, planned
+from logdirwatch.kafka import clients
+from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.balance.planner import ClusterPlan
+from logdirwatch.plan.balance.summary import Cost
+from logdirwatch.text.words import counted
+
+
+def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *, dry_run: bool) -> None:
+    """Show a plan's calls, ask, and carry it out wave by wave; exit code 1 if nothing was done, or it got stuck.
+
+    It goes on, and back, with ``apply --resume`` and ``--undo`` and the id that is said.
+    """
+    if not context.debug:
+        clients.quiet_client_logs()
+    noted_at = telemetry(context)
+    refuse_beside(journal.read(noted_at, cluster), "plan")
+    moves = f"{plan.task.mode}: {counted(cost.replicas, 'replica')} in {counted(cost.waves, 'wave')}"
+    expected = {"needs_ms": cost.needs_ms, "copies_bytes": cost.bytes}
+    action = planned(cluster, operations(plan), moves, expected, now_ms())
+    record = begun(action, BY_HAND, now_ms())
+    show(record, action)
+    if dry_run:
+        say("dry run: nothing was changed")
+        return
+    if not typer.confirm("Do it?", default=False):
+        say("nothing was changed")
+        raise typer.Exit(1)
+    record = msgspec.structs.replace(record, started_at_ms=now_ms(), at_ms=now_ms())
+    if execute(record, noted_at, context.settings.clusters[cluster]).state is ExecutionState.STUCK:
+        raise typer.Exit(1)

@@ -1,0 +1,101 @@
+"""What happens on a cluster around an execution, and which of it must stop the execution. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from logdirwatch.execute.step_kinds.cancel import Cancel
+from logdirwatch.execute.step_kinds.elect import Elect
+from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.throttle import Throttle
+from logdirwatch.execute.steps import Step, steps_of
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.plan.cluster.layout import LogDirId, TopicPartition
+from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch.text.units import human_ratio
+
+MAX_USED_RATIO = 0.90
+"""How full a directory may be that an execution copies to."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a cluster shows; ``throttles`` of ``brokers``, those that answered, and of the topics of the execution.
+
+    ``reassigned`` has the replicas that each reassignment leads to, ``used_ratios`` the directories that are copied to.
+    """
+
+    under_min_isr: frozenset[TopicPartition] = frozenset()
+    reassigned: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    throttles: frozenset[Limit] = frozenset()
+    brokers: frozenset[int] = frozenset()
+    used_ratios: Mapping[LogDirId, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What an execution itself touches: its partitions, its throttles, and the directories that it copies to."""
+
+    keys: frozenset[TopicPartition]
+    limits: frozenset[Limit]
+    destinations: frozenset[LogDirId]
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Its topics."""
+        return frozenset(topic for topic, _ in self.keys)
+
+
+def around(record: ExecutionRecord) -> Around:
+    """Return what an execution touches, there and back."""
+    steps = [step for back in (False, True) for step in steps_of(record.operations, back=back)]
+    ahead = steps_of(record.operations, back=record.back)[record.step :]
+    return Around(
+        frozenset(key for step in steps for key in _keys(step)),
+        frozenset(limit for step in steps for limit in _limits(step)),
+        frozenset(place for step in ahead if isinstance(step, Move) for place in _destinations(step)),
+    )
+
+
+def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str | None:
+    """Return what began since ``first`` and must stop an execution; None when nothing did."""
+    for topic, partition in sorted(now.under_min_isr - first.under_min_isr):
+        return f"{topic}-{partition} has fewer replicas in sync than its min.insync.replicas"
+    for (broker, path), ratio in sorted(now.used_ratios.items()):
+        if ratio > MAX_USED_RATIO:
+            return f"{path} of broker {broker}, where it copies to, is {human_ratio(ratio)} full"
+    for key in sorted(now.reassigned.keys() - first.reassigned.keys() - ours.keys):
+        return f"somebody else reassigns {key[0]}-{key[1]} to {list(now.reassigned[key])}"
+    for limit in sorted(now.throttles - first.throttles - ours.limits):
+        what = f"{limit.key}={limit.value} of {limit.entity.removesuffix('s')} {limit.name}"
+        if limit.entity == "topics" or int(limit.name) in first.brokers:
+            return f"somebody else set {what}"
+    return None
+
+
+def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:
+    """Return the first look, with brokers that did not answer then: what is set on them may be as old."""
+    new = now.brokers - first.brokers
+    found = {limit for limit in now.throttles if limit.entity == "brokers" and int(limit.name) in new}
+    return replace(first, brokers=first.brokers | new, throttles=first.throttles | found)
+
+
+def _keys(step: Step) -> Iterable[TopicPartition]:
+    return step.keys if isinstance(step, Move | Order | Elect | Cancel) else ()
+
+
+def _limits(step: Step) -> Iterable[Limit]:
+    if isinstance(step, Throttle):
+        yield from step.limits
+    elif isinstance(step, SetConfig):
+        values = (step.value, *step.before)
+        yield from (Limit(step.entity, step.name, step.key, value) for value in values if value is not None)
+
+
+def _destinations(step: Move) -> Iterable[LogDirId]:
+    for one in step.there:
+        here = step.here[one.key]
+        for broker, path in one.chosen:
+            if broker not in here.replicas or here.directory_of(broker) != path:
+                yield broker, path
