@@ -131,7 +131,8 @@ def read_listing(value: bytes, arrival: Arrival) -> Listing:
 
 def _documents(value: bytes) -> Iterator[bytes]:
     """Yield the JSON objects that have the form of a listing; other text and other JSON is skipped."""
-    text, end = value.decode(), 0
+    # Text around the JSON may be in any encoding; the JSON itself must be UTF-8.
+    text, end = value.decode(errors="surrogateescape"), 0
     for _ in range(MOST_TRIES):
         begins = _BEGINS.search(text, end)
         if begins is None:
@@ -144,8 +145,9 @@ def _documents(value: bytes) -> Iterator[bytes]:
         except RecursionError:
             return
         else:
-            document = text[start:end].encode()
+            document = text[start:end].encode(errors="surrogateescape")
             if _is_document(document):
+                document.decode()
                 yield document
 
 
@@ -154,7 +156,13 @@ def _is_document(value: bytes) -> bool:
         probe = msgspec.json.decode(value, type=_Probe)
     except msgspec.DecodeError:
         return False
-    return probe.type is UNSET and (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) != (UNSET,) * 3
+    listed = [part for part in (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) if part is not UNSET]
+    return probe.type is UNSET and bool(listed) and all(_is_list_of_objects(part) for part in listed)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    """Tell a list of the tool's from what others call ``brokers``, such as addresses."""
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _united(answers: list[_Answer]) -> list[_Answer]:

@@ -78,7 +78,8 @@ def parse(
     if value is None:
         return _tombstone(topic, key)
     try:
-        value.decode()  # msgspec does not check the fields it skips
+        if topic != topics.INVENTORY:
+            value.decode()  # msgspec does not check the fields it skips
         return Accepted(_READERS[topic](value, Arrival(key, kafka_timestamp_ms, default_cluster)))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return _rejected(value, error)
@@ -147,10 +148,11 @@ def _event(value: bytes, arrival: Arrival) -> EventRecord:
 
 def _inventory(value: bytes, arrival: Arrival) -> InventoryRecord | Listing:
     try:
+        value.decode()  # of the tool's output only the JSON must be UTF-8
         return _INVENTORY.decode(value)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if not is_listing(value):
-            if value.lstrip()[:1] not in {b"{", b"["} and value.strip():
+            if isinstance(error, msgspec.DecodeError) and value.lstrip()[:1] not in {b"{", b"["} and value.strip():
                 raise ValueError(f"no JSON of an inventory or of kafka-log-dirs --describe in it: {error}") from None
             raise
         _refuse_no_time(arrival)

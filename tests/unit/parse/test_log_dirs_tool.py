@@ -132,6 +132,7 @@ AROUND = {
     "a log line in JSON": ('{"timestamp":"2026-03-01T10:00:00Z","level":"WARN","message":"{x"}\n', ""),
     "a JSON line that was cut": ('{"timestamp":"2026-03-01T10:00:00Z","level":"WA\n', ""),
     "JSON of another shape": ('{"brokerList":[{"broker":1}]} {"type":"x","brokers":[]}\n', ""),
+    "addresses that others call brokers": ('{"brokers":["b1:9092"],"level":"INFO"} {"brokers":"b1:9092"}\n', ""),
     "the garbage collector": (
         "0.407: [GC pause (G1 Evacuation Pause) (young), 0.009 secs]\n",
         "\nHeap\n total 131072K {\n",
@@ -219,3 +220,10 @@ def test_what_is_cut_is_refused_though_a_part_of_it_is_whole() -> None:
 def test_garbage_costs_no_more_than_it_is_long(unit: str) -> None:
     size = 1_000_000
     assert isinstance(read("x" + unit * (size // len(unit)) + "[" + "1," * size), Rejected)
+
+
+def test_text_around_the_output_may_be_in_another_encoding_but_the_output_may_not() -> None:
+    before, name = 'Picked up JAVA_TOOL_OPTIONS: -Dx=\xe9\n{"a":"\xe9"}'.encode("latin-1"), "d\xe9".encode("latin-1")
+    assert isinstance(parse(topics.INVENTORY, None, before + FIRST.encode(), KAFKA_MS, "home"), Accepted)
+    wrong = FIRST.encode().replace(b"/data/d1", b"/data/" + name)
+    assert isinstance(parse(topics.INVENTORY, None, wrong, KAFKA_MS, "home"), Rejected)

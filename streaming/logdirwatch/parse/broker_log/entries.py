@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from logdirwatch.parse.broker_log.heads import Head
+from logdirwatch.parse.broker_log.heads import Head, is_aside
 from logdirwatch.parse.broker_log.layouts import Layout
 from logdirwatch.parse.broker_log.parts import Parts
 
@@ -65,7 +65,9 @@ class Lines:
             yield self._line(self.held_bytes)
 
     def _grow(self, data: bytes) -> None:
-        self._begun += data[: LINE_BYTES - len(self._begun)]
+        # A file system that lost power may leave zeros where a line was about to be written; the next one follows.
+        kept = data if self._begun else data.lstrip(b"\0")
+        self._begun += kept[: LINE_BYTES - len(self._begun)]
         self.held_bytes += len(data)
 
     def _line(self, size: int) -> tuple[str, int]:
@@ -130,7 +132,9 @@ class Entries:
         if isinstance(read, str) and (self._object or read.rstrip() == "{"):
             yield from self._take_part(read, size)
             return
-        if isinstance(read, Head):
+        if isinstance(read, Head) and self._open is not None and is_aside(read):
+            self.understood_lines += 1
+        elif isinstance(read, Head):
             yield from self._begin(read)
         else:
             self._go_on(read)

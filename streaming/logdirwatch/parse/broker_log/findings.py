@@ -219,7 +219,8 @@ def operation_of(message: str) -> str:
 
 def dir_of(text: str, log_dirs: Sequence[str]) -> str | None:
     """Return the log directory that ``text`` names: the longest of ``log_dirs`` that a path in it lies in."""
-    named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w.-])", text)]
+    # A dot may end a sentence: only one that goes on belongs to the path.
+    named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w-]|\.[\w.-])", text)]
     return max(named, key=len, default=None)
 
 

@@ -109,6 +109,11 @@ def head_of(text: str) -> Head | None:
     return None if level is None else Head("", level, HOST, text.strip())
 
 
+def is_aside(head: Head) -> bool:
+    """Tell whether a line is of the garbage collector or a logging library: another thread may write it anywhere."""
+    return not head.at and not head.logger and _OF_LIBRARIES.match(head.message) is not None
+
+
 def _dated(at: str, rest: str) -> Head | None:
     levelled = _LEVEL.match(rest)
     if levelled is not None:

@@ -1,7 +1,8 @@
 """A broker's line as a JSON object, by the names of its fields. Pure.
 
 Log4j's JsonLayout and the templates of its JsonTemplateLayout (ECS, Logstash, GELF, GCP), Logback's Logstash encoder,
-Confluent's and Strimzi's own templates, OpenTelemetry; and what wraps a line of text: docker, journald, fluentd, GCP.
+Confluent's and Strimzi's own templates, OpenTelemetry; and what wraps a line of text: docker, journald, fluentd, GCP,
+Splunk.
 """
 
 import re
@@ -16,7 +17,7 @@ from logdirwatch.parse.broker_log.prefixes import cleaned
 
 _MESSAGES = (
     "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
-    "line", "_raw", "formattedMessage", "rendered_message",
+    "line", "_raw", "formattedMessage", "rendered_message", "event",
 )  # fmt: skip
 _LEVELS = ("level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText")
 _LOGGERS = (
@@ -31,7 +32,7 @@ _STACKS = (
 _WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
 _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
 _TYPES, _SAID = ("error.type", "error.name", "exception.type"), ("error.message", "exception.message")
-_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes")
+_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes", "event")
 _LEVEL = re.compile(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
 _PAIR = re.compile(r'([\w.@]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"]*)')
@@ -61,12 +62,20 @@ def _unquoted(text: str) -> str:
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:
     """Bring ``{"log": {"level": ...}}`` to ``log.level`` and what an envelope holds to the top."""
     opened = dict(found)
-    for name, value in found.items():
+    for name, written in found.items():
+        value = _by_key(written)
         if isinstance(value, dict):
             inner = value if name in _NESTED else {f"{name}.{key}": one for key, one in value.items()}
             for key, one in inner.items():
                 opened.setdefault(key, one)
     return opened
+
+
+def _by_key(value: Any) -> Any:
+    """Return OpenTelemetry's list of attributes (``{"key": ..., "value": ...}``) as an object."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) and "key" in one for one in value):
+        return value
+    return {str(one["key"]): one.get("value") for one in value}
 
 
 def _read(fields: Mapping[str, Any]) -> Head | str | None:
@@ -90,7 +99,12 @@ def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return the text that journald writes as numbers of bytes, since it has colours or is no UTF-8."""
+    """Return the text that journald writes as numbers of bytes, since it has colours or is no UTF-8.
+
+    OpenTelemetry wraps each value in an object that names its type.
+    """
+    if isinstance(value, dict) and len(value) == 1:
+        return value.get("stringValue")
     if not isinstance(value, list) or not value or not all(isinstance(one, int) and 0 <= one < 256 for one in value):
         return value
     return bytes(value).decode(errors="replace")

@@ -29,6 +29,10 @@ _RPC = rf"(?:nfs4?|lockd|rpc\w*): {_SERVER}"
 
 BENIGN = (
     r"XFS \([\w!-]+\): .*(?:Mounting|Ending|Starting recovery|Unmounting|Quotacheck|deadlock|EXPERIMENTAL)",
+    # What cannot be trimmed stays allocated in a device: no data is lost.
+    r"XFS \([\w!-]+\): discard failed",
+    r"EXT4-fs (?:warning|error) \(device [\w!-]+\): .*discard request .*failed",
+    r"BTRFS:? \w+ \(device [\w!-]+\): failed to trim",
     r"BTRFS:? info \(device (?!.*forced readonly)",
 )
 

@@ -87,3 +87,23 @@ def test_endless_lines_and_endless_entries_are_bounded():
     assert len(entry.message) < LINE_BYTES
     assert len(entry.more) == ENTRY_LINES
     assert cut.not_understood_lines == 10_000 - ENTRY_LINES
+
+
+def test_zeros_that_a_loss_of_power_left_do_not_hide_the_line_behind_them():
+    data = NOISE.encode() + b"\0" * (3 * LINE_BYTES) + failure().encode()
+    _, found = entries_of(*(data[start : start + 4_096] for start in range(0, len(data), 4_096)))
+    assert found.exception == EXCEPTION
+    assert found.level == "ERROR"
+
+
+@pytest.mark.parametrize(
+    "aside",
+    ["[0.407s][info][gc] GC(3) Pause Young (Normal) 24M->3M(64M) 2.1ms", "SLF4J: x", "Picked up JAVA_TOOL_OPTIONS: z"],
+)
+def test_a_line_of_the_garbage_collector_within_an_entry_does_not_cut_off_its_exception(aside):
+    first, *below = failure().splitlines()
+    text = "\n".join([first, aside, *below]) + "\n"
+    cut = Entries()
+    (entry,) = [*cut.feed(text.encode()), *cut.end()]
+    assert entry.exception == EXCEPTION
+    assert (cut.understood_lines, cut.not_understood_lines) == (2, 0)

@@ -14,6 +14,7 @@ from logdirwatch.parse.broker_log.findings import (
     PartitionUncleanable,
     RemoteCopyFailed,
     Started,
+    dir_of,
     findings,
 )
 from tests.unit.parse.broker_log.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
@@ -180,6 +181,20 @@ def test_a_line_that_names_no_directory_is_told_without_one():
 def test_a_neighbour_with_a_similar_path_is_not_condemned():
     assert found_in(failure("Error while rolling log segment for t-0 in dir /d10")).log_dir == "/d10"
     assert found_in(failure("Error in dir /d1-old"), ("/d1",)).log_dir == "/d1-old"
+
+
+@pytest.mark.parametrize(
+    ("text", "log_dir"),
+    [
+        ("Failed to acquire lock on file .lock in /d1. A Kafka instance in another process is using it.", "/d1"),
+        ("it is in /d1.", "/d1"),
+        ("it is in /d1.bak", None),
+        ("it is in /d1..", None),
+        ("it is in /d1.-x", None),
+    ],
+)
+def test_a_dot_that_ends_a_sentence_is_no_part_of_a_path(text, log_dir):
+    assert dir_of(text, ["/d0", "/d1"]) == log_dir
 
 
 def test_older_releases_named_the_channel_differently():

@@ -43,9 +43,30 @@ def test_parts_that_are_nested_are_found_and_do_not_overrule_those_at_the_top():
     assert read(nested | {"log.level": "WARN"}).level == "WARN"
 
 
-@pytest.mark.parametrize("envelope", ["jsonPayload", "fields", "structured", "data", "parsed", "attributes"])
+@pytest.mark.parametrize("envelope", ["jsonPayload", "fields", "structured", "data", "parsed", "attributes", "event"])
 def test_what_an_envelope_holds_is_at_the_top(envelope):
     assert read({envelope: ENTRY, "insertId": "x"}) == Head(AT, "ERROR", "a.B", "said")
+
+
+def test_splunk_wraps_a_line_of_text_as_an_event():
+    assert read({"time": 1.5, "host": "b", "event": "\tat a.B.c(B.java:1)"}) == "\tat a.B.c(B.java:1)"
+
+
+def test_open_telemetry_names_the_type_of_each_value():
+    found = read(
+        {
+            "severityText": "ERROR",
+            "body": {"stringValue": "said"},
+            "attributes": [
+                {"key": "exception.type", "value": {"stringValue": "x.Y"}},
+                {"key": "exception.message", "value": {"stringValue": "why"}},
+            ],
+            "scope": {"name": "a.B"},
+        }
+    )
+    assert found == Head("", "ERROR", "a.B", "said", ("x.Y: why",))
+    assert read(message={"intValue": "1"}) is None
+    assert read(attributes=[{"value": "x"}]) == read()
 
 
 def test_numbers_are_read_and_other_values_are_not():
