@@ -1,5 +1,6 @@
 """The chart with a real helm: linted, rendered, and every manifest held against the schemas of Kubernetes."""
 
+import json
 import re
 
 import kubernetes_validate
@@ -39,6 +40,12 @@ FULL = {
     "nodeSelector": {"disk": "fast"},
     "tolerations": [{"key": "kafka", "operator": "Exists"}],
     "notify": {"enabled": True, "urlsSecret": {"name": "urls"}},
+    "autopilot": {
+        "enabled": True,
+        "clusters": {"prod": {"kinds": {"move_log_dir": {}}}},
+        "users": {"prod": {"username": "hand", "passwordSecret": {"name": "hand"}}},
+        "telemetry": {"username": "hand", "passwordSecret": {"name": "hand-telemetry"}},
+    },
     "networkPolicy": {"from": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]},
 }
 BUCKET = {**SMALL, "storage": {"url": "s3a://bucket/disks"}}
@@ -116,7 +123,8 @@ def test_the_configuration_is_valid_and_says_what_the_values_say(helm, values):
 
 def test_probes_ask_the_ports_that_are_served(helm):
     parts, settings = rendered(helm, FULL)
-    for part, listen in (("collect", settings.collect.listen), ("stream", settings.stream.listen)):
+    served = {part: getattr(settings, part).listen for part in ("collect", "stream", "notify", "autopilot")}
+    for part, listen in served.items():
         (container,) = parts[part]["containers"]
         (port,) = container["ports"]
         assert listen == f"0.0.0.0:{port['containerPort']}"
@@ -140,6 +148,24 @@ def test_passwords_are_referred_to_and_stand_in_no_manifest(helm, monkeypatch):
     assert settings.clusters["eu-west"].client == {"security.protocol": "PLAINTEXT"}
 
 
+def test_the_autopilot_is_off_unless_it_is_asked_for(helm):
+    parts, settings = rendered(helm, SMALL)
+    assert "autopilot" not in parts
+    assert settings.autopilot.clusters == {}
+
+
+def test_the_autopilot_alone_has_users_that_may_change_a_cluster(helm):
+    parts, settings = rendered(helm, FULL)
+    own, other = environment(parts["autopilot"]), environment(parts["collect"])
+    assert own["PROD_PASSWORD"] == {"secretKeyRef": {"name": "hand", "key": "password"}}
+    assert own["TELEMETRY_PASSWORD"] == {"secretKeyRef": {"name": "hand-telemetry", "key": "password"}}
+    for name in ("LOGDIRWATCH_CLUSTERS__PROD__CLIENT", "LOGDIRWATCH_TELEMETRY__CLIENT"):
+        assert json.loads(own[name])["sasl.username"] == "hand"
+        assert list(json.loads(other[name])) == ["sasl.password"]
+    assert list(settings.autopilot.clusters) == ["prod"]
+    assert "hand" not in json.dumps({part: pod for part, pod in parts.items() if part != "autopilot"})
+
+
 def test_further_configuration_is_laid_over_that_of_the_values(helm):
     _, settings = rendered(helm, FULL)
     assert (settings.detect.debounce_samples, settings.collect.consumer_groups) == (3, False)
@@ -159,9 +185,9 @@ def test_tables_are_where_console_and_stream_look_for_them(helm):
         assert ("data" in volumes) == root.startswith("/")
 
 
-def test_only_one_stream_and_one_notify_run_also_while_they_are_replaced(helm):
+def test_only_one_of_those_that_may_not_run_twice_runs_also_while_they_are_replaced(helm):
     manifests = {manifest["metadata"]["name"]: manifest for manifest in helm.render(FULL)}
-    for part in ("stream", "notify"):
+    for part in ("stream", "notify", "autopilot"):
         spec = manifests[f"disks-logdirwatch-{part}"]["spec"]
         assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
 
@@ -173,6 +199,18 @@ def test_only_one_stream_and_one_notify_run_also_while_they_are_replaced(helm):
         ({**SMALL, "clusters": {}}, "at least one monitored cluster"),
         ({**SMALL, "console": {}}, "console.passwordSecret.name"),
         ({**SMALL, "notify": {"enabled": True}}, "notify.urlsSecret.name"),
+        ({**SMALL, "autopilot": {"enabled": True}}, "autopilot.clusters"),
+        (
+            {
+                **SMALL,
+                "autopilot": {
+                    "enabled": True,
+                    "clusters": {"prod": {}},
+                    "users": {"prd": {"username": "hand", "passwordSecret": {"name": "hand"}}},
+                },
+            },
+            "autopilot.users.prd",
+        ),
         ({**SMALL, "colect": {}}, "colect"),
         ({**SMALL, "clusters": {"prod": {"bootstrapServers": "kafka-1"}}}, "bootstrapServers"),
         (
@@ -180,7 +218,17 @@ def test_only_one_stream_and_one_notify_run_also_while_they_are_replaced(helm):
             "sasl.password",
         ),
     ],
-    ids=["nothing", "no cluster", "no password", "no receivers", "misspelt", "no port", "a password in the values"],
+    ids=[
+        "nothing",
+        "no cluster",
+        "no password",
+        "no receivers",
+        "nothing allowed",
+        "no such cluster",
+        "misspelt",
+        "no port",
+        "a password in the values",
+    ],
 )
 def test_values_that_cannot_work_are_refused_with_their_name(helm, wrong, said):
     with pytest.raises(RefusedError, match=re.escape(said)):

@@ -19,6 +19,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message
+from logdirwatch.notify.health import Health
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.keeping import Keeper
 from logdirwatch.notify.outbox import Outbox
@@ -61,6 +62,7 @@ class Notifier:
         self._backoff = Backoff(notify.backoff_max_ms)
         self._is_ready = False
         self._keeper = Keeper(self._keep_all)
+        self.health = Health()
 
     def run(self, stop: threading.Event) -> None:
         """Run until ``stop`` is set, then wait for the messages in flight."""
@@ -89,6 +91,7 @@ class Notifier:
             self._tick()
 
     def _can_read(self) -> None:
+        self.health.is_reading(is_reading=self._is_ready)
         if self._backoff.is_away:
             log.warning("notify.telemetry.recovered")
         self._backoff.worked()
@@ -107,6 +110,7 @@ class Notifier:
         log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._outbox.known()))
 
     def _away(self, error: BaseException, stop: threading.Event) -> None:
+        self.health.is_reading(is_reading=False)
         if not self._backoff.is_away:
             log.warning("notify.telemetry.failed", error=one_line(error), meaning="the dead man's switch keeps running")
         again_ms = self._now_ms() + self._backoff.failed()
@@ -114,6 +118,7 @@ class Notifier:
             self._tick()
 
     def _tick(self) -> None:
+        self.health.went_round()
         self._note_finished()
         now_ms = self._now_ms()
         for message in self._outbox.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):

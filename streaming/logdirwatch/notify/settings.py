@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import HOUR_MS, Ms, Section
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
@@ -125,6 +126,7 @@ class NotifySettings(Section):
         description="URL of a runbook, for links in messages, with {rule} for the rule's name; null: no such links.",
     )
     heartbeat: SwitchSettings = SwitchSettings()
+    listen: Listen | None = Field(None, description="host:port of /health and /ready; null: it does not listen.")
 
     @property
     def links(self) -> Links:

@@ -138,7 +138,7 @@ def notifying(kafka, url, clusters=(), **notify):
     thread = threading.Thread(target=notifier.run, args=(stop,))
     thread.start()
     try:
-        yield
+        yield notifier.health
     finally:
         stop.set()
         thread.join(DEADLINE_S)
@@ -282,6 +282,17 @@ def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, recei
         wait_for(receiver, 2)
     assert titles(receiver)[0] == "[page] heartbeat: prod"
     assert titles(receiver)[1] == "[resolved] heartbeat: prod"
+
+
+def test_probes_are_told_whether_the_topics_are_read(kafka, receiver):
+    kafka.is_away = True
+    with notifying(kafka, url_of(receiver)) as health:
+        assert health.is_unready() == "the telemetry topics cannot be read"
+        kafka.is_away = False
+        wait_until(lambda: health.is_unready() is None, DEADLINE_S, "it to be ready")
+        kafka.is_away = True
+        wait_until(lambda: health.is_unready() is not None, DEADLINE_S, "it to be unready")
+        assert health.is_ill() is None
 
 
 def test_while_all_is_well_an_outside_url_is_asked(kafka, receiver):

@@ -40,7 +40,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "checkpoints" (dict "path" (printf "%s/checkpoints" $store)) }}
 {{- if .Values.notify.enabled }}
 {{- $people := dict "urls_file" (printf "/etc/logdirwatch-urls/%s" .Values.notify.urlsSecret.key) }}
-{{- $_ := set $config "notify" (dict "receivers" (dict "people" $people)) }}
+{{- $_ := set $config "notify" (dict "receivers" (dict "people" $people) "listen" "0.0.0.0:9464") }}
+{{- end }}
+{{- if .Values.autopilot.enabled }}
+{{- $_ := set $config "autopilot" (dict "listen" "0.0.0.0:9464" "clusters" .Values.autopilot.clusters) }}
 {{- end }}
 {{- mergeOverwrite $config .Values.config | toYaml }}
 {{- end }}
@@ -100,7 +103,7 @@ envFrom:
 - name: TELEMETRY_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ .name }}, key: {{ .key }} } }
 - name: LOGDIRWATCH_TELEMETRY__CLIENT
-  value: '{"sasl.password": "$(TELEMETRY_PASSWORD)"}'
+  value: '{ {{- with $.Values.telemetry.username }}"sasl.username": {{ . | toJson }}, {{ end }}"sasl.password": "$(TELEMETRY_PASSWORD)"}'
 {{- end }}
 {{- end }}
 {{- range $name, $cluster := .Values.clusters }}
@@ -109,7 +112,7 @@ envFrom:
 - name: {{ $variable }}_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ .name }}, key: {{ .key | default "password" }} } }
 - name: LOGDIRWATCH_CLUSTERS__{{ $name | upper }}__CLIENT
-  value: '{"sasl.password": "$({{ $variable }}_PASSWORD)"}'
+  value: '{ {{- with $cluster.username }}"sasl.username": {{ . | toJson }}, {{ end }}"sasl.password": "$({{ $variable }}_PASSWORD)"}'
 {{- end }}
 {{- end }}
 {{- end }}
@@ -164,4 +167,19 @@ livenessProbe:
 readinessProbe:
   httpGet: { path: /ready, port: metrics }
   periodSeconds: 10
+{{- end }}
+
+{{/* The autopilot's own users in place of those that only look, as values. */}}
+{{- define "logdirwatch.autopilotUsers" -}}
+{{- $clusters := dict }}
+{{- range $name, $user := .Values.autopilot.users }}
+{{- if not (hasKey $.Values.clusters $name) }}{{ fail (printf "autopilot.users.%s: there is no such cluster in clusters" $name) }}{{ end }}
+{{- $secret := dict "name" $user.passwordSecret.name "key" ($user.passwordSecret.key | default "password") }}
+{{- $_ := set $clusters $name (dict "username" $user.username "passwordSecret" $secret) }}
+{{- end }}
+{{- $values := dict "clusters" $clusters }}
+{{- if .Values.autopilot.telemetry.passwordSecret.name }}
+{{- $_ := set $values "telemetry" .Values.autopilot.telemetry }}
+{{- end }}
+{{- $values | toYaml }}
 {{- end }}

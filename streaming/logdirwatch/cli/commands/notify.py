@@ -12,6 +12,7 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
+from logdirwatch.observe.endpoint import serving
 from logdirwatch.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     log.info("notify.started", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
-    Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms).run(stop)
+    notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
+    with serving(settings.notify.listen, [], notifier.health.is_ill, notifier.health.is_unready):
+        notifier.run(stop)
     left = publisher.stop(DRAIN_S)
     log.info("notify.stopped", not_kept=left)
