@@ -53,13 +53,15 @@ class Capacity:
             self.lock.release()
 
 
-def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None) -> dict[str, Any]:
-    """Return what the template shows for what was typed; ``usage`` is None if it cannot be read."""
+def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None, names: Sequence[str]) -> dict[str, Any]:
+    """Return what the template shows for what was typed; ``usage`` is None if it cannot be read.
+
+    ``names`` are the clusters of the tables.
+    """
     fields = [
         Field(name, label, typed.get(name, "").strip()[:LONGEST], KINDS[name].EXAMPLE.partition("=")[2])
         for name, label in LABELS.items()
     ]
-    names = [] if usage is None else [one.cluster for one in usage.clusters]
     cluster = typed.get("cluster") or (names[0] if names else "")
     changes = [f"{one.name}={one.value}" for one in fields if one.value]
     outcome, refused = None, None
@@ -67,7 +69,7 @@ def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None) -
         try:
             outcome = capacity.tried(cluster, changes)
         except UserError as error:
-            refused = str(error)
+            refused = str(error).removeprefix("plan: ")
     return {
         "fields": fields,
         "names": names,

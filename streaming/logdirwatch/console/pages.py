@@ -272,8 +272,9 @@ class Pages:
             abort(404, "this console knows no capacity")
         parts, found = Parts(), self._capacity
         usage = next(iter(parts.read(lambda: [found.usage()])), None)
-        content = capacity_content(found, request.args, usage)
-        return self._shown("capacity.html", unread=parts.unread, **content)
+        status = statuses(self._reader.heads(), self._now_ms(), self._patience)
+        content = capacity_content(found, request.args, usage, [one.cluster for one in status])
+        return self._shown("capacity.html", status, unread=parts.unread, **content)
 
     def _thresholds(self, row: Row) -> dict[str, float]:
         """Return the used ratios from which a directory is filling, critical and saturated."""

@@ -16,9 +16,11 @@ from logdirwatch.plan.what_if.parse import parse
 from logdirwatch.plan.what_if.planner import what_if
 from logdirwatch.report.capacity.usage import Usage, cluster_uses
 from logdirwatch.report.status.snapshot import Patience
+from tests.support.delta import Written
 from tests.support.waiting import DEADLINE_S
 from tests.unit.plan.builders import MIB, directory, facts, policy
 from tests.unit.report.builders import NOW_MS
+from tests.unit.report.rows import broker
 
 HOUR_MS = 3_600_000
 SIZES = [
@@ -58,7 +60,12 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path):
+    Written(tmp_path).write("broker_state", broker(cluster="c"))
     return Site(tmp_path, Capacity(usage, tried))
+
+
+def test_the_clusters_to_choose_from_are_those_of_the_tables(site):
+    assert "<option selected>c</option>" in site.text()
 
 
 def test_bytes_and_cost_by_owner_and_topic(site):
@@ -104,7 +111,7 @@ def test_one_is_worked_out_at_a_time(tmp_path):
     first.start()
     try:
         assert begun.wait(DEADLINE_S)
-        assert "Another what-if is being worked out" in Site(tmp_path, capacity).text(growth="2x")
+        assert "Another what-if is being worked out" in Site(tmp_path, capacity).text(cluster="c", growth="2x")
     finally:
         goes_on.set()
         first.join()
