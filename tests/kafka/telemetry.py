@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import time
 from collections import defaultdict
@@ -25,7 +24,6 @@ from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until
 
 NAMES = [topic.name for topic in topics.TOPICS]
-ARCHIVE = re.compile("-XX:SharedArchiveFile=|-Xlog:cds")
 
 
 def fresh_topics(settings: Settings) -> None:
@@ -108,23 +106,16 @@ class Run:
                 "store_trigger": "2 seconds",
                 "detect_trigger": "500 milliseconds",
                 "stop_timeout_ms": 1_000,
-                "driver_java_options": self._java_options(),
+                "driver_java_options": self.base.stream.driver_java_options,
                 "extra": INTERPRETED,
             },
         } | self.overrides
         # What Spark keeps for a while stays there when it is killed.
         options = [*content["stream"].get("driver_java_options", "").split(), f"-Djava.io.tmpdir={self.folder}"]
-        # A start without the archive of classes takes twice the processor's time.
-        options += [option for option in self._java_options().split() if ARCHIVE.match(option)]
         content["stream"] = content["stream"] | {"driver_java_options": " ".join(dict.fromkeys(options))}
         self.config = self.folder / "logdirwatch.yaml"
         self.config.write_text(yaml.safe_dump(content))
         self.settings = configuration.load(self.config)
-
-    def _java_options(self) -> str:
-        """Return the local cluster's options: with its archive of classes, where there is one; none is made here."""
-        options = self.base.stream.driver_java_options.split()
-        return " ".join(option for option in options if "ArchiveClassesAtExit" not in option)
 
     def start(self) -> None:
         chosen = [word for query in self.queries for word in ("--query", query)]

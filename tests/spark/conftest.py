@@ -12,7 +12,6 @@ import pytest
 
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.session import build_session
-from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
@@ -31,13 +30,11 @@ def spark(tmp_path_factory):
     folder = tmp_path_factory.mktemp("spark")
     # The jars stay between runs: downloading them is no part of what is tested.
     home = os.environ.get("LOGDIRWATCH_HOME", str(Path(__file__).parents[2] / ".logdirwatch"))
-    java = f"-Xms1g -XX:TieredStopAtLevel=1 {spark_archive.java_options(Path(home), folder)}"
     stream = StreamSettings(
         master="local[2]",
         driver_memory="2g",
         # The tier ends before what Java's second compiler makes would pay: it took a third of the processor's time.
-        # The archive of classes that a local cluster left halves the start; none is made here.
-        driver_java_options=" ".join(option for option in java.split() if "ArchiveClassesAtExit" not in option),
+        driver_java_options="-Xms1g -XX:TieredStopAtLevel=1",
         shuffle_partitions=2,
         extra={**INTERPRETED, "spark.sql.warehouse.dir": str(folder / "warehouse")},
     )

@@ -60,7 +60,7 @@ def run(settings: Settings, names: Sequence[str]) -> None:
     slots = checks.local_slots(master) if master else None
     if slots is not None:
         _check_slots(settings, names, slots, events_partitions)
-    spark = build_session(settings)
+    spark = build_session(settings, records_classes=True)
     try:
         if slots is None and _holds_slots(settings, names):
             needed = checks.needed_slots(events_partitions, others=len(names) > 1)

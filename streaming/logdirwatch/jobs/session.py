@@ -17,7 +17,7 @@ from pyspark.sql.utils import is_remote
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
-from logdirwatch.jobs import worker_python
+from logdirwatch.jobs import class_archive, worker_python
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
 
@@ -31,9 +31,9 @@ _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 _METASPACE = "-XX:MetaspaceSize=256m"
 # Spark generates one method per stage; some of the wide tables' methods exceed the size that Java compiles by default.
 _LONG_METHODS = "-XX:-DontCompileHugeMethods"
-# The heap starts small and grows with what it keeps, up to ``driver_memory``: a small fleet keeps 130 MiB. By default
+# The heap starts small and grows with what it keeps, up to ``driver_memory``: a small fleet keeps 110 MiB. By default
 # Java starts with a part of the machine's memory, and leaves 40 % of what it has free.
-_HEAP = "-Xms256m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40"
+_HEAP = "-Xms160m -XX:NewSize=40m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40"
 _JAVA_OPTIONS = (
     f"-Dlog4j2.configurationFile={_LOG4J2}",
     *("-XX:+UseSerialGC", _HEAP, _CODE_CACHE, _METASPACE, _LONG_METHODS),
@@ -109,11 +109,13 @@ _given: dict[SparkSession, SparkSession] = {}
 """The session that was active before one of ours was built beside it, by ours; a job may build one beside another."""
 
 
-def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
+def build_session(settings: Settings, name: str = "logdirwatch", *, records_classes: bool = False) -> SparkSession:
     """Return a session that nothing else uses.
 
     If this process has a Spark application already, as on Databricks, it is a new session of that application, which
     stays as it is. Otherwise it is a local one with its own jars if ``stream.master`` is set, or that of spark-submit.
+    A local one may record the archive of classes that later ones start with.
+
     Raises UserError if there is none, or if the given one has no Delta Lake.
     """
     if is_remote():
@@ -121,7 +123,7 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
     given = SparkSession.getActiveSession()
     if given is not None or SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public one
         return _beside(given or SparkSession.Builder().getOrCreate(), settings)
-    session = _start(settings, name)
+    session = _start(settings, name, records_classes=records_classes)
     _started.add(session.sparkContext.applicationId)
     if _is_local(settings.stream.master):
         _write_no_checksum_files(session)
@@ -147,7 +149,7 @@ def _beside(given: SparkSession, settings: Settings) -> SparkSession:
     return session
 
 
-def _start(settings: Settings, name: str) -> SparkSession:
+def _start(settings: Settings, name: str, *, records_classes: bool) -> SparkSession:
     """Start an application; what spark-submit was told of it stays, except what the queries need of their session."""
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
@@ -158,7 +160,8 @@ def _start(settings: Settings, name: str) -> SparkSession:
         os.environ["PYSPARK_PYTHON"] = worker_python.command(settings.home_path) if is_local else sys.executable
         builder = builder.master(stream.master)
     try:
-        whole = _submitted_conf() if stream.master is None else {**_APPLICATION_CONF, **_local_conf(settings)}
+        own = {} if stream.master is None else _local_conf(settings, records_classes=records_classes)
+        whole = {**_APPLICATION_CONF, **own} if own else _submitted_conf()
         for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
@@ -231,15 +234,17 @@ def _session_conf(settings: Settings) -> dict[str, str]:
     return {**SESSION_CONF, "spark.sql.shuffle.partitions": str(settings.stream.shuffle_partitions)}
 
 
-def _local_conf(settings: Settings) -> dict[str, str]:
+def _local_conf(settings: Settings, *, records_classes: bool) -> dict[str, str]:
     """Return the configuration of a session that this process starts itself."""
     release = spark_version.release(pyspark.__version__)
+    jars = spark_jars(settings.home_path)
+    archive = class_archive.java_options(jars, records=records_classes)
     return {
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, spark_jars(settings.home_path))),
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": settings.stream.driver_memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, settings.stream.driver_java_options)),
+        "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, archive, settings.stream.driver_java_options)),
         # By default a Python worker has 15 s to answer its JVM, which is too little when all start at once on a busy
         # machine.
         "spark.python.authenticate.socketTimeout": "60s",
@@ -300,6 +305,7 @@ def end_session(spark: SparkSession) -> None:
     if jvm is not None:
         jvm.stdin.close()
         jvm.wait()
+    class_archive.keep()
 
 
 def silence(spark: SparkSession) -> None:

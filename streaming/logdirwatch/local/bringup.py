@@ -84,11 +84,11 @@ def _attempt(spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id:
         raise
 
 
-def write_config(home: Path, state: State, spark_java_options: str) -> None:
+def write_config(home: Path, state: State) -> None:
     """Write the configuration of the cluster; if that fails, the cluster is removed."""
     folder = home / "cluster"
     try:
-        text = config.watch_config(state, home, folder, this_command(home), spark_java_options)
+        text = config.watch_config(state, home, folder, this_command(home))
         settings.local_cluster_config(home).write_text(text, encoding="utf-8")
     except BaseException:
         tear_down(folder)

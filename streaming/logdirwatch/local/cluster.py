@@ -10,7 +10,7 @@ from types import TracebackType
 from logdirwatch import settings
 from logdirwatch.errors import UserError
 from logdirwatch.jars import KAFKA_VERSION
-from logdirwatch.local import archive, bringup, config, faults, fill, nodes, processes, report, spark_archive
+from logdirwatch.local import archive, bringup, config, faults, fill, nodes, processes, report
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.fill import Filled, FillWith, Target
 from logdirwatch.local.guard import Guard
@@ -86,8 +86,7 @@ class LocalCluster:
             kafka = bringup.Kafkas(self._monitored_jvm(self.spec.kafka_version, telemetry), telemetry)
             identifier = cluster_id or config.new_cluster_id()
             bringup.bring_up(self.spec, self.home, kafka, self._say, identifier, under=self._under)
-            spark = spark_archive.java_options(self._jars_home, self.folder)
-            bringup.write_config(self.home, self.state(), spark)
+            bringup.write_config(self.home, self.state())
 
     def down(self, cluster_id: str | None = None) -> bool:
         """Kill all processes, unmount and remove everything but jars; return whether there was anything.
@@ -99,7 +98,6 @@ class LocalCluster:
         with self._file.exclusive():
             if cluster_id is not None and (state := self._file.load()) is not None and state.cluster_id != cluster_id:
                 return False
-            spark_archive.keep(self.folder, self._jars_home)
             bringup.tear_down(self.folder)
         return True
 

@@ -253,7 +253,7 @@ def tool_script(java: Sequence[str], main_class: str, prefix: Sequence[str] = ()
     return f'#!/bin/sh\nexec {shlex.join([*prefix, *java, main_class])} "$@"\n'
 
 
-def watch_config(state: State, home: Path, folder: Path, command: Sequence[str], spark_java_options: str) -> str:
+def watch_config(state: State, home: Path, folder: Path, command: Sequence[str]) -> str:
     """Return the configuration of the cluster; ``command`` runs this program with the same home."""
     cluster = {
         "bootstrap_servers": state.bootstrap_servers,
@@ -277,7 +277,7 @@ def watch_config(state: State, home: Path, folder: Path, command: Sequence[str],
             "store_trigger": "10 seconds",
             "store_inventory_trigger": "10 seconds",
             "stop_timeout_ms": 1_000,
-            "driver_java_options": f"-Xms384m -Xmn128m -XX:TieredStopAtLevel=1 {spark_java_options}",
+            "driver_java_options": "-Xms384m -Xmn128m -XX:TieredStopAtLevel=1",
             "extra": INTERPRETED,
         },
         "plan": {"inventory_max_age_scans": 6},

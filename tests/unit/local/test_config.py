@@ -162,7 +162,7 @@ def test_the_written_configuration_is_one_that_the_product_reads(tmp_path, monke
     )
     home = Path("/it's a home")
     path = tmp_path / "logdirwatch.yaml"
-    path.write_text(watch_config(state, home, home / "cluster", ["logdirwatch"], "-Xlog:cds=off"), encoding="utf-8")
+    path.write_text(watch_config(state, home, home / "cluster", ["logdirwatch"]), encoding="utf-8")
     settings = configuration.load(path)
     assert settings.home_path == home
     assert settings.tables_path == "/it's a home/cluster/tables", "they belong to this cluster and go with it"
