@@ -11,7 +11,13 @@ import msgspec
 
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.times import effective_ms
-from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Severity
+
+DECIDABLE = {
+    Decision.ACCEPT: (ActionStatus.PROPOSED,),
+    Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED),
+}
+"""The statuses of an action in which it can be accepted and rejected."""
 
 Severities = Sequence[tuple[int, Severity]]
 """The severities of an alert, each with its first revision."""

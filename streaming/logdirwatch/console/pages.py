@@ -1,9 +1,13 @@
-"""The web application: every page is rendered on the server from the tables; nothing can be changed."""
+"""The web application: every page is rendered on the server from the tables.
+
+Only who is logged in can decide, if there is a login; see :mod:`logdirwatch.console.deciding`.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -17,7 +21,10 @@ from logdirwatch.console.answers import finished, guarded
 from logdirwatch.console.capacity import Capacity
 from logdirwatch.console.capacity import content as capacity_content
 from logdirwatch.console.chart import Event, Frame, Outlook, chart
+from logdirwatch.console.deciding import Deciding, Decisions
 from logdirwatch.console.heatmap import heatmap
+from logdirwatch.console.login.gate import Gate
+from logdirwatch.console.login.users import Users
 from logdirwatch.console.period import SPANS_MS, Period, period
 from logdirwatch.console.reading import HEAD_TABLES, Reader, Row
 from logdirwatch.console.search import Filter, term, terms, topics_of
@@ -61,10 +68,11 @@ def application(
     now_ms: Callable[[], int],
     detect: DetectSettings | None = None,
     capacity: Capacity | None = None,
+    decisions: Decisions | None = None,
 ) -> Flask:
     """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show.
 
-    Without ``capacity`` there is no page of it.
+    Without ``capacity`` there is no page of it; without ``decisions``, or a login in ``settings``, nobody can decide.
     """
     app = Flask(__name__)
     app.jinja_env.filters.update(
@@ -99,6 +107,10 @@ def application(
     )
     for path, name in PATHS.items():
         app.get(path, endpoint=name)(getattr(pages, name))
+    if settings.login is not None and decisions is not None:
+        gate = Gate(settings.login, Users(Path(settings.login.users_file)), now_ms)
+        gate.register(app, pages.shown)
+        Deciding(gate, decisions).register(app)
     # Browsers request it on their own, for the JSON too.
     app.get("/favicon.ico")(lambda: app.send_static_file("icon.svg"))
     return app
@@ -153,7 +165,7 @@ class Pages:
             "counted": counts.one_liners,
             "is_chosen": bool(chosen),
         }
-        return self._shown("fleet.html", found, unread=parts.unread, **content)
+        return self.shown("fleet.html", found, unread=parts.unread, **content)
 
     def alerts(self) -> str:
         """Return the open alerts, some at a time."""
@@ -164,7 +176,7 @@ class Pages:
         if alerts is not None and chosen:
             alerts = chosen.alerts(alerts, _by_id(found))
         paged = paged_of(alerts or (), ALERTS_A_PAGE)
-        return self._shown("alerts.html", found, alerts=alerts, paged=paged, unread=parts.unread)
+        return self.shown("alerts.html", found, alerts=alerts, paged=paged, unread=parts.unread)
 
     def _filter(self, parts: "Parts") -> Filter:
         asked = terms(request.args.get("q", ""))
@@ -200,7 +212,7 @@ class Pages:
             "status": status,
             "now": _now_of(status, broker, log_dir),
         }
-        return self._shown("directory.html", found, row=row, span=shown.span, unread=parts.unread, **content)
+        return self.shown("directory.html", found, row=row, span=shown.span, unread=parts.unread, **content)
 
     def broker(self) -> str:
         """Return one broker with its directories, open alerts and changes."""
@@ -218,7 +230,7 @@ class Pages:
             "transitions": parts.read(lambda: self._reader.transitions(cluster, broker)),
             "impaired": parts.read(lambda: self._reader.impaired_replicas(cluster, broker)),
         }
-        return self._shown("broker.html", found, unread=parts.unread, **content)
+        return self.shown("broker.html", found, unread=parts.unread, **content)
 
     def topic(self) -> str:
         """Return one topic with its partitions, those in danger first."""
@@ -241,7 +253,7 @@ class Pages:
             "paged": paged_of(sorted(rows, key=_endangered_first), PARTITIONS_A_PAGE),
             "hurt": hurt,
         }
-        return self._shown("topic.html", unread=parts.unread, **content)
+        return self.shown("topic.html", unread=parts.unread, **content)
 
     def partition(self) -> str:
         """Return one partition: who is hurt by its state, and each replica with its directory."""
@@ -258,13 +270,13 @@ class Pages:
             "replicas": replicas,
             "unlisted": [broker for broker in row["replicas"] or () if broker not in listed],
         }
-        return self._shown("partition.html", unread=parts.unread, **content)
+        return self.shown("partition.html", unread=parts.unread, **content)
 
     def timeline(self) -> str:
         """Return every change of status in a period, the newest first."""
         shown, parts = _period(self._now_ms()), Parts()
         changes = parts.read(lambda: self._reader.changes(shown.from_ms, shown.to_ms))
-        return self._shown("timeline.html", period=shown, changes=changes, unread=parts.unread)
+        return self.shown("timeline.html", period=shown, changes=changes, unread=parts.unread)
 
     def capacity(self) -> str:
         """Return who uses how much, and what the changes bring that the address names."""
@@ -274,7 +286,7 @@ class Pages:
         usage = next(iter(parts.read(lambda: [found.usage()])), None)
         status = statuses(self._reader.heads(), self._now_ms(), self._patience)
         content = capacity_content(found, request.args, usage, [one.cluster for one in status])
-        return self._shown("capacity.html", status, unread=parts.unread, **content)
+        return self.shown("capacity.html", status, unread=parts.unread, **content)
 
     def _thresholds(self, row: Row) -> dict[str, float]:
         """Return the used ratios from which a directory is filling, critical and saturated."""
@@ -306,13 +318,13 @@ class Pages:
             "affected_links": list(affected_links(life[0].affected)),
             "response": RESPONSES[life[0].rule],
         }
-        return self._shown("alert.html", unread=parts.unread, **content)
+        return self.shown("alert.html", unread=parts.unread, **content)
 
     def actions(self) -> str:
         """Return the open actions."""
         stored = self._reader.open_actions()
         listed = None if stored is None else action_words.listed(stored, everything=False)
-        return self._shown("actions.html", actions=listed)
+        return self.shown("actions.html", actions=listed)
 
     def action(self, action_id: str) -> str:
         """Return one action with its commands."""
@@ -326,7 +338,7 @@ class Pages:
                 execution_words.execution(one) for one in parts.read(lambda: self._reader.executions(action_id) or [])
             ],
         }
-        return self._shown("action.html", action=found, unread=parts.unread, **content)
+        return self.shown("action.html", action=found, unread=parts.unread, **content)
 
     def action_json(self, action_id: str) -> Response:
         """Return one action as its record."""
@@ -345,7 +357,7 @@ class Pages:
             "actions": {action.action_id: action for action in actions},
             "compared": execution_words.compared,
         }
-        return self._shown("executions.html", unread=parts.unread, **content)
+        return self.shown("executions.html", unread=parts.unread, **content)
 
     def execution(self, execution_id: str) -> str:
         """Return one execution: its steps, what it achieved, what to do next, and its states."""
@@ -361,13 +373,13 @@ class Pages:
             "action": action,
             "compared": execution_words.compared(one, action),
         }
-        return self._shown("execution.html", unread=parts.unread, **content)
+        return self.shown("execution.html", unread=parts.unread, **content)
 
     def refused(self, title: str, what: str, code: int) -> tuple[str, int]:
         """Return a page that says why another cannot be shown."""
-        return self._shown("error.html", [], title=title, what=what), code
+        return self.shown("error.html", [], title=title, what=what), code
 
-    def _shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
+    def shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
         """Return a page with the warnings about clusters, such as that they are not monitored, on top."""
         now = self._now_ms()
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found

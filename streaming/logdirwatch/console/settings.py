@@ -5,7 +5,22 @@ import ipaddress
 from pydantic import Field, SecretStr, model_validator
 
 from logdirwatch.config.listen import Listen, address
-from logdirwatch.config.section import Section
+from logdirwatch.config.section import HOUR_MS, Section
+
+
+class LoginSettings(Section):
+    """Who may acknowledge, silence, accept and reject in the console."""
+
+    users_file: str = Field(
+        min_length=1,
+        description="File with the users and hashes of their passwords, written by logdirwatch console add-user.",
+    )
+    session_ms: int = Field(8 * HOUR_MS, ge=60_000, description="How long a login lasts.")
+    behind_tls_proxy: bool = Field(
+        False,
+        description="Whether a proxy in front of the console speaks TLS and sets X-Forwarded-Proto and "
+        "X-Forwarded-For; then nobody else may reach console.listen.",
+    )
 
 
 class ConsoleSettings(Section):
@@ -17,6 +32,10 @@ class ConsoleSettings(Section):
     user: str = Field("logdirwatch", min_length=1, description="User name, if a password is set.")
     password: SecretStr | None = Field(None, description="Password of that user; null: none, only on this machine.")
     refresh_s: int = Field(30, ge=5, description="Interval at which an open page reloads.")
+
+    login: LoginSettings | None = Field(
+        None, description="The login by which people decide in the console; null: it is read-only."
+    )
 
     @property
     def is_local(self) -> bool:

@@ -179,12 +179,19 @@ def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerReco
 
 
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
-    """Write records (key, value) and wait for their acknowledgement; raises UserError if one is not accepted."""
+    """Write records (key, value) and wait for their acknowledgement, until the deadline if there is one.
+
+    Raises UserError if one is not accepted.
+    """
+    limits: dict[str, Any] = {"bootstrap_timeout_ms": deadline.at_most_ms(CONNECT_TIMEOUT_MS)}
+    if deadline.is_set():
+        limits["max_block_ms"] = deadline.at_most_ms(SEND_TIMEOUT_S * 1000)
     try:
-        client = producer(settings, bootstrap_timeout_ms=CONNECT_TIMEOUT_MS)
+        client = producer(settings, **limits)
         try:
             for key, value in records:
-                client.send(topic, key=key.encode(), value=value).get(timeout=SEND_TIMEOUT_S)
+                wait_s = deadline.at_most_ms(SEND_TIMEOUT_S * 1000) / 1000
+                client.send(topic, key=key.encode(), value=value).get(timeout=wait_s)
         finally:
             client.close(timeout=1)
     except KafkaError as error:

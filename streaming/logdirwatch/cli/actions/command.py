@@ -8,25 +8,19 @@ import msgspec
 import typer
 
 from logdirwatch.cli import deciding
+from logdirwatch.cli.actions.deciding import new_decision
 from logdirwatch.cli.actions.export import export
 from logdirwatch.cli.actions.lookup import ActionId, every_revision, find_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
-from logdirwatch.errors import UserError
 from logdirwatch.model import topics
-from logdirwatch.model.records import ActionRecord, DecisionRecord
-from logdirwatch.model.vocabulary import ActionStatus, Decision
-from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.actions.accuracy import Record, accuracy, as_data
 from logdirwatch.report.actions.accuracy import view as track_record_view
 from logdirwatch.report.actions.listing import details, line, listed, view
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.text.printable import printable
-
-DECIDABLE = {
-    Decision.ACCEPT: (ActionStatus.PROPOSED,),
-    Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED),
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -103,19 +97,7 @@ def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reas
     cluster = telemetry(ctx.obj)
     said = deciding.signed(by, reason)
     action = find_action(cluster, identity)
-    if action.status not in DECIDABLE[decision]:
-        raise UserError(f"action {action.action_id} is {action.status}: there is nothing to {decision}")
-    record = DecisionRecord(
-        version=1,
-        id=action.action_id,
-        cluster=action.cluster,
-        decision=decision,
-        by=said.by,
-        reason=said.reason,
-        at_ms=now_ms(),
-        revision=action.revision,
-        content_hash=content_hash(action),
-    )
+    record = new_decision(action, decision, said, now_ms())
     deciding.send(cluster, [record])
     typer.echo(printable(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}"))
 

@@ -1,27 +1,22 @@
 """``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: decisions about alerts."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from logdirwatch.cli import deciding
+from logdirwatch.cli.alerts.deciding import ended, firing, known_alerts, lasting_decision, of_alert
 from logdirwatch.cli.deciding import By, Reason, Signed
-from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry
-from logdirwatch.decisions import holds
+from logdirwatch.cli.reading.records import console, now_ms, telemetry
 from logdirwatch.errors import UserError
-from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
-from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.report.alerts import find
-from logdirwatch.report.folding import LatestAlerts, latest_alerts
+from logdirwatch.model.vocabulary import Decision, Rule, Severity
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.words import named, place
+from logdirwatch.report.words import place
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean, short_id, utc
-
-SETTING = "decisions.longest_ms"
 
 AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id or the beginning of it.")]
 Taken = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
@@ -48,7 +43,7 @@ def ack(
     ] = None,
 ) -> None:
     """Acknowledge an alert, which keeps firing; the acknowledgement ends when the severity rises, or in time."""
-    alert = _firing(_alerts(ctx), identity)
+    alert = firing(known_alerts(ctx.obj), identity)
     _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
 
 
@@ -103,7 +98,7 @@ def silence(
     if identity is None:
         _silence_all(ctx, pattern, signed, lasting, up_to)
         return
-    alert = _firing(_alerts(ctx), identity)
+    alert = firing(known_alerts(ctx.obj), identity)
     covered = up_to or alert.severity
     if covered.rank < alert.severity.rank:
         raise UserError(f"alert {alert.alert_id} is {alert.severity}: silencing it up to {covered} changes nothing")
@@ -125,7 +120,7 @@ def decisions(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON decision per line.")] = False,
 ) -> None:
     """Show the active acknowledgements and silences, including silences by pattern."""
-    fold, at_ms = _alerts(ctx), now_ms()
+    fold, at_ms = known_alerts(ctx.obj), now_ms()
     handling = deciding.handling_of(ctx.obj, deciding.decided(ctx.obj), fold.severities)
     found = sayings(fold.records, handling, at_ms)
     if as_json:
@@ -147,7 +142,7 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     """
     from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment
 
-    alert = _firing(_alerts(ctx), identity)
+    alert = firing(known_alerts(ctx.obj), identity)
     heard = effect(alert)
     if not heard.is_heard:
         raise UserError(f"alert {short_id(alert.alert_id)}: {heard.note}")
@@ -176,8 +171,8 @@ def _silence_all(
 ) -> None:
     parts = (pattern.cluster, pattern.rule, pattern.broker, pattern.log_dir)
     spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
-    record = _lasting(
-        ctx, Decision.SILENCE, spoken_of, signed, lasting, cluster=pattern.cluster, severity=up_to, matching=pattern
+    record = lasting_decision(
+        ctx.obj, Decision.SILENCE, spoken_of, signed, lasting, cluster=pattern.cluster, severity=up_to, matching=pattern
     )
     _send(ctx, record, about(record))
 
@@ -192,25 +187,8 @@ def _say(
     owner: str | None = None,
     severity: Severity | None = None,
 ) -> None:
-    record = _lasting(
-        ctx,
-        decision,
-        alert.alert_id,
-        signed,
-        lasting,
-        cluster=alert.cluster,
-        owner=owner,
-        severity=severity or alert.severity,
-        revision=alert.revision,
-    )
+    record = of_alert(ctx.obj, decision, alert, signed, lasting, owner=owner, severity=severity)
     _send(ctx, record, about(record, alert))
-
-
-def _lasting(
-    ctx: typer.Context, decision: Decision, spoken_of: str, signed: Signed, lasting: str, **about: Any
-) -> DecisionRecord:
-    lasting_ms = deciding.lasting_ms(lasting, ctx.obj.settings.decisions.longest_ms, SETTING)
-    return deciding.new_decision(deciding.decided(ctx.obj), decision, spoken_of, signed, lasting_ms, **about)
 
 
 def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
@@ -221,29 +199,6 @@ def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
 
 
 def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
-    at_ms, longest_ms = now_ms(), ctx.obj.settings.decisions.longest_ms
-    known = (r for r in deciding.decided(ctx.obj) if r.decision is decision and holds(r, longest_ms, at_ms))
-    found = named(known, identity, lambda record: record.id)
-    if not found:
-        raise UserError(
-            f"no active {decision} of {identity!r}; list the active ones with: logdirwatch alerts decisions"
-        )
-    if len(found) > 1:
-        raise UserError(f"{len(found)} ids begin with {identity}; give more of the id", exit_code=2)
-    ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
-    record = msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
+    record = ended(ctx.obj, decision, identity, signed, now_ms())
     deciding.send(telemetry(ctx.obj), [record])
     typer.echo(printable(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}"))
-
-
-def _alerts(ctx: typer.Context) -> LatestAlerts:
-    fold = latest_alerts()
-    read_into(fold, telemetry(ctx.obj), topics.ALERTS)
-    return fold
-
-
-def _firing(fold: LatestAlerts, identity: str) -> AlertRecord:
-    alert = find(fold.records, identity)
-    if alert.status is not AlertStatus.FIRING:
-        raise UserError(f"alert {alert.alert_id} is resolved: there is nothing to decide")
-    return alert

@@ -1,12 +1,15 @@
-"""``logdirwatch console``: a read-only web page over the tables, until Ctrl-C."""
+"""``logdirwatch console``: a web page over the tables, read-only unless there is a login, until Ctrl-C."""
 
 import signal
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
 from pydantic import ValidationError
 
+from logdirwatch.cli.commands.console_users import add_user
+from logdirwatch.cli.console_decisions import ConsoleDecisions
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.plan_source import Source
@@ -30,7 +33,10 @@ THREADS = 4
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("console")(console)
+    commands = typer.Typer(invoke_without_command=True)
+    commands.callback()(console)
+    commands.command("add-user")(add_user)
+    app.add_typer(commands, name="console")
 
 
 def console(
@@ -41,12 +47,16 @@ def console(
 ) -> None:
     """Serve a web page with the fleet, open alerts, directories with their forecasts, and actions with their commands.
 
-    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing. Listens only on this
-    machine unless console.listen says otherwise and console.password is set. Runs until Ctrl-C.
+    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing, except that users of
+    console.login can acknowledge, silence, accept and reject. Listens only on this machine unless console.listen says
+    otherwise and console.password is set. Runs until Ctrl-C.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     # Flask takes a moment to import, which no other command should pay for.
     from waitress.server import create_server  # noqa: PLC0415
 
+    from logdirwatch.console.login.users import read  # noqa: PLC0415
     from logdirwatch.console.pages import application  # noqa: PLC0415
     from logdirwatch.console.reading import Reader  # noqa: PLC0415
 
@@ -57,10 +67,13 @@ def console(
     live = LiveAlerts(telemetry(context))
     reader = Reader(tables.select, tables.rows, live.alerts)
     patience = Patience.of(settings.detect, settings.collect, settings.stream)
-    pages = application(reader, own, patience, now_ms, settings.detect, _capacity(context, tables))
+    if own.login is not None:
+        read(Path(own.login.users_file))
+    capacity, decisions = _capacity(context, tables), ConsoleDecisions(context)
+    pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions)
     host, port = address(own.listen)
     try:
-        server = create_server(pages, host=host, port=port, threads=THREADS, ident=None)
+        server = create_server(pages, host=host, port=port, threads=THREADS, ident=None, **_proxy(own))
     except OSError as error:
         raise UserError(f"console: cannot listen at {own.listen}: {error.strerror}; name another --listen") from None
     live.start()
@@ -88,6 +101,16 @@ def _capacity(context: Context, tables: TableReader) -> "Capacity":
         of_this_month,
         lambda cluster, changes: tried_changes(context, Source(cluster, False, None, None), changes, None),
     )
+
+
+def _proxy(settings: ConsoleSettings) -> dict[str, Any]:
+    """Return which headers the server believes: those of the configured proxy, else none."""
+    if settings.login is None:
+        return {}
+    if settings.login.behind_tls_proxy:
+        return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto", "x-forwarded-for"}}
+    # The login refuses a request that another program passed on, so it has to see these headers.
+    return {"clear_untrusted_proxy_headers": False}
 
 
 def _listening(settings: ConsoleSettings, listen: str | None) -> ConsoleSettings:

@@ -59,7 +59,8 @@ function broker_at(event, picture) {
 
 function is_busy() {
   const input = document.activeElement;
-  return document.hidden || !getSelection().isCollapsed || (input?.name === "q" && input.value !== input.defaultValue);
+  return document.hidden || !getSelection().isCollapsed || (input?.name === "q" && input.value !== input.defaultValue)
+    || [...document.querySelectorAll("form[method=post] input")].some(field => field.value !== field.defaultValue);
 }
 
 function find_again(element) {
