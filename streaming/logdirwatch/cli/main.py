@@ -73,7 +73,7 @@ COMMANDS = (
     "schema",
     "cluster",
 )
-_WITH_FOLDER = frozenset({"alerts", "actions", "autopilot", "report"})
+_WITH_FOLDER = frozenset({"alerts", "actions", "autopilot", "console", "report"})
 
 
 def application(*commands: str) -> typer.Typer:

@@ -8,8 +8,8 @@ import structlog
 import typer
 from pydantic import ValidationError
 
-from logdirwatch.cli.commands.console_users import add_user
-from logdirwatch.cli.console_decisions import ConsoleDecisions
+from logdirwatch.cli.console.decisions import ConsoleDecisions
+from logdirwatch.cli.console.users import add_user
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.plan_source import Source
