@@ -1,4 +1,4 @@
-"""The ACLs of docs/security.md: its commands as data, granted by Kafka's own tool and taken away one by one."""
+"""The ACLs that the pages grant: their commands as data, granted by Kafka's own tool and taken away one by one."""
 
 import re
 import shlex
@@ -25,7 +25,8 @@ from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import Secured
 from tests.support.waiting import DEADLINE_S
 
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / f"{name}.md" for name in ("security", "apply", "autopilot")]
 TOOL = "org.apache.kafka.tools.AclCommand"
 
 
@@ -43,13 +44,13 @@ class Acl(NamedTuple):
 
 
 def commands() -> list[list[str]]:
-    """Return the words of every ``kafka-acls.sh`` of the page."""
-    lines = re.findall(r"^kafka-acls\.sh .*$", PAGE.read_text(), re.MULTILINE)
+    """Return the words of every ``kafka-acls.sh`` of the pages."""
+    lines = [line for page in PAGES for line in re.findall(r"^kafka-acls\.sh .*$", page.read_text(), re.MULTILINE)]
     return [shlex.split(line) for line in lines]
 
 
 def documented(user: str) -> list[Acl]:
-    """Return every single ACL that the page grants to a user."""
+    """Return every single ACL that the pages grant to a user."""
     return [acl for words in commands() for acl in acls_of(words) if acl.user == user]
 
 
@@ -58,7 +59,8 @@ def acls_of(words: list[str]) -> list[Acl]:
     values = {flag: [b for a, b in pairwise(words) if a == flag] for flag in words}
     (principal,) = values["--allow-principal"]
     pattern = values.get("--resource-pattern-type", ["literal"])[0]
-    resources = [(kind, name) for kind in ("topic", "group") for name in values.get(f"--{kind}", ())]
+    kinds = ("topic", "group", "transactional-id")
+    resources = [(kind.replace("-", "_"), name) for kind in kinds for name in values.get(f"--{kind}", ())]
     resources += [("cluster", "kafka-cluster")] if "--cluster" in words else []
     return [
         Acl(principal.removeprefix("User:"), operation, kind, name, pattern)

@@ -19,7 +19,7 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PASSWORD = 'se"cret\\x'
 KEY_PASSWORD = "key-secret"
 BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
-USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker")
+USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker", "applier", "autopilot")
 HEAP_MIB = 256
 ATTEMPTS = 3
 # Name of a listener -> its protocol.
@@ -183,7 +183,7 @@ def _properties(folder: Path, numbers: dict[str, int], authority: Authority) -> 
         "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin",
-        "log.dirs": folder / "logs",
+        "log.dirs": f"{folder / 'logs'},{folder / 'more-logs'}",
         "offsets.topic.replication.factor": 1,
     }
     return "".join(f"{key}={str(value).replace(chr(92), chr(92) * 2)}\n" for key, value in lines.items())

@@ -8,16 +8,21 @@ from contextlib import ExitStack, contextmanager, nullcontext
 import pytest
 import yaml
 from kafka import OffsetAndMetadata, TopicPartition
+from kafka.admin import NewTopic
 
 from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import INTERPRETED
+from logdirwatch.local.config import CLUSTER, INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import TopicRecord
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.vocabulary import ActionKind, PollStatus
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.settings import Settings
 from tests.kafka.acls import commands, documented, run_tool, without
+from tests.kafka.applying import places, published
 from tests.kafka.collecting import Collector, run, write_config
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import secured_broker
@@ -280,6 +285,54 @@ def test_a_command_works_with_what_is_documented_and_says_what_it_lacks(secured,
         (line,) = done.stderr.splitlines()
         assert acl.name in line
         assert "docs/security.md" in line
+
+
+@pytest.fixture
+def cut_and_move(secured):
+    """An accepted action that sets a topic's retention and moves its replica under a throttle, with all its calls."""
+    name = f"applied-{time.time_ns()}"
+    with clients.admin(secured.admin) as admin:
+        admin.create_topics([NewTopic(name, 1, 1)])
+        here = wait_until(lambda: places(admin, name, (0,)).get(0), DEADLINE_S, "the replica to be there")
+        paths = [one["log_dir"] for answer in admin.describe_log_dirs([name]) for one in answer["log_dirs"]]
+        there = next(path for path in paths if path != here)
+        old, new = (to_json([Assignment(name, 0, (0,), (path,))]) for path in (here, there))
+        limits = within_brokers([0], 1 << 30)
+        made = published(
+            Settings(telemetry=secured.admin),
+            kind=ActionKind.MOVE_LOG_DIR,
+            operations=operations.as_data(
+                [
+                    operations.topic_config(name, "retention.ms", "7200000", now=None, old=None),
+                    operations.reassign(new, old, "f.json", limits=limits, back=limits),
+                    operations.elect_leaders({"partitions": [{"topic": name, "partition": 0}]}, "f.json"),
+                ]
+            ),
+        )
+        yield made, lambda: places(admin, name, (0,)).get(0) == there
+        admin.delete_topics([name])
+
+
+# What only the service uses: it reads and writes decisions, and looks at consumer groups.
+NOT_BY_APPLY = {("Read", "topic", topics.DECISIONS), ("Write", "topic", topics.DECISIONS), ("Describe", "group", "*")}
+CHANGING = {
+    user: [acl for acl in documented(user) if (acl.operation, acl.kind, acl.name) not in NOT_BY_APPLY]
+    for user in ("applier", "autopilot")
+}
+
+
+@pytest.mark.parametrize(
+    ("user", "acl"), [(user, acl) for user, acls in CHANGING.items() for acl in (None, *acls)], ids=str
+)
+def test_apply_needs_what_is_documented_and_no_less(secured, tmp_path, cut_and_move, user, acl):
+    made, is_there = cut_and_move
+    content = {"clusters": {CLUSTER: as_user(secured, user).model_dump()}}
+    config = configured(tmp_path / "apply.yaml", secured, user, **content)
+    with without(secured, acl) if acl else nullcontext():
+        done = run(config, "apply", made.action_id, "--yes")
+    said = done.stdout + done.stderr
+    assert (done.returncode, is_there()) == ((0, True) if acl is None else (1, False)), said
+    assert acl is None or "uthoriz" in said or acl.name in said, said
 
 
 @pytest.mark.parametrize("acl", [None, *documented("maker")], ids=str)

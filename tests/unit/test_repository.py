@@ -48,6 +48,7 @@ APART = [
     "test-browser",
     "test-chart",
     "chaos",
+    "chaos-apply",
     "mutate",
     "screenshots",
     "dist",
