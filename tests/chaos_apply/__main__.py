@@ -6,7 +6,6 @@ import random
 import signal
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from logdirwatch import settings as configuration
@@ -39,7 +38,7 @@ def main() -> int:
             report = Campaign(disks, own, folder / "logs", seed, say).strike(chosen.kills)
     say("\n".join(report.lines()))
     if chosen.report:
-        chosen.report.write_text(json.dumps(asdict(report), indent=2))
+        chosen.report.write_text(json.dumps(vars(report), indent=2))
     return 1 if report.found else 0
 
 
