@@ -126,6 +126,11 @@ class Campaign:
             is_over = bool(mine) and mine[-1].state in ENDS and process.returncode != -9
             if is_over:
                 break
+            if not ended and process.returncode == 1:
+                # Killed before its first record, and by now it does not hold on the cluster: nothing was begun.
+                self._count(log)
+                self.report.ends["refused before it began"] += 1
+                return None
             # One that was killed before its first record is begun again, whatever else goes on.
             words = ("--resume",) if mine and mine[-1].state not in {*ENDS} - {ExecutionState.STUCK} else first
         self._count(log)
