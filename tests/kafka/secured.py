@@ -185,5 +185,8 @@ def _properties(folder: Path, numbers: dict[str, int], authority: Authority) -> 
         "super.users": "User:admin",
         "log.dirs": f"{folder / 'logs'},{folder / 'more-logs'}",
         "offsets.topic.replication.factor": 1,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "transaction.state.log.num.partitions": 3,
     }
     return "".join(f"{key}={str(value).replace(chr(92), chr(92) * 2)}\n" for key, value in lines.items())

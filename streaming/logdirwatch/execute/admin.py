@@ -131,7 +131,8 @@ class AdminCluster:
         for entity, name in entities:
             entries = answer.get(_TYPES[entity].name.lower(), {}).get(name)
             if not entries:
-                raise RefusedError(f"the configuration of {entity.removesuffix('s')} {name} is not shown")
+                whose = f"{entity.removesuffix('s')} {name}"
+                raise RefusedError(f"the configuration of {whose} is not shown: is the ACL DescribeConfigs missing?")
             found[entity, name] = {
                 key: entry["value"]
                 for key, entry in entries.items()

@@ -47,3 +47,8 @@ class Stuck:
 
 
 Next = Do | Wait | Reached | Stuck
+
+
+def not_shown(partition: str) -> str:
+    """Say that Kafka does not list a partition: it hides what a user may not describe, and calls it unknown."""
+    return f"{partition} does not exist any more, or the ACL Describe on its topic is missing"

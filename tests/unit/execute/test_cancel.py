@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.execute.calls import PlaceReplicas, Reassign
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
+from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.move import Move
@@ -45,7 +45,7 @@ def test_a_reassignment_that_runs_is_cancelled_and_then_it_is_over():
 def test_what_came_to_its_end_or_is_gone_is_said():
     found = decide(REASSIGNED, shown(PartitionSeen((3, 2), (2, 3))), ())
     assert found == Reached(("the move of t-0 came to its end before it was cancelled",))
-    assert decide(REASSIGNED, Seen(), ()) == Reached(("t-0 does not exist any more",))
+    assert decide(REASSIGNED, Seen(), ()) == Reached((not_shown("t-0"),))
 
 
 def test_a_copy_within_a_broker_ends_by_its_own_directory():

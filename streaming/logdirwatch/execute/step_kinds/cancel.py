@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
+from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Held, PartitionSeen, Seen
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
@@ -46,7 +46,7 @@ def decide(step: Cancel, seen: Seen) -> Next:
     for one in step.moves:
         partition = seen.partitions.get(one.key)
         if partition is None:
-            told.append(f"{one.label} does not exist any more")
+            told.append(not_shown(one.label))
             continue
         if partition.adding or partition.removing:
             if (reason := _reason_against(one, step, partition)) is not None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from logdirwatch.execute.calls import ElectLeaders
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck
+from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, not_shown
 from logdirwatch.execute.seen import Seen
 from logdirwatch.plan.cluster.layout import TopicPartition
 
@@ -36,7 +36,7 @@ def decide(step: Elect, seen: Seen) -> Next:
     for key, leader in step.leaders.items():
         label, partition = f"{key[0]}-{key[1]}", seen.partitions.get(key)
         if partition is None or not partition.replicas:
-            return Stuck(f"{label} does not exist any more")
+            return Stuck(not_shown(label))
         first = partition.replicas[0]
         if leader not in {None, first}:
             return Stuck(f"the replicas of {label} are {list(partition.replicas)}: somebody else changed them")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait
+from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Held, PartitionSeen, Seen
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
@@ -42,7 +42,7 @@ def decide(step: Move, seen: Seen) -> Next:
         here = step.here[one.key]
         partition = seen.partitions.get(one.key)
         if partition is None:
-            return Stuck(f"{one.label} does not exist any more")
+            return Stuck(not_shown(one.label))
         found = _of_partition(one, here, partition, seen)
         if found.stuck is not None:
             return Stuck(found.stuck)

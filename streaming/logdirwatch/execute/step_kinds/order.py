@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from logdirwatch.execute.calls import Reassign
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck
+from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, not_shown
 from logdirwatch.execute.seen import Seen
 from logdirwatch.plan.cluster.layout import TopicPartition
 
@@ -37,7 +37,7 @@ def decide(step: Order, seen: Seen) -> Next:
     for key, replicas in step.there.items():
         label, partition = f"{key[0]}-{key[1]}", seen.partitions.get(key)
         if partition is None:
-            return Stuck(f"{label} does not exist any more")
+            return Stuck(not_shown(label))
         if partition.adding or partition.removing:
             return Stuck(f"somebody else reassigns {label} to {list(partition.goal)}")
         if partition.replicas not in {replicas, step.here.get(key)}:
