@@ -1,6 +1,7 @@
 """What the script adds: a filter at a key, light and dark, local time, ages that go on, and looking again in place."""
 
 import re
+import time
 
 from playwright.sync_api import expect
 
@@ -58,7 +59,7 @@ def test_local_time_stands_beside_utc(visits, console):
 
 def test_ages_in_the_header_go_on(visits, consoles, tables):
     visit = visits(consoles())
-    tables.write("broker_state", {"cluster": "prod", "broker": 1, "status": "online", "at_ms": 1, "since_ms": 1})
+    tables.write("broker_state", {"cluster": "prod", "broker": 1, "status": "online", "at_ms": round(1000 * time.time()), "since_ms": 1})
     page = visit.to("/")
     age = page.locator("[data-age-of-ms]").first
     before = age.inner_text()
