@@ -108,6 +108,12 @@ def kafka_release(version: str) -> tuple[int, int]:
     return release
 
 
+def java_program() -> str | None:
+    """Return the java program that runs them, from JAVA_HOME or else PATH; None where neither names one."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
+
+
 def artifact_id(file_name: str) -> str:
     """Return the artifact id of a jar's file name: everything before the version.
 

@@ -59,7 +59,10 @@ def test_local_time_stands_beside_utc(visits, console):
 
 def test_ages_in_the_header_go_on(visits, consoles, tables):
     visit = visits(consoles())
-    tables.write("broker_state", {"cluster": "prod", "broker": 1, "status": "online", "at_ms": round(1000 * time.time()), "since_ms": 1})
+    tables.write(
+        "broker_state",
+        {"cluster": "prod", "broker": 1, "status": "online", "at_ms": round(1000 * time.time()), "since_ms": 1},
+    )
     page = visit.to("/")
     age = page.locator("[data-age-of-ms]").first
     before = age.inner_text()

@@ -325,8 +325,9 @@ def test_killed_after_every_write_and_every_call_it_goes_on_to_the_same_end(own,
     assert here
 
 
-def test_a_killed_process_leaves_a_copy_that_resume_finishes_and_nobody_else_begins(own, disks, admin, made, apply):
-    planned, _, there = within_broker(own, disks, admin, made, rate=MIB // 2)
+@contextlib.contextmanager
+def copying(disks, own, planned):
+    """A process of apply in the middle of its copy; it has ended after the block."""
     line = [
         sys.executable,
         "-m",
@@ -337,8 +338,17 @@ def test_a_killed_process_leaves_a_copy_that_resume_finishes_and_nobody_else_beg
         planned.action_id,
         "--yes",
     ]
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
+            yield running
+        finally:
+            running.kill()
+
+
+def test_a_killed_process_leaves_a_copy_that_resume_finishes_and_nobody_else_begins(own, disks, admin, made, apply):
+    planned, _, there = within_broker(own, disks, admin, made, rate=MIB // 2)
+    with copying(disks, own, planned) as running:
         running.send_signal(signal.SIGKILL)
     assert limits_left(admin, made) == {("broker 1", LOG_DIR_THROTTLE): str(MIB // 2)}
     other = apply(within_broker(own, disks, admin, made)[0].action_id, "--yes")
@@ -360,27 +370,6 @@ def test_a_second_executor_fences_the_first(own, made):
     finally:
         first.close()
         second.close()
-
-
-@contextlib.contextmanager
-def copying(disks, own, planned):
-    """A process of apply in the middle of its copy; it has ended after the block."""
-    line = [
-        sys.executable,
-        "-m",
-        "logdirwatch",
-        "--config",
-        str(disks.config_path),
-        "apply",
-        planned.action_id,
-        "--yes",
-    ]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        try:
-            wait_until(lambda: "copying" in states(own, planned), DEADLINE_S, "the copy to run")
-            yield running
-        finally:
-            running.kill()
 
 
 def is_copied(admin, name, broker):

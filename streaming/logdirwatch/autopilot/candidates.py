@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from logdirwatch.autopilot.facts import MARK
-from logdirwatch.execute.run import is_unfinished
+from logdirwatch.execute.run import is_running
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import ActionStatus, ExecutionState, Severity
+from logdirwatch.model.vocabulary import ActionStatus, Severity
 
 STARTABLE = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED})
 
@@ -40,11 +40,7 @@ _CLOCKS_MS = 60_000
 
 
 def _open(executions: Sequence[ExecutionRecord], cluster: str) -> list[ExecutionRecord]:
-    return [
-        one
-        for one in executions
-        if one.cluster == cluster and is_unfinished(one) and one.state is not ExecutionState.STUCK
-    ]
+    return [one for one in executions if one.cluster == cluster and is_running(one)]
 
 
 def _order(action: ActionRecord) -> tuple[int, int, int, str]:

@@ -9,9 +9,7 @@ from prometheus_client.registry import Collector
 
 from logdirwatch.autopilot.rules.paused import pause_of
 from logdirwatch.autopilot.service import Autopilot
-from logdirwatch.text.units import human_s
-
-STUCK_AFTER_S = 120.0
+from logdirwatch.observe.rounds import stands_still
 
 
 class AutopilotMetrics(Collector):
@@ -58,11 +56,7 @@ class AutopilotMetrics(Collector):
 
     def is_ill(self) -> str | None:
         """Return that the loop stands still; one that waits for the telemetry cluster does not."""
-        return (
-            f"no round since {human_s(STUCK_AFTER_S)}"
-            if time.monotonic() - self._service.ticked_s > STUCK_AFTER_S
-            else None
-        )
+        return stands_still(self._service.ticked_s, time.monotonic())
 
     def is_unready(self) -> str | None:
         """Return that the telemetry topics are not read, or which clusters another process took over."""

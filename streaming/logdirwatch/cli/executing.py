@@ -12,7 +12,7 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
-from logdirwatch.execute.run import Ports, StopAskedError, calls_of, carry_out, is_unfinished, rolling_back, stopped
+from logdirwatch.execute.run import Ports, StopAskedError, calls_of, carry_out, is_running, rolling_back, stopped
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch
 from logdirwatch.kafka import clients
@@ -28,7 +28,7 @@ BY_HAND = "a person at the terminal"
 
 def refuse_beside(known: list[ExecutionRecord], command: str) -> None:
     """Raise UserError while another execution on the cluster is unfinished."""
-    running = [one for one in known if is_unfinished(one) and one.state is not ExecutionState.STUCK]
+    running = [one for one in known if is_running(one)]
     if running:
         one = running[-1]
         raise UserError(

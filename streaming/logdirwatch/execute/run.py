@@ -245,6 +245,11 @@ def is_unfinished(record: ExecutionRecord) -> bool:
     return record.state not in ENDED
 
 
+def is_running(record: ExecutionRecord) -> bool:
+    """Tell whether an execution is being carried out: it has not ended, and waits for no person."""
+    return is_unfinished(record) and record.state is not ExecutionState.STUCK
+
+
 def calls_of(step: Step) -> str:
     """Return which of Kafka's calls a step makes, for a dry run."""
     if isinstance(step, Move | Cancel):

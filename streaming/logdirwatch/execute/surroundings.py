@@ -68,9 +68,8 @@ def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str 
     for key in sorted(now.reassigned.keys() - first.reassigned.keys() - ours.keys):
         return f"somebody else reassigns {key[0]}-{key[1]} to {list(now.reassigned[key])}"
     for limit in sorted(now.throttles - first.throttles - ours.limits):
-        what = f"{limit.key}={limit.value} of {limit.entity.removesuffix('s')} {limit.name}"
         if limit.entity == "topics" or int(limit.name) in first.brokers:
-            return f"somebody else set {what}"
+            return f"somebody else set {limit.text}"
     return None
 
 

@@ -6,13 +6,13 @@ whether an archive fits, and starts without it if not.
 
 import fcntl
 import hashlib
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 import pyspark
+
+from logdirwatch import jars as installed
 
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 _SUFFIX = ".jsa"
@@ -82,8 +82,7 @@ def _pyspark() -> Path:
 
 def _java() -> Path:
     """Return the Java that Spark starts; where there is none, something else that exists, since Spark says so."""
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    found = installed.java_program()
     return Path(found).resolve() if found and Path(found).exists() else _pyspark()
 
 

@@ -1,9 +1,7 @@
 """Kafka's JVMs: which Java, which jars, and the archive of loaded classes."""
 
 import hashlib
-import os
 import re
-import shutil
 import subprocess
 import zipfile
 from collections.abc import Sequence
@@ -62,8 +60,7 @@ def find_java() -> tuple[str, str]:
 
     Raises UserError when there is none or it is older than Java 17.
     """
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    java = jars.java_program()
     try:
         answer = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

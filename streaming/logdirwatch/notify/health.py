@@ -3,10 +3,7 @@
 import time
 from collections.abc import Callable
 
-from logdirwatch.text.units import human_s
-
-STUCK_AFTER_S = 120.0
-"""A round reads for a moment and hands messages to threads; only one at the start, with all of the memory, is long."""
+from logdirwatch.observe.rounds import stands_still
 
 
 class Health:
@@ -27,7 +24,7 @@ class Health:
 
     def is_ill(self) -> str | None:
         """Return that the loop stands still; one that waits for the telemetry cluster does not."""
-        return f"no round since {human_s(STUCK_AFTER_S)}" if self._clock_s() - self._round_s > STUCK_AFTER_S else None
+        return stands_still(self._round_s, self._clock_s())
 
     def is_unready(self) -> str | None:
         """Return that the telemetry topics are not read: what fires now is not sent."""

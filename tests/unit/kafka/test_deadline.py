@@ -14,14 +14,8 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, deadline
 from logdirwatch.kafka.deadline import ANSWER_MS, LEAST_MS, Deadline, answers_by, begun
 from logdirwatch.kafka.settings import KafkaSettings
+from tests.support.clocks import Clock
 from tests.support.waiting import DEADLINE_S
-
-
-class Clock:
-    now_s = 100.0
-
-    def __call__(self):
-        return self.now_s
 
 
 @pytest.fixture

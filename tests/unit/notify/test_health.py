@@ -2,14 +2,9 @@
 
 import pytest
 
-from logdirwatch.notify.health import STUCK_AFTER_S, Health
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self):
-        return self.now_s
+from logdirwatch.notify.health import Health
+from logdirwatch.observe.rounds import STUCK_AFTER_S
+from tests.support.clocks import Clock
 
 
 @pytest.fixture

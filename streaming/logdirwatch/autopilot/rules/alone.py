@@ -1,19 +1,14 @@
 """One execution runs on a cluster at a time, whoever started it, and on a few clusters at once."""
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.execute.run import is_unfinished
+from logdirwatch.execute.run import is_running
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ExecutionState
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Return what runs already."""
     del now_ms
-    running = [
-        one
-        for one in facts.executions
-        if one.cluster == action.cluster and is_unfinished(one) and one.state is not ExecutionState.STUCK
-    ]
+    running = [one for one in facts.executions if one.cluster == action.cluster and is_running(one)]
     if running:
         one = running[-1]
         return f"waits: {one.by} is carrying out {one.kind} {one.action_id}"

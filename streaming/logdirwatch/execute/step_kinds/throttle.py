@@ -16,8 +16,7 @@ class Throttle:
     limits: Limits
 
     def __str__(self) -> str:
-        listed = "; ".join(f"{one.key}={one.value} of {one.entity.removesuffix('s')} {one.name}" for one in self.limits)
-        return f"set throttles where none is set: {listed}"
+        return f"set throttles where none is set: {'; '.join(one.text for one in self.limits)}"
 
 
 def decide(step: Throttle, seen: Seen, ours: Sequence[Limit]) -> Next:

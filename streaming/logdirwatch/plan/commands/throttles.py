@@ -34,6 +34,11 @@ class Limit(NamedTuple):
     def __str__(self) -> str:
         return f"{self.entity} {self.name} {self.key}={self.value}"
 
+    @property
+    def text(self) -> str:
+        """The limit for people."""
+        return f"{self.key}={self.value} of {self.entity.removesuffix('s')} {self.name}"
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -1,0 +1,11 @@
+"""Whether the loop of a service goes round, for its probe."""
+
+from logdirwatch.text.units import human_s
+
+STUCK_AFTER_S = 120.0
+"""A round reads for a moment and hands its work to threads; only one at the start, with all of the memory, is long."""
+
+
+def stands_still(round_s: float, now_s: float) -> str | None:
+    """Return that there was no round for long; both times are of one clock that never goes back."""
+    return f"no round since {human_s(STUCK_AFTER_S)}" if now_s - round_s > STUCK_AFTER_S else None
