@@ -1,10 +1,10 @@
 """What the script adds: a filter at a key, light and dark, local time, ages that go on, and looking again in place."""
 
 import re
-import time
 
 from playwright.sync_api import expect
 
+from logdirwatch.text.units import human_ms
 from tests.browser import looks
 from tests.browser.night import FILLING
 from tests.browser.test_fleet import directory
@@ -59,15 +59,18 @@ def test_local_time_stands_beside_utc(visits, console):
 
 def test_ages_in_the_header_go_on(visits, consoles, tables):
     visit = visits(consoles())
-    tables.write(
-        "broker_state",
-        {"cluster": "prod", "broker": 1, "status": "online", "at_ms": round(1000 * time.time()), "since_ms": 1},
-    )
+    tables.write("broker_state", {"cluster": "prod", "broker": 1, "status": "online", "at_ms": 1, "since_ms": 1})
     page = visit.to("/")
     age = page.locator("[data-age-of-ms]").first
     before = age.inner_text()
     page.evaluate("shown_at -= 86_400_000")
     expect(age).not_to_have_text(before)
+
+
+def test_ages_are_written_as_the_server_writes_them(visit):
+    page = visit.to("/")
+    for ms in (0, 59_000, 83_000, 3_599_600, 5_431_000, 86_399_999, 100_000_000, 864_000_000, 1_795_824_000_000):
+        assert page.evaluate("ms => words(ms)", ms) == human_ms(ms)
 
 
 def test_looking_again_keeps_the_place_and_what_is_typed(visits, consoles, tables):

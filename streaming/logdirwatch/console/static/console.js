@@ -22,11 +22,18 @@ function switch_theme() {
   localStorage.setItem("theme", root.dataset.theme);
 }
 
+// As the server writes durations (text/units.py): an age must not jump when the page begins to count.
+const UNITS = [["d", 86400, "h", 3600], ["h", 3600, "min", 60], ["min", 60, "s", 1]];
+
 function words(ms) {
   const s = Math.max(0, Math.round(ms / 1000));
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
-  return s < 86400 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : `${Math.floor(s / 86400)} d`;
+  for (const [unit, unit_s, lesser, lesser_s] of UNITS) {
+    const parts = unit_s / lesser_s, count = Math.round(s / lesser_s);
+    const whole = Math.floor(count / parts), rest = count % parts;
+    if (unit === "d" && whole >= 10) return `${Math.round(s / unit_s)} d`;
+    if (whole) return rest ? `${whole} ${unit} ${rest} ${lesser}` : `${whole} ${unit}`;
+  }
+  return `${s} s`;
 }
 
 // The server's clock, so that a wrong clock here makes nothing younger.
