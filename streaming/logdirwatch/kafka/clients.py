@@ -20,6 +20,7 @@ from kafka.errors import (
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import deadline, properties
+from logdirwatch.kafka.admin_client import AdminClient
 from logdirwatch.kafka.network import NO_ANSWER, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
@@ -59,7 +60,7 @@ def admin(settings: KafkaSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iter
     """
     arguments = python_arguments(settings)
     try:
-        client = _connected_in_time(KafkaAdminClient, arguments, timeout_ms)
+        client = _connected_in_time(AdminClient, arguments, timeout_ms)
     except (KafkaError, OSError, ValueError) as error:
         raise unreachable(settings, error) from None
     try:
