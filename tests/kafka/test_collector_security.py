@@ -42,8 +42,9 @@ def test_with_permission_its_directories_are_told(collected_cluster, secured, tm
         )
         assert record.status is PollStatus.OK
         assert record.log_dirs[0].total_bytes > 0
-        assert record.configs is None or record.configs["log.dirs"] == record.log_dirs[0].path
-        assert record.log_dirs[0].is_metadata_dir is True
+        paths = [log_dir.path for log_dir in record.log_dirs]
+        assert record.configs is None or record.configs["log.dirs"].split(",") == paths
+        assert [log_dir.is_metadata_dir for log_dir in record.log_dirs] == [True, False]
 
 
 def test_a_wrong_password_is_said_and_never_shown(collected_cluster, secured, tmp_path):
