@@ -20,6 +20,7 @@ from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
+from logdirwatch.model.times import next_round_ms
 
 log = structlog.get_logger(__name__)
 
@@ -123,24 +124,26 @@ def _monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
     """Start ``work`` now and every ``interval_ms``, until cancelled; an error of it is logged and no reason to stop.
 
-    A round that takes longer than the interval makes the next ones wait for it, unless they may overlap: then ``work``
-    itself must leave out what is still busy.
+    After the first one, rounds begin when those of other processes do (``next_round_ms``). A round that takes longer
+    than the interval makes the next ones wait for it, unless they may overlap: then ``work`` itself must leave out what
+    is still busy.
     """
-    loop = asyncio.get_running_loop()
     running: set[asyncio.Task[None]] = set()
-    due = loop.time()
     try:
         while True:
             if overlapping or not running:
                 task = asyncio.create_task(_logged(work))
                 running.add(task)
                 task.add_done_callback(running.discard)
-            missed = int((loop.time() - due) * 1000) // interval_ms
-            due += (missed + 1) * interval_ms / 1000
-            await asyncio.sleep(due - loop.time())
+            now_ms = _now_ms()
+            await asyncio.sleep((next_round_ms(now_ms, interval_ms) - now_ms) / 1000)
     finally:
         for task in running:
             task.cancel()
