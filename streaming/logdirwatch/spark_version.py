@@ -63,11 +63,6 @@ def require() -> None:
         raise UserError(f"this command needs Spark ({', '.join(missing)} not found); install it with: {INSTALL}")
 
 
-def is_installed() -> bool:
-    """Whether Spark and Delta Lake are there."""
-    return not _missing()
-
-
 def _missing() -> list[str]:
     return [name for name, module in (("pyspark", "pyspark"), ("delta-spark", "delta")) if not _is_there(module)]
 

@@ -15,8 +15,6 @@ from logdirwatch.kafka.settings import KafkaSettings
 CONNECT_TIMEOUT_MS = 2_000
 REQUEST_TIMEOUT_MS = "3000"
 KNOCK_S = 1.0
-STORAGE_ERROR = 56
-"""DescribeLogDirs' code of an offline directory."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from logdirwatch.plan.what_if.scenario import Copies, Homeless, Key, Scenario, k
 from logdirwatch.text.words import number_ranges
 
 EXAMPLE = "lose-broker=7"
-NO_SOURCE = "no_live_source"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of
@@ -192,11 +192,6 @@ def deleted_since(paths: Sequence[str]) -> Precondition:
         "Kafka frees no byte of them",
         None,
     )
-
-
-def leave_out(vetoes: Iterable[Veto], *names: str) -> tuple[Veto, ...]:
-    """Return the vetoes without those that do not count here."""
-    return tuple(veto for veto in vetoes if veto.name not in names)
 
 
 def _is_tight(directory: LogDir, policy: Policy) -> bool:
