@@ -104,12 +104,19 @@ def bench(
     """
     jars_home = Path(os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")).absolute()
     with (
-        tempfile.TemporaryDirectory() as home,
-        LocalCluster(
-            Path(home), ClusterSpec(brokers=brokers, log_dirs=log_dirs), jars_home=jars_home, say=print
-        ) as cluster,
+        _home(jars_home) as home,
+        LocalCluster(home, ClusterSpec(brokers=brokers, log_dirs=log_dirs), jars_home=jars_home, say=print) as cluster,
     ):
         yield Bench(cluster, stream, sections or {})
+
+
+@contextmanager
+def _home(jars_home: Path) -> Iterator[Path]:
+    """A folder for all that a bench writes, with the jars of the installation and the archive of their classes."""
+    with tempfile.TemporaryDirectory() as home:
+        (jars_home / "jars").mkdir(parents=True, exist_ok=True)
+        Path(home, "jars").symlink_to(jars_home / "jars")
+        yield Path(home)
 
 
 def heap(service: Service) -> str:
