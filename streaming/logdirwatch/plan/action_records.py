@@ -30,7 +30,7 @@ def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str
 def record(
     proposal: ProposedAction, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int
 ) -> ActionRecord:
-    """Return a proposal as the first revision of its action, with what its own prediction says against it."""
+    """Return a proposal as the first revision of its action, with the vetoes that its own prediction adds."""
     proposal = for_owner(veto_predicted_harm(proposal), policy)
     action = ActionRecord(
         version=1,
@@ -63,7 +63,7 @@ def record(
 
 
 def _summary(alert: AlertRecord) -> dict[str, Any]:
-    """Return what an action's reader must know of its alert."""
+    """Return the fields of the alert that an action record carries."""
     return {
         "rule": str(alert.rule),
         "severity": str(alert.severity),

@@ -1,4 +1,4 @@
-"""Every kind of action, with what the planner must know of it: each has a module of its name in ``actions``."""
+"""Every kind of action and its :class:`ActionType`; each kind has a module of the same name in ``actions``."""
 
 from collections.abc import Mapping
 

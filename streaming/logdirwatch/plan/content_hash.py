@@ -1,6 +1,6 @@
-"""What an action would do, as one number: whether a word that was said of one revision holds for another.
+"""A hash of what an action does: whether a decision on one revision also holds for another.
 
-Texts, times, expected effects and vetoes are left out: they drift with every sample and change nothing on a cluster.
+Texts, times, expected effects and vetoes are left out: they change with every sample and change nothing on a cluster.
 """
 
 import json
@@ -12,7 +12,7 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 
 
 def content_hash(action: ActionRecord) -> str:
-    """Return the 32 hex digits that stand for what an action would do; records of 0.1.0 carry none."""
+    """Return the hash of what an action does, 32 hex digits; records of 0.1.0 have none."""
     content: tuple[Any, ...] = (
         str(action.kind),
         action.target,
@@ -27,10 +27,10 @@ def content_hash(action: ActionRecord) -> str:
 
 
 def is_said_of(decision: DecisionRecord, action: ActionRecord) -> bool:
-    """Tell whether a decision was made of what an action would do now.
+    """Tell whether a decision refers to what an action does now.
 
-    By its hash; lacking that by its revision; and where a decision has neither, as those of 0.1.0, only the first
-    revision is certain to be what the person saw.
+    By the content hash, else by the revision. Decisions of 0.1.0 have neither: for those only the first revision is
+    certain to be what the person saw.
     """
     if decision.content_hash is not None:
         return decision.content_hash == content_hash(action)
@@ -38,7 +38,7 @@ def is_said_of(decision: DecisionRecord, action: ActionRecord) -> bool:
 
 
 def _wanted(configs: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the values that are to be set; what was there before is only remembered."""
+    """Return the values that the action sets; the values from before are recorded only for the undo."""
     return {
         topic: _values(changes) if isinstance(changes, dict) else changes for topic, changes in (configs or {}).items()
     }

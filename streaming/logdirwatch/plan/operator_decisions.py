@@ -1,7 +1,7 @@
-"""Decisions about the actions of the alert that is planned for, and what follows from them for the present plan.
+"""Decisions on the actions of one alert, and their effect on its next plan.
 
-A rejected action is not planned again while its alert is no louder, so something else must be. Of a move and a cut of
-one topic only one may be under way: retention of what moves stands still.
+A rejected action is not planned again until the alert's severity rises, so another one must be. Only one of a move and
+a cut of the same topic may be under way: retention does not run on moving replicas.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from logdirwatch.plan.proposal import ProposedAction, Veto
 
 @dataclass(frozen=True)
 class OperatorDecisions:
-    """The actions that were rejected, by kind and target, and the topics of those that were taken up."""
+    """The rejected actions by kind and target, and the topics of accepted and running ones."""
 
     rejected: tuple[tuple[ActionKind, Mapping[str, Any]], ...] = ()
     cutting: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class OperatorDecisions:
 
 
 def decisions_on(actions: Iterable[ActionRecord], severity: Severity) -> OperatorDecisions:
-    """Return what was said to an alert's actions; of a move and a cut of one topic the first taken up stands."""
+    """Return the decisions on an alert's actions; of a move and a cut of one topic, the first one accepted stays."""
     known = list(actions)
     cutting: set[str] = set()
     moving: set[str] = set()
@@ -53,7 +53,7 @@ def moved_topics(action: ActionRecord) -> set[str]:
 
 
 def apply_decisions(proposals: Iterable[ProposedAction], decisions: OperatorDecisions) -> list[ProposedAction]:
-    """Return proposals without those that were rejected, and with a veto for a cut of what is moved."""
+    """Return proposals without the rejected ones, with a veto on cuts of topics that are being moved."""
     wanted = [proposal for proposal in proposals if not decisions.is_rejected(proposal.kind, proposal.target)]
     return [
         replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *_against(proposal, decisions)])))
@@ -69,6 +69,6 @@ def _against(proposal: ProposedAction, decisions: OperatorDecisions) -> list[Vet
 
 
 def _taken_up(action: ActionRecord) -> tuple[bool, int, str]:
-    """Sort what runs first, then what somebody accepted first."""
+    """Sort key: running actions first, then the earliest acceptance."""
     at_ms = action.at_ms if action.decision is None else action.decision["at_ms"]
     return action.status is not ActionStatus.RUNNING, at_ms, action.action_id

@@ -1,4 +1,4 @@
-"""What a planner hands over: an action without its id, its alert and its status."""
+"""A proposed action: what a planner returns, without id, alert and status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ __all__ = ("Owner", "Policy", "Precondition", "ProposedAction", "Veto", "effect"
 
 @dataclass(frozen=True)
 class Owner:
-    """What declares a cluster's configuration; ``name`` is that of its resource where Strimzi does."""
+    """What declares a cluster's configuration; ``name`` is the name of its resource for Strimzi."""
 
     kind: ClusterOwner
     name: str
@@ -33,25 +33,26 @@ class Policy:
 
     @property
     def is_strimzis(self) -> bool:
-        """Whether Strimzi runs the cluster."""
+        """Whether Strimzi manages the cluster."""
         return self.owner is not None and self.owner.kind is ClusterOwner.STRIMZI
 
     @property
     def facts_max_age_ms(self) -> int:
-        """How old the inventory may be that a plan stands on."""
+        """The maximum age of the inventory that a plan is based on."""
         return self.limits.inventory_max_age_scans * self.inventory_interval_ms + self.limits.inventory_delay_ms
 
     @property
     def settling_ms(self) -> int:
-        """How long it takes until the snapshot shows what was done: one inventory, and its way to the tables."""
+        """How long until the snapshot shows what was done: one inventory, and its way to the tables."""
         return self.inventory_interval_ms + self.limits.inventory_delay_ms
 
 
 @dataclass(frozen=True)
 class ProposedAction:
-    """One action as a planner sees it. ``target`` says what it acts on and makes its identity.
+    """One action as planned.
 
-    ``valid_ms`` is how long it stays valid, None for as long as the settings say.
+    ``target`` says what it acts on and is part of its identity. ``valid_ms`` is how long it stays valid, None: as
+    configured.
     """
 
     kind: ActionKind
@@ -69,7 +70,7 @@ class ProposedAction:
     valid_ms: int | None = None
 
     def because(self, why: str) -> "ProposedAction":
-        """Return it with a reason that says more."""
+        """Return it with ``more`` added to the reason."""
         return replace(self, reason=f"{self.reason} ({why})")
 
 
@@ -84,9 +85,9 @@ def effect(
 ) -> dict[str, Any]:
     """Return ``expected`` of an action.
 
-    ``frees_bytes`` is what the alert's own directory gains; ``on`` lists every directory that changes, bytes taken are
-    negative. ``needs_ms`` is the time from its start until the bytes are there, ``frees_by_ms`` the moment if it starts
-    now. None where nobody knows.
+    ``frees_bytes`` is what the alert's own directory gains; ``on`` lists every directory that changes, negative if it
+    loses room. ``needs_ms`` is the time from its start until the bytes are free, ``frees_by_ms`` that moment if it
+    starts now. None: unknown.
     """
     return {
         "frees_bytes": frees_bytes,

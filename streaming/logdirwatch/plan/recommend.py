@@ -1,6 +1,6 @@
-"""What to do about one open alert: ``recommend`` plans, and writes the plan down as action records.
+"""Plan the actions for one open alert, and write them down as action records.
 
-Every alert gets at least one action that nothing speaks against; where only a person can help, the runbook step.
+Every alert gets at least one action without vetoes; if only a person can help, the runbook step.
 """
 
 from msgspec.structs import replace
@@ -21,10 +21,11 @@ WAITS = "moves and cuts wait for a new inventory"
 
 
 def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
-    """Return the actions for an open alert, first things first, each as its first revision.
+    """Return the actions for an open alert in order, each as its first revision.
 
-    ``snapshot`` is that of the alert's cluster with the alerts' own evidence over it. None gives the runbook step
-    alone, which says why; an old one gives the actions that do not depend on where replicas lie beside it.
+    ``snapshot`` is that of the alert's cluster, updated with the evidence of its alerts. None gives only the runbook
+    step, which says why. An outdated one gives the runbook step and the actions that do not depend on where replicas
+    are.
     """
     why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
     look = investigate(alert, policy, has_zookeeper=snapshot is not None and snapshot.has_zookeeper)
@@ -42,7 +43,7 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
 
 
 def _on_all(situation: Situation) -> list[ProposedAction]:
-    """Return what is proposed on all that is known; where something speaks against all of it, the runbook step too."""
+    """Return the proposals on a complete snapshot; if all have vetoes, the runbook step too."""
     response = RESPONSES[situation.alert.rule]
     planned = [] if response.propose is None else response.propose(situation)
     proposals = apply_decisions(map(veto_predicted_harm, planned), situation.snapshot.decisions)
@@ -56,9 +57,10 @@ def _on_old_inventory(situation: Situation, why: str) -> list[ProposedAction]:
 
 
 def _without_inventory(response: Response, situation: Situation) -> list[ProposedAction]:
-    """Return the actions for an alert that need no inventory; empty where there are none, or the state is old, too.
+    """Return the actions that need no inventory; empty if there are none, or if the state is outdated as well.
 
-    The state of directories is seldom old when the inventory is: it comes with every poll, and with the alert itself.
+    The state of directories is seldom outdated when the inventory is: it comes with every poll, and with the alert
+    itself.
     """
     snapshot, policy = situation.snapshot, situation.policy
     if snapshot.state_at_ms is None or situation.now_ms - snapshot.state_at_ms > policy.facts_max_age_ms:

@@ -1,4 +1,4 @@
-"""How every rule's alerts are answered: each rule has a module of its name in ``responses``."""
+"""The response of every rule; each rule has a module of the same name in ``responses``."""
 
 from collections.abc import Mapping
 
@@ -24,9 +24,9 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
 def investigate(
     alert: AlertRecord, policy: Policy, why: str | None = None, *, has_zookeeper: bool = False
 ) -> ProposedAction:
-    """Return the step of an alert's runbook; ``why`` says what keeps a better action back.
+    """Return the runbook step of an alert; ``why`` says why there is no better action.
 
-    Where there is no snapshot of the cluster, the alert itself says that its broker has ZooKeeper.
+    Without a snapshot of the cluster, the alert itself says whether its broker uses ZooKeeper.
     """
     has_zookeeper = has_zookeeper or read_as(alert.evidence, Evidence).has_zookeeper is True
     look = look_at(alert, _runbook_of(alert), policy, has_zookeeper=has_zookeeper)

@@ -1,4 +1,4 @@
-"""What recommendations may propose and how their commands are written."""
+"""Settings of recommendations: their limits, and how commands are written."""
 
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -9,7 +9,7 @@ from logdirwatch.config.section import DAY_MS, GIB, Ms, Ratio, Section
 
 
 class TopicRule(Section):
-    """What the owner of topics allows; of several rules that match a topic the first one holds."""
+    """Limits for topics, set by their owner; the first rule that matches a topic applies."""
 
     cluster: str = Field("*", description="Shell pattern of cluster names.")
     topic: str = Field("*", description="Shell pattern of topic names.")
@@ -24,7 +24,7 @@ class TopicRule(Section):
 
 
 class LogDirRule(Section):
-    """What is known of log directories beside what Kafka tells; of several rules that match the first one holds."""
+    """Facts about log directories that Kafka does not report; the first rule that matches applies."""
 
     cluster: str = Field("*", description="Shell pattern of cluster names.")
     broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
@@ -47,7 +47,7 @@ class LogDirRule(Section):
 
     @property
     def reserve(self) -> tuple[str, int] | None:
-        """The name and size of the reserve file; None where there is none."""
+        """The name and size in bytes of the reserve file; None if there is none."""
         if self.reserve_file is None or self.reserve_bytes is None:
             return None
         return self.reserve_file, self.reserve_bytes
@@ -142,7 +142,7 @@ class PlanSettings(Section):
     expires_after_ms: Ms = Field(1_800_000, description="How long a proposed action stays valid.")
 
     def for_cluster(self, cluster: str) -> "PlanSettings":
-        """Return the settings with the rules of one cluster only."""
+        """Return the settings with only the rules of one cluster."""
         return self.model_copy(
             update={
                 "topics": tuple(rule for rule in self.topics if fnmatchcase(cluster, rule.cluster)),
@@ -151,11 +151,11 @@ class PlanSettings(Section):
         )
 
     def topic_rule(self, topic: str) -> TopicRule:
-        """Return the rule that holds for a topic."""
+        """Return the rule that applies to a topic."""
         return next((rule for rule in self.topics if fnmatchcase(topic, rule.topic)), _PLAIN_TOPIC)
 
     def log_dir_rule(self, broker: int, log_dir: str) -> LogDirRule:
-        """Return the rule that holds for a log directory."""
+        """Return the rule that applies to a log directory."""
         matching = (
             rule for rule in self.log_dirs if rule.broker in {None, broker} and fnmatchcase(log_dir, rule.log_dir)
         )
@@ -167,7 +167,7 @@ _PLAIN_LOG_DIR = LogDirRule()
 
 
 class StrimziSettings(Section):
-    """Where the resources of a cluster of Strimzi's are; for clusters whose owner is strimzi."""
+    """Where to find the resources of a cluster whose owner is ``strimzi``."""
 
     kubectl: str = Field("kubectl", description="Command in place of kubectl, such as kubectl --context prod.")
     namespace: str | None = Field(None, description="Namespace of the Kafka resource; null: commands ask for it.")
@@ -175,7 +175,7 @@ class StrimziSettings(Section):
 
 
 class ToolSettings(Section):
-    """How a command for one cluster is written."""
+    """How commands for one cluster are written."""
 
     prefix: str = Field("", description="Put before each tool: a folder ending in / or a kubectl exec line.")
     suffix: str = Field(

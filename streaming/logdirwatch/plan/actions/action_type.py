@@ -1,7 +1,7 @@
-"""What the planner must know of a kind of action, beside how it is proposed.
+"""What the planner needs to know about a kind of action, apart from how it is proposed.
 
-Each kind states it in its own file; ``plan.action_types`` has them all. Nothing here has a default that a kind could
-forget to think about, but the flags that hold for few.
+Each kind declares it in its own module; ``plan.action_types`` lists them all. Only flags that few kinds set have a
+default, so that a new kind cannot leave out the rest by accident.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ BETTER_BY = 1.25
 
 
 class Stage(IntEnum):
-    """Where an action stands among those that answer a filling directory; the first is to be carried out first."""
+    """The place of an action among those for a filling directory; the first stage is carried out first."""
 
     CANCELS = 0
     FREES_AT_ONCE = 1
@@ -35,11 +35,12 @@ class Stage(IntEnum):
 
 
 class Relief(NamedTuple):
-    """How a kind ranks among those that answer a filling directory.
+    """How a kind is ranked among the actions for a filling directory.
 
-    ``stage`` is the one that it always has; None: by whether it loses data, and is in time. Within a stage the lower
-    rank is first: ``if_in_time`` where all of it is, quick ones first; ``if_not`` where that is late or not known.
-    ``begins_at_once``: what comes late is not put behind, as it takes its time and must be begun.
+    ``stage``: always this one; None: chosen by whether the action loses data and is in time. Within a stage the lower
+    rank comes first: ``if_in_time`` where all of the action is in time (quick ones first), ``if_not`` where it is late
+    or its duration is unknown. ``begins_at_once``: stays in front even if it is late, because it takes long and has to
+    be started now.
     """
 
     if_in_time: int
@@ -53,9 +54,9 @@ NO_RELIEF = Relief(if_in_time=5, if_not=7)
 
 
 class FixRole(Enum):
-    """What a kind is in one plan for all alerts: what ends first, what gives room until it is enough, or neither.
+    """The role of a kind in one plan for all alerts: it ends something, makes room until there is enough, or neither.
 
-    ``MAKES_ROOM_WITH_LOSS`` gives no more than is needed for now. ``NEVER`` is named for a person to think about.
+    ``MAKES_ROOM_WITH_LOSS`` frees no more than is needed for now. ``NEVER`` is listed for a person to consider.
     """
 
     FIRST = "first"
@@ -66,40 +67,43 @@ class FixRole(Enum):
 
 
 class FollowUp(NamedTuple):
-    """What follows an action that was carried out; while its alert fires only what moves left behind."""
+    """What follows an action that was carried out.
+
+    While its alert is firing, only leftovers of moves are followed up.
+    """
 
     propose: Callable[[ActionRecord, ClusterSnapshot, Policy], ProposedAction | None]
     while_firing: bool = False
 
 
 def frees_as_much(old: ActionRecord, plan: ActionRecord) -> bool:
-    """Tell whether a published proposal frees about what the new plan would."""
+    """Tell whether a published proposal frees about as much as the new plan."""
     better: int = plan.expected.get("frees_bytes") or 0
     return better <= BETTER_BY * (old.expected.get("frees_bytes") or 0)
 
 
 def names_all_partitions(old: ActionRecord, plan: ActionRecord) -> bool:
-    """Tell whether a published proposal names all partitions that the new plan names."""
+    """Tell whether a published proposal includes every partition of the new plan."""
     return _partitions(plan) <= _partitions(old)
 
 
 def same_commands(old: ActionRecord, plan: ActionRecord) -> bool:
-    """Tell whether a published proposal has the very commands of the new plan."""
+    """Tell whether a published proposal has exactly the commands of the new plan."""
     return plan.commands == old.commands
 
 
 def always_valid(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[str]:  # noqa: ARG001 - one signature
-    """Return no reason: what the action asks for does not become wrong by itself."""
+    """Return no reasons: an action of this kind does not become invalid."""
     return ()
 
 
 def no_live_check(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterable[str]:  # noqa: ARG001 - ditto
-    """Return no reason that only live brokers can tell."""
+    """Return no reasons: live brokers show nothing about an action of this kind."""
     return ()
 
 
 def as_planned(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:  # noqa: ARG001 - one signature
-    """Return the plan: nothing of the revision before is carried over."""
+    """Return the plan unchanged: nothing is carried over from the previous revision."""
     return plan
 
 
@@ -107,13 +111,12 @@ def as_planned(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:  #
 class ActionType:
     """One kind of action.
 
-    ``progress`` tells how far an action is, None where no broker shows it. ``covers`` tells whether a published
-    proposal still says what matters of the new plan. ``reasons_against`` says why a published action may no longer be
-    carried out, ``live_check`` what only the brokers themselves can tell of that. ``carry_over`` keeps what a new
-    revision must remember of the one before.
-
-    ``sets_whole_list``: its command sets a broker's whole list, so it must say what others want of it too.
-    ``is_done_when_back``: no broker shows it, but it is done once its directory serves or its broker answers again.
+    ``progress`` returns how far an action is, None where no broker shows it. ``covers`` tells whether a published
+    proposal still matches the new plan. ``reasons_against`` returns why a published action may no longer be carried
+    out; ``live_check`` returns the reasons that only the brokers themselves show. ``carry_over`` keeps what a new
+    revision needs from the previous one. ``sets_whole_list``: the command replaces a broker's whole list, so it must
+    include the entries of other open actions. ``is_done_when_back``: no broker shows the action itself; it is done once
+    its directory serves or its broker answers again.
     """
 
     kind: ActionKind

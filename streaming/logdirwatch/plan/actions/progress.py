@@ -1,4 +1,4 @@
-"""How far an action is, as the snapshot shows it: nobody reports execution, it is seen."""
+"""The progress of an action, inferred from the snapshot: no one reports it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 @dataclass(frozen=True)
 class Progress:
-    """Steps of the target that are seen begun and reached, with what was observed."""
+    """The steps of the target that have begun and that are done, with what was observed."""
 
     begun: int
     reached: int
@@ -21,17 +21,17 @@ class Progress:
 
     @property
     def is_done(self) -> bool:
-        """Whether all of the target is seen."""
+        """Whether the whole target is reached."""
         return self.reached == self.of > 0
 
     @property
     def is_running(self) -> bool:
-        """Whether part of the target is seen."""
+        """Whether part of the target is reached."""
         return self.begun > 0
 
 
 def not_seen(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:  # noqa: ARG001 - one signature for every kind
-    """Return None: what clients are told, or done on a host, no broker tells of."""
+    """Return None: no broker shows what is done on a host or by clients."""
     return None
 
 
@@ -42,12 +42,15 @@ def in_steps(begun: int, reached: int, of: int, snapshot: ClusterSnapshot) -> Pr
 
 
 def in_one_step(is_reached: bool | None, snapshot: ClusterSnapshot) -> Progress | None:
-    """Return the progress of an action that is done or not; None where nobody can tell."""
+    """Return the progress of an action with a single step; None if it cannot be seen."""
     return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, snapshot)
 
 
 def target_after(action: ActionRecord) -> dict[str, Any]:
-    """Return the target of what follows an action: where that one was, as far as this release knows its target."""
+    """Return the target of a follow-up.
+
+    That of the action it follows, without fields that this release does not know.
+    """
     known = Target.__struct_encode_fields__
     return {name: value for name, value in action.target.items() if name in known} | {"after": action.action_id}
 
@@ -58,19 +61,19 @@ def place_of(action: ActionRecord) -> LogDirId:
 
 
 def places_of(action: ActionRecord) -> list[LogDirId]:
-    """Return the directory that an action's target names; for one that is about a cluster all that it changes."""
+    """Return the directories that an action's target names; for an action on a cluster, all that it changes."""
     if action.target["log_dir"] is not None:
         return [place_of(action)]
     return [(entry["broker"], entry["log_dir"]) for entry in action.expected["on"]]
 
 
 def directory_of(action: ActionRecord, snapshot: ClusterSnapshot) -> LogDir | None:
-    """Return the directory that an action's target names, as it is known now."""
+    """Return the snapshot's state of the directory that an action's target names."""
     return snapshot.directories.get(place_of(action))
 
 
 def space_seen(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return the space of the directory that an action's target names."""
+    """Return the observed space of the directory that an action's target names."""
     directory = directory_of(action, snapshot)
     found = {"inventory_at_ms": snapshot.inventory_at_ms}
     if directory is None:
@@ -79,12 +82,12 @@ def space_seen(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any
 
 
 def was_accepted(action: ActionRecord) -> bool:
-    """Tell whether a person said that an action would be carried out."""
+    """Tell whether a person accepted an action."""
     return action.decision is not None and action.decision.get("decision") == Decision.ACCEPT
 
 
 def was_carried_out(action: ActionRecord) -> bool:
-    """Tell whether an action was seen done, or a person said that it would be."""
+    """Tell whether an action was seen done, or a person accepted it."""
     return action.status is ActionStatus.DONE or was_accepted(action)
 
 

@@ -1,1 +1,1 @@
-"""Who leads, who is in sync, what a failure or an action does to that, and how much more may fail."""
+"""Leadership and in-sync replicas: their present state, what a failure or an action changes, how much more may fail."""

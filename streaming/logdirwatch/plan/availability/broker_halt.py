@@ -1,4 +1,4 @@
-"""Whether a broker halts when a directory fails: the one with its metadata log, the last, or any during a migration.
+"""Whether a broker halts when a directory fails: the metadata log's, the last one, or any during a migration.
 
 KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``; 3.9.1 ``ReplicaManager`` for the migration.
 """
@@ -12,7 +12,7 @@ from logdirwatch.plan.proposal import ProposedAction
 
 
 def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
-    """Return why a directory's broker halts when it goes offline; None where it would go on, or nobody knows."""
+    """Return why a broker halts when a directory goes offline; None if it does not, or that is unknown."""
     if directory.is_metadata_dir and not snapshot.is_zookeeper(directory.broker):
         return "it holds the metadata log"
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
@@ -27,7 +27,10 @@ def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
 def with_halt_notice(
     proposals: Sequence[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot
 ) -> list[ProposedAction]:
-    """Return proposals whose first one, which people read, says whether the broker halts when the directory is full."""
+    """Return proposals of which the first says whether the broker halts when the directory is full.
+
+    People read the first.
+    """
     why = why_it_halts(directory, snapshot)
     if why is None:
         return list(proposals)

@@ -1,4 +1,4 @@
-"""Directories that are offline at once, on one broker or several: disks seldom die together, what they share does."""
+"""Directories that are offline at the same time: disks seldom fail together, what they share does."""
 
 from collections.abc import Collection
 
@@ -14,9 +14,9 @@ SEVERAL = 3
 
 
 def common_cause(places: Collection[LogDirId], snapshot: ClusterSnapshot) -> str | None:
-    """Return what to say of other directories that are offline at once with these; None where there are none.
+    """Return a text about other directories that are offline at the same time; None if there are none.
 
-    Without ``places`` all that are offline in the cluster are meant.
+    Without ``places`` it covers all offline directories of the cluster.
     """
     own = [snapshot.directories[place] for place in places if place in snapshot.directories]
     others = [d for d in snapshot.directories.values() if d.status is LogDirStatus.OFFLINE and d.place not in places]
@@ -34,7 +34,7 @@ def common_cause(places: Collection[LogDirId], snapshot: ClusterSnapshot) -> str
 
 
 def _are_near(one: LogDir, other: LogDir) -> bool | None:
-    """Tell whether two were last seen well at about the same time; None where nobody knows."""
+    """Tell whether two directories were last seen serving at about the same time; None if unknown."""
     if one.sample_at_ms is None or other.sample_at_ms is None:
         return None
     return abs(one.sample_at_ms - other.sample_at_ms) <= AT_ONCE_MS

@@ -1,7 +1,7 @@
-"""How much more may fail before data or writes are lost, topic by topic (KIP-112, changes in operation 1).
+"""How many more failures each topic tolerates before data or writes are lost (KIP-112, changes in operation 1).
 
-A partition has at most one replica on a broker, so the disks and the brokers that it survives are the same number; a
-rack takes all its brokers along. What lies on a disk that nobody sees, or that is suspect, counts for no copy.
+A partition has at most one replica on a broker, so it tolerates as many disk failures as broker failures; a rack fails
+with all its brokers. Replicas on suspect or unreported disks do not count.
 """
 
 from collections import Counter
@@ -21,11 +21,12 @@ ONE_COPY = "min_isr_1"
 
 
 class FaultTolerance(NamedTuple):
-    """One topic, as its weakest partition stands.
+    """The fault tolerance of one topic, which is that of its weakest partition.
 
-    ``survives``: how many more disks or brokers may die while a copy of everything acknowledged is left, ``racks`` how
-    many more racks (None where racks are not known), ``writes_survive`` how many disks or brokers while writes with
-    acks=all go on (None: the minimum is not known). Below zero: no good copy is seen, or writes stand still already.
+    ``survives``: how many more disks or brokers may fail while a complete copy of all acknowledged records remains;
+    ``racks``: how many more racks (None: racks are unknown); ``writes_survive``: how many disks or brokers may fail
+    while writes with acks=all continue (None: the minimum is unknown). Below zero: there is no complete copy now, or
+    writes are blocked already.
     """
 
     topic: str
@@ -38,7 +39,7 @@ class FaultTolerance(NamedTuple):
 
 
 def endurance(topic: Topic, snapshot: ClusterSnapshot) -> FaultTolerance | None:
-    """Return how much more a topic endures; None for one without partitions."""
+    """Return the fault tolerance of a topic; None for one without partitions."""
     counted = [(complete_copies(partition, snapshot), partition) for partition in topic.partitions]
     if not counted:
         return None
@@ -55,7 +56,7 @@ def endurance(topic: Topic, snapshot: ClusterSnapshot) -> FaultTolerance | None:
 
 
 def complete_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
-    """Return the brokers with a copy of all that was acknowledged, on a disk that is seen to serve."""
+    """Return the brokers with a copy of all acknowledged records on a disk that is reported to serve."""
     complete = set(partition.isr) | set(partition.elr or ())
     doubtful = {
         replica.broker
@@ -66,7 +67,7 @@ def complete_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozense
 
 
 def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return the endurance of the topics that these partitions belong to, as an action carries it; weakest first."""
+    """Return the fault tolerance of the topics of these partitions, in the format of action records, weakest first."""
     names = sorted({partition.topic for partition in partitions} & set(snapshot.topics))
     found = [one for name in names if (one := endurance(snapshot.topics[name], snapshot)) is not None]
     found.sort(key=lambda one: (one.survives, _order(one.writes_survive), one.topic))
@@ -93,7 +94,7 @@ def _writes(copies: AbstractSet[int], partition: Partition, snapshot: ClusterSna
 
 
 def _warnings(topic: Topic, snapshot: ClusterSnapshot) -> Iterable[str]:
-    """Yield what is weak by design, whatever fails; a partition of the lowest replication factor stands for all."""
+    """Yield weaknesses by design; one partition with the lowest replication factor stands for all."""
     lowest = min(topic.partitions, key=lambda partition: len(partition.replicas))
     factor, needed = len(lowest.replicas), leadership.min_isr(lowest, snapshot)
     if factor == 1:
@@ -105,7 +106,7 @@ def _warnings(topic: Topic, snapshot: ClusterSnapshot) -> Iterable[str]:
 
 
 def _least(numbers: Iterable[int | None]) -> int | None:
-    """Return the smallest; None when one of them is not known, as it may be smaller."""
+    """Return the smallest; None if any is unknown, as it may be smaller."""
     known = list(numbers)
     return None if None in known else min((number for number in known if number is not None), default=None)
 

@@ -26,13 +26,13 @@ Path = Mapping[str, LeadershipState]
 
 
 def of_reassignment(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return what becomes of the partitions that a reassignment names."""
+    """Return what happens to the partitions of a reassignment."""
     found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
     return outlook((partition.label, _copied(partition, target, snapshot)) for partition, target in found)
 
 
 def of_demotion(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return what becomes of partitions whose order of preference is changed, and whose first replica is elected."""
+    """Return what happens to partitions whose replicas are reordered and whose first replica is elected."""
 
     def path(partition: Partition, target: tuple[int, ...]) -> Path:
         now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
@@ -43,7 +43,7 @@ def of_demotion(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) ->
 
 
 def of_election(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return what becomes of partitions in a preferred election."""
+    """Return what happens to partitions in a preferred election."""
 
     def path(partition: Partition) -> Path:
         now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
@@ -53,7 +53,7 @@ def of_election(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> d
 
 
 def of_cancelling(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return what becomes of partitions whose reassignment is taken back: what was added goes."""
+    """Return what happens to partitions whose reassignment is cancelled: the added replicas are dropped."""
 
     def path(partition: Partition) -> Path:
         now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
@@ -64,19 +64,19 @@ def of_cancelling(partitions: Iterable[Partition], snapshot: ClusterSnapshot) ->
 
 
 def of_restart(broker: int, partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return what becomes of a broker's partitions while it is away, and when it is back with its data.
+    """Return what happens to a broker's partitions while it is stopped, and after it returns with its data.
 
-    A broker that is down already is not stopped; ``stopped`` is then how things are.
+    A broker that is down already is not stopped; ``stopped`` is then the present state.
     """
     return outlook((partition.label, _restarted(broker, partition, snapshot)) for partition in partitions)
 
 
 def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
-    """Return the counts of every step, and some of the partitions: those that lose their leader first.
+    """Return the counts of every step and some of the partitions, those that lose their leader first.
 
     ``leaderless`` and ``under_min_isr`` count partitions, the latter those whose minimum is known; ``led_anew`` those
-    with another leader than in the step before. ``becomes_leaderless`` and ``falls_under_min_isr`` are what a later
-    step takes from partitions that have it now.
+    whose leader differs from the previous step. ``becomes_leaderless`` and ``falls_under_min_isr`` count partitions
+    that lose a leader or the minimum that they have now.
     """
     listed = list(paths)
     names = list(listed[0][1]) if listed else []
@@ -103,9 +103,9 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
 
 
 def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[LeadershipState], bool]) -> dict[str, Any]:
-    """Return the partitions for which something becomes so that is not so now, and the first such step; else nothing.
+    """Return the partitions for which something becomes true that is not true now, and the first such step.
 
-    By partition, since counts hide one that is hurt behind another that is repaired.
+    Empty if there are none. Compared by partition, since a total hides one that is harmed behind another that recovers.
     """
     found = []
     for label, path in listed:
@@ -146,7 +146,7 @@ def _restarted(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> 
 
 
 def _is_under_min_isr(found: LeadershipState) -> bool:
-    """Without a leader nobody writes, whatever the ISR holds."""
+    """Tell whether writes are blocked: without a leader they are, whatever the ISR holds."""
     return found.min_isr is not None and (found.leader is None or len(found.isr) < found.min_isr)
 
 
@@ -155,7 +155,7 @@ def _count(standings: Iterable[LeadershipState], holds: Callable[[LeadershipStat
 
 
 def _harm(item: tuple[str, Path]) -> tuple[bool, int, bool]:
-    """Sort what is without a leader in some step first, then what has fewest in sync, then whose leader changes."""
+    """Sort key: leaderless in some step first, then the fewest in-sync replicas, then those with a new leader."""
     found = list(item[1].values())
     is_led = all(step.leader is not None for step in found)
     return is_led, min(len(step.isr) for step in found), len({step.leader for step in found}) == 1

@@ -1,12 +1,11 @@
-"""Who will lead a partition, and who will be in sync, after one step of a plan.
+"""The predicted leader and in-sync replicas of a partition after one step of a plan.
 
-The rule is KIP-18's: the in-sync replicas lose the broker, a follower's loss changes no leader, and of a leader's loss
-the first assigned replica that is in sync and alive takes over. Kafka 4.3.1 (``PartitionChangeBuilder``) adds what
-happens when nobody is left: without eligible leader replicas (KIP-966) the last member stays in the ISR and there is no
-leader; with them the ISR is empty, and the eligible ones, then the last known leader, may lead.
-
-Whether a cluster uses eligible leader replicas shows only when one is needed. The predicted leader is the same either
-way, as who is eligible then was the ISR's last member.
+The rule is KIP-18's: the broker leaves the ISR. Losing a follower changes no leader; losing the leader elects the first
+assigned replica that is alive and in sync. Kafka 4.3.1 (``PartitionChangeBuilder``) adds what happens when no replica
+is left: without eligible leader replicas (KIP-966) the last member stays in the ISR and there is no leader; with them
+the ISR is empty, and the eligible replicas, then the last known leader, may lead. Whether a cluster uses eligible
+leader replicas shows only when one is needed. The predicted leader is the same either way, because the eligible replica
+is the last member of the ISR.
 """
 
 from collections.abc import Set as AbstractSet
@@ -21,9 +20,10 @@ MIN_ISR = "min.insync.replicas"
 
 @dataclass(frozen=True, slots=True)
 class LeadershipState:
-    """One partition: assigned replicas in order of preference, its leader, who is in sync, who else may lead.
+    """One partition: assigned replicas in order of preference, its leader, ISR and eligible leader replicas.
 
-    ``min_isr`` None where the topic's configuration is not known; then nobody becomes eligible by falling below it.
+    ``min_isr`` None: the topic's configuration is unknown; then no replica becomes eligible by the ISR falling below
+    it.
     """
 
     replicas: tuple[int, ...]
@@ -34,12 +34,12 @@ class LeadershipState:
     min_isr: int | None = None
 
     def in_order(self, brokers: AbstractSet[int]) -> tuple[int, ...]:
-        """Return the brokers as the assignment orders them."""
+        """Return the brokers in the order of the assignment."""
         return tuple(broker for broker in self.replicas if broker in brokers)
 
 
 def standing(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
-    """Return how a partition stands as its metadata was last seen."""
+    """Return a partition's state as its metadata was last seen."""
     return LeadershipState(
         replicas=partition.replicas,
         leader=partition.leader,
@@ -51,7 +51,7 @@ def standing(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState
 
 
 def current_leadership(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
-    """Return how a partition stands once Kafka took notice of what is dead by now; the metadata may be older."""
+    """Return a partition's state after Kafka has noticed what is dead by now; its metadata may be older."""
     live, found = live_replicas(partition, snapshot), standing(partition, snapshot)
     for broker in partition.isr:
         if broker not in live:
@@ -70,7 +70,7 @@ def min_isr(partition: Partition, snapshot: ClusterSnapshot) -> int | None:
 
 
 def live_replicas(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
-    """Return the brokers whose replica Kafka counts on: alive, its directory not offline (``KRaftMetadataCache``)."""
+    """Return the brokers whose replica Kafka counts: alive, its directory not offline (``KRaftMetadataCache``)."""
     lost = set(partition.offline_replicas)
     for replica in snapshot.replicas_of(partition.key):
         directory = snapshot.directories.get(replica.place)
@@ -80,7 +80,7 @@ def live_replicas(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[
 
 
 def elected(state: LeadershipState, live: AbstractSet[int]) -> int | None:
-    """Return who leads: the present leader if it may, else the first in sync, eligible, or known to have led last."""
+    """Return the leader: the present one if it may lead, else the first in sync, eligible, or last known leader."""
     in_sync = state.in_order(live & set(state.isr))
     if state.leader in in_sync:
         return state.leader
@@ -95,7 +95,7 @@ def elected(state: LeadershipState, live: AbstractSet[int]) -> int | None:
 
 
 def without(state: LeadershipState, broker: int, live: AbstractSet[int], *, has_elr: bool) -> LeadershipState:
-    """Return how a partition stands after a broker, or its replica there, is gone; ``live`` are those that are not."""
+    """Return a partition's state after a broker, or its replica there, is gone; ``live`` are the remaining brokers."""
     isr = tuple(member for member in state.isr if member != broker)
     if has_elr:
         state = _below_minimum(state, isr)
@@ -105,15 +105,16 @@ def without(state: LeadershipState, broker: int, live: AbstractSet[int], *, has_
 
 
 def back(state: LeadershipState, broker: int, live: AbstractSet[int]) -> LeadershipState:
-    """Return how a partition stands once a broker returned with its data and caught up."""
+    """Return a partition's state after a broker returned with its data and caught up."""
     led = _with_leader(state, live | {broker})
     return _in_sync(led, broker) if led.leader is not None and broker in led.replicas else led
 
 
 def reassigned(state: LeadershipState, target: tuple[int, ...], live: AbstractSet[int]) -> LeadershipState:
-    """Return how a partition stands once a reassignment is through: it ends when every new replica is in sync.
+    """Return a partition's state after a reassignment, which completes when every new replica is in sync.
 
-    Kafka 4.3.1 ``PartitionReassignmentReplicas``: the ISR keeps the target's members, the leader stays if it is one.
+    Kafka 4.3.1 ``PartitionReassignmentReplicas``: the ISR keeps the members of the target; the leader stays if it is
+    one.
     """
     added = set(target) - set(state.replicas)
     kept = (set(state.isr) | added) & set(target)
@@ -122,7 +123,7 @@ def reassigned(state: LeadershipState, target: tuple[int, ...], live: AbstractSe
 
 
 def preferred(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState:
-    """Return how a partition stands after a preferred election: its first replica leads if it is in sync and alive."""
+    """Return a partition's state after a preferred election: its first replica leads if it is alive and in sync."""
     first = state.replicas[0] if state.replicas else None
     if first is not None and first in live and first in state.isr:
         return replace(state, leader=first)
@@ -130,7 +131,7 @@ def preferred(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState
 
 
 def _below_minimum(state: LeadershipState, isr: tuple[int, ...]) -> LeadershipState:
-    """With eligible leader replicas: who leaves an ISR that falls below its minimum stays eligible (KIP-966)."""
+    """With eligible leader replicas, a member that leaves an ISR below its minimum stays eligible (KIP-966)."""
     if len(isr) >= (state.min_isr or 1):
         return replace(state, isr=isr, elr=(), last_known=())
     eligible = state.in_order((set(state.elr) | set(state.isr)) - set(isr))
@@ -139,7 +140,7 @@ def _below_minimum(state: LeadershipState, isr: tuple[int, ...]) -> LeadershipSt
 
 
 def _with_leader(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState:
-    """Elect; who was elected from outside the ISR is then its only member."""
+    """Elect a leader; one from outside the ISR becomes its only member."""
     leader = elected(state, live)
     if leader is None or leader in state.isr:
         return replace(state, leader=leader)

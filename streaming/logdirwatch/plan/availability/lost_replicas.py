@@ -1,4 +1,4 @@
-"""Which partitions lost a replica with a directory or a broker, and in what order they are cared for."""
+"""Which partitions lost a replica with a directory or a broker, most endangered first."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 
 def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partition]:
-    """Return the partitions whose replica on the broker lies in the directory, most endangered first.
+    """Return the partitions whose replica on the broker is in the directory, most endangered first.
 
-    Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
-    seen. They count when no other directory of the broker is offline.
+    Replicas newer than the last inventory are known from metadata only: offline on that broker, and in no reported
+    directory. They count if no other directory of the broker is offline.
     """
     return lost_together([place], snapshot)
 
@@ -20,7 +20,7 @@ def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partitio
 def lost_together(
     places: Sequence[LogDirId], snapshot: ClusterSnapshot, *, with_unseen: bool = True
 ) -> list[Partition]:
-    """Return the same for several directories of one broker; what was never seen counts where all of them are named."""
+    """Return the same for several directories of a broker; unreported replicas count if all offline ones are named."""
     if not places:
         return []
     broker = places[0][0]
@@ -40,13 +40,13 @@ def _unseen(places: Sequence[LogDirId], snapshot: ClusterSnapshot) -> set[TopicP
 
 
 def danger(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool]:
-    """Sort what has fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
+    """Sort key: fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
     in_sync = (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {broker}
     return len(in_sync), not snapshot.topics[partition.topic].is_internal
 
 
 def urgency(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool, int, TopicPartition]:
-    """Sort by danger, then the largest first: they are the hardest to place."""
+    """Sort key: by danger, then the largest first, which are the hardest to place."""
     return *danger(partition, snapshot, broker), -(snapshot.layout.size_of(partition.key) or 0), partition.key
 
 

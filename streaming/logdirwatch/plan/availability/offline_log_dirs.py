@@ -1,4 +1,4 @@
-"""The offline directories that one alert tells of, each with the cause that is believed and what proves it."""
+"""The offline directories of an alert, each with its cause and the evidence for it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ NO_PROOF = "space_was_left"
 
 @dataclass(frozen=True)
 class OfflineEvidence:
-    """What an alert's evidence says of one directory: the device, what ran out, the line behind it."""
+    """An alert's evidence about one directory: the device, the exhausted resource, the log line."""
 
     device: str | None = None
     full_by: FullBy | None = None
@@ -44,7 +44,7 @@ class OfflineLogDirs:
 
     @property
     def is_several(self) -> bool:
-        """Whether the alert tells of more than one."""
+        """Whether the alert covers more than one directory."""
         return len(self.directories) > 1
 
     @property
@@ -61,9 +61,9 @@ class OfflineLogDirs:
 
 
 def offline_log_dirs_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> OfflineLogDirs | None:
-    """Return what an alert tells of; None where nothing is known of its directories.
+    """Return the offline directories of an alert; None if the snapshot has none of them.
 
-    Its word on the causes holds over that of the tables, which are later.
+    The alert's causes take precedence over those of the tables, which lag behind.
     """
     if alert.broker is None or alert.log_dir is None:
         return None
@@ -91,9 +91,9 @@ def places_of(alert: AlertRecord) -> list[LogDirId]:
 
 
 def cause_at(alert: AlertRecord, path: str) -> Cause | None:
-    """Return the cause that an alert tells of one of its directories.
+    """Return the cause that an alert gives for one of its directories.
 
-    A limit of the process is reached by whichever directory comes first, and is the cause of all that went with it.
+    Whichever directory is first meets the limit of a process, so that cause applies to all that failed with it.
     """
     told = _listed(alert).get(path)
     cause = alert.cause if told is None else _word(told.cause)
@@ -103,7 +103,7 @@ def cause_at(alert: AlertRecord, path: str) -> Cause | None:
 
 
 def evidence_of(shown: LogDirOfflineEvidence | OfflineLogDir) -> OfflineEvidence:
-    """Return what the evidence on one directory says."""
+    """Return the evidence about one directory."""
     full_by, said = shown.full_by, shown.said or shown.event_detail
     alone = shown if isinstance(shown, LogDirOfflineEvidence) else LogDirOfflineEvidence()
     return OfflineEvidence(
@@ -120,7 +120,7 @@ def _shown(alert: AlertRecord) -> LogDirOfflineEvidence:
 
 
 def _quota(said: str | None) -> FullBy | None:
-    """Read in the log's own line that a quota was reached, where the evidence names nothing."""
+    """Recognise an exhausted quota in the log line itself, if the evidence names nothing."""
     return FullBy.QUOTA if said is not None and "quota" in said.lower() else None
 
 
@@ -133,12 +133,12 @@ def _word(cause: object) -> Cause:
 
 
 def used_text(directory: LogDir) -> str:
-    """Say how much of a directory's space is used, where that is known."""
+    """Say how much of a directory's space is used, if known."""
     if directory.used_bytes is None or not directory.total_bytes:
         return ""
     return f" while {human_ratio(directory.used_bytes / directory.total_bytes)} of the volume's space is used"
 
 
 def log_line(proof: OfflineEvidence) -> str:
-    """Say the log's own line, where there is one."""
+    """Quote the log line, if there is one."""
     return "" if proof.said is None else f" ({proof.said})"

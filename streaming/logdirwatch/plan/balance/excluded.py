@@ -1,6 +1,6 @@
-"""What of a real cluster takes no part in a plan, and why: what is broken, cordoned, away, moving or not known.
+"""What a plan for a real cluster leaves out, and why: broken, cordoned, down, moving or unknown.
 
-Unknown is not healthy: nothing is planned onto a directory of which nobody knows that it serves and how full it is.
+Unknown is not healthy: nothing is planned onto a directory unless it is known to serve and how full it is.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class Staying(Struct, frozen=True, kw_only=True):
-    """Partitions that stay as they are for one reason, given for the first of them."""
+    """Partitions that stay where they are for one reason, with the reason of the first."""
 
     why: str
     partitions: int
@@ -33,7 +33,7 @@ class Staying(Struct, frozen=True, kw_only=True):
 
 
 def left_out(snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: LogDirId | None) -> list[LeftOut]:
-    """Return what takes no part; ``emptied`` is a directory to be evacuated, which may be cordoned."""
+    """Return the directories and brokers left out; ``emptied``, the directory to evacuate, may be cordoned."""
     found: list[LeftOut] = []
     for number in sorted({*snapshot.brokers, *snapshot.directories_of}):
         reason = _broker_out(number, snapshot)
@@ -50,7 +50,7 @@ def is_out(place: LogDirId, out: list[LeftOut]) -> bool:
 
 
 def unsafe(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> str | None:
-    """Return why a directory cannot be evacuated on the snapshot; None when nothing stands against it."""
+    """Return why a directory cannot be evacuated on this snapshot; None if it can."""
     directory = snapshot.directories.get(place)
     if directory is None:
         return None
@@ -60,7 +60,7 @@ def unsafe(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy, now_ms: i
 
 
 def why_staying(partition: Partition, snapshot: ClusterSnapshot, *, is_balance: bool) -> Veto | None:
-    """Return why a partition's replicas must stay where they are; an evacuation asks less than balance does."""
+    """Return why a partition's replicas must stay where they are; an evacuation has fewer reasons than balance."""
     return replica_vetoes.first(
         [
             replica_vetoes.partition_moving(snapshot, partition),
@@ -74,7 +74,7 @@ def why_staying(partition: Partition, snapshot: ClusterSnapshot, *, is_balance: 
 
 
 def placed(partition: Partition, snapshot: ClusterSnapshot) -> list[Replica] | None:
-    """Return a partition's replicas in the order of preference; None where one's place or size is not known."""
+    """Return a partition's replicas in order of preference; None if the place or size of one is unknown."""
     by_broker = {replica.broker: replica for replica in snapshot.replicas_of(partition.key)}
     found = [by_broker.get(broker) for broker in partition.replicas]
     known = [r for r in found if r is not None and r.size_bytes is not None and r.place in snapshot.directories]

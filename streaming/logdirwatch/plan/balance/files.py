@@ -1,4 +1,4 @@
-"""A model as the neutral CSV, a plan as Kafka's tool takes it, and a plan's waves."""
+"""The files of a plan: the model as CSV, the plan for Kafka's tool, and its waves."""
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ Row = tuple[object, ...]
 
 
 def write_model(model: ClusterModel, path: Path) -> None:
-    """Write a model; replicas in the order in which they were read, then the directories without any."""
+    """Write a model as CSV: replicas in the order in which they were read, then directories without any."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
@@ -55,10 +55,10 @@ def reassignment(plan: ClusterPlan) -> dict[str, Any]:
 
 
 def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
-    """Return the waves in order; each can be carried out by itself once the one before is done and deleted.
+    """Return the waves in order; each can be carried out once the previous one is done and its old files are deleted.
 
-    ``worst_ratio`` is a directory's fill with every copy of the wave there and nothing deleted yet. With the tools of a
-    real cluster a wave has its commands, which set its throttles and end with clearing them.
+    ``worst_ratio`` is a directory's fill ratio with every copy of the wave there and nothing deleted yet. With the
+    tools of a real cluster a wave has commands, which set its throttles and clear them at the end.
     """
     done: dict[int, int] = {}
     found = []
@@ -85,7 +85,7 @@ def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]
 def _commands(plan: ClusterPlan, number: int, step: Mapping[str, Any], tools: Tools) -> list[str]:
     """Return the commands of a wave.
 
-    A replica on a new broker may be born in another of its directories; no limit keeps it there.
+    Kafka may create a new replica in another directory than planned; no throttle delays its way to the planned one.
     """
     name = f"logdirwatch-{plan.task.mode.kind.value}-wave-{number}.json"
     throttle = step["throttle"]
@@ -110,14 +110,14 @@ def _fill(model: ClusterModel, fill: Fill) -> dict[str, Any]:
 
 
 def assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
-    """Return the partitions that moves touch, as they are to be; ``done`` are the directories of earlier moves."""
+    """Return the partitions that moves change, with their new assignment; ``done`` are directories of earlier moves."""
     targets = {move.replica: move.target for move in moves}
     partitions = dict.fromkeys(int(model.replica_partition[replica]) for replica in targets)
     return [_assignment(model, partition, targets, done) for partition in partitions]
 
 
 def assignments_before(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
-    """Return the partitions that moves touch as they are before them, with the directories that replicas leave."""
+    """Return the partitions that moves change as they are before, with the directories that replicas leave."""
     return assignments(model, (move._replace(target=move.source) for move in moves), done)
 
 

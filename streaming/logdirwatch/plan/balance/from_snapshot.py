@@ -1,4 +1,4 @@
-"""A real cluster as a model: what the tables or the brokers themselves say, with all that must be left alone."""
+"""A model of a real cluster, from the tables or from its brokers, with everything that must stay in place."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from logdirwatch.text.units import human_ms
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A model of a real cluster, and what of the cluster a plan leaves alone."""
+    """A model of a real cluster, and what a plan leaves in place."""
 
     model: ClusterModel
     about: About
@@ -32,7 +32,7 @@ class Known:
 def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) -> Known:
     """Return the model of a cluster for a mode.
 
-    Raises UserError, one line, where what is not known or broken makes every plan unsafe.
+    Raises UserError, one line, if unknown or broken parts make every plan unsafe.
     """
     _refuse_unsafe(snapshot, mode, policy, now_ms)
     out = left_out(snapshot, policy, now_ms, mode.evacuated)
@@ -56,7 +56,7 @@ def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) ->
 
 
 class _Chosen(NamedTuple):
-    """A partition; ``replicas`` in the order of preference, none where not all are known."""
+    """A partition; ``replicas`` in order of preference, None unless all are known."""
 
     partition: Partition
     replicas: list[Replica]
@@ -92,7 +92,7 @@ def _is_in(place: LogDirId, partition: Partition, snapshot: ClusterSnapshot) -> 
 
 
 def _refuse_staying(mode: Mode, kept: list[_Chosen], snapshot: ClusterSnapshot) -> None:
-    """Refuse an evacuation that would leave something behind."""
+    """Raise UserError for an evacuation that would leave something behind."""
     reasons = [one.veto.reason for one in kept if one.veto is not None]
     place = mode.evacuated
     strays = snapshot.strays_in(place) if place is not None else {}
@@ -136,7 +136,10 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
 
 
 def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[LogDirId]) -> Iterator[int]:
-    """Yield what a directory has besides the model's replicas: other files, copies under way, bytes spoken for."""
+    """Yield the bytes of a directory that are not replicas of the model.
+
+    Other files, running copies, reserved bytes.
+    """
     coming = in_flight_bytes(snapshot)
     for directory in directories:
         place = directory.place
@@ -145,7 +148,7 @@ def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[
 
 
 def _capacity(directory: LogDir, held: Counter[LogDirId]) -> int:
-    """Return a directory's size; where nobody knows it, what it holds at least: nothing is planned there anyway."""
+    """Return a directory's size; if unknown, the bytes that it holds, since nothing is planned there anyway."""
     return directory.total_bytes or max(1, held[directory.place])
 
 

@@ -1,4 +1,4 @@
-"""The room that new replicas of one wave take where Kafka may create them, in the directories of a model.
+"""The room for new replicas of one wave, in every directory where Kafka may create them.
 
 A replica counts at its full size in every directory that Kafka may choose, until it has moved to the planned one
 (:mod:`logdirwatch.plan.capacity.new_replicas`).
@@ -47,7 +47,7 @@ class Births:
         self._arrivals[self._board.broker_of[target]].append((size, target))
 
     def passing_bytes(self) -> dict[int, int]:
-        """Return by directory the most that is created there and meant for another one."""
+        """Return by directory the most bytes that are created there on their way to another one."""
         found = {
             directory: sum(self._passing(directory, arrivals))
             for broker, arrivals in self._arrivals.items()
@@ -56,7 +56,7 @@ class Births:
         return {directory: passing for directory, passing in found.items() if passing}
 
     def _passing(self, directory: int, arrivals: list[tuple[int, int]]) -> list[int]:
-        """Return the largest replicas that may be created in a directory and are meant for another one."""
+        """Return the largest replicas that may be created in a directory on their way to another one."""
         counts = {
             other: self._counts[other] for other in self._board.open_directories(self._board.broker_of[directory])
         }
@@ -64,6 +64,6 @@ class Births:
 
 
 def log_counts(board: Board) -> list[int]:
-    """Return by directory how many logs it has before the plan."""
+    """Return the number of logs by directory before the plan."""
     found: list[int] = np.bincount(board.model.replica_directory, minlength=len(board.capacity)).tolist()
     return found

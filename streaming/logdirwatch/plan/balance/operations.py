@@ -1,4 +1,4 @@
-"""A plan's waves as operations: the same moves as its files say, in a form that ``apply`` carries out."""
+"""The waves of a plan as operations, which ``apply`` carries out; its files describe the same moves."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from logdirwatch.plan.commands.throttles import Limits, of_plan
 
 
 def operations(plan: ClusterPlan) -> list[Operation]:
-    """Return an operation for each wave.
+    """Return one operation per wave.
 
-    The first sets the throttles of all waves, and the last those of the way back: a list of a topic that one wave set
-    would otherwise be in the way of the next.
+    The first sets the throttles of all waves and the last those of the undo: a topic's list that one wave sets would
+    otherwise block the next wave's.
     """
     model, done = plan.before, dict[int, int]()
     there, here, limits = [], [], []
@@ -50,7 +50,7 @@ def _limits(plan: ClusterPlan, wave: schedule.Wave, moves: dict[str, object]) ->
 
 
 def joined(found: Iterable[Limits]) -> Limits:
-    """Return limits that hold for all: the same rates, and lists of throttled replicas with every entry."""
+    """Return throttles for all waves: the same rates, and the union of the lists of throttled replicas."""
     brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
     lists: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for limits in found:

@@ -1,4 +1,4 @@
-"""From a model and a task to a plan: the moves, their order, and the cluster afterwards."""
+"""Plan a task on a model: the moves, their order, and the resulting cluster."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from logdirwatch.plan.balance.waves import Move, Wave, schedule
 
 @dataclass(frozen=True, eq=False)
 class ClusterPlan:
-    """What to move, in which order, and the cluster before and after it."""
+    """The moves in order, and the cluster before and after them."""
 
     task: Task
     before: ClusterModel
@@ -33,7 +33,7 @@ class ClusterPlan:
 
 
 def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
-    """Plan a task on a model; UserError where the task is impossible, with what is missing."""
+    """Plan a task on a model; raises UserError, which names what is missing, if the task is impossible."""
     board = Board(model, task.limits.destination_max_ratio)
     if task.mode.evacuated is None:
         balance(board, task.mode.kind, task.tolerance_ratio, movable.balanceable(model, task.limits))

@@ -1,4 +1,4 @@
-"""What a plan costs and brings: its bytes beside the fewest possible, fills before and after, and what is left."""
+"""The summary of a plan: bytes copied against the lower bound, fill ratios before and after, and what is left."""
 
 import numpy as np
 from msgspec import Struct
@@ -15,7 +15,7 @@ from logdirwatch.plan.balance.search.evacuate import best_ratio, directory_named
 
 
 class Fills(Struct, frozen=True, kw_only=True):
-    """How full directories, or brokers, are; the spread is the standard deviation over all of them."""
+    """The fill ratios of directories, or of brokers; the spread is their standard deviation."""
 
     max_ratio: float
     min_ratio: float
@@ -23,14 +23,14 @@ class Fills(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """Fills before and after a plan."""
+    """Fill ratios before and after a plan."""
 
     before: Fills
     after: Fills
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What is copied; ``leaders`` are those replicas that lead, or are preferred to, and leave their broker."""
+    """What is copied; ``leaders`` are leaders, or preferred leaders, that leave their broker."""
 
     replicas: int
     bytes: int
@@ -42,9 +42,9 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Bound(Struct, frozen=True, kw_only=True):
-    """The fewest bytes with which any plan reaches the goal; ``in_racks_bytes`` as long as replicas keep their racks.
+    """The fewest bytes with which any plan reaches the goal; ``in_racks_bytes`` if replicas keep their racks.
 
-    The two are one where the racks bind nothing. For an evacuation, what the directory holds.
+    The two are equal if racks restrict nothing. For an evacuation, the bytes in the directory.
     """
 
     bytes: int
@@ -52,14 +52,14 @@ class Bound(Struct, frozen=True, kw_only=True):
 
 
 class Evacuation(Struct, frozen=True, kw_only=True):
-    """The fullest directory that the broker keeps, and the least that its fill can be."""
+    """The fill ratio of the fullest remaining directory of the broker, and the lowest possible one."""
 
     max_ratio: float
     best_max_ratio: float
 
 
 class Violations(Struct, frozen=True, kw_only=True):
-    """What no plan may do, counted on the models and the waves, not on how the plan was made."""
+    """Broken limits, counted on the models and the waves, independently of how the plan was made."""
 
     partitions_twice_on_a_broker: int
     partitions_on_fewer_racks: int
@@ -68,7 +68,7 @@ class Violations(Struct, frozen=True, kw_only=True):
 
 
 class Outside(Struct, frozen=True, kw_only=True):
-    """A directory, or a broker (``log_dir`` null), that stays outside the tolerance, by how much, and why."""
+    """A directory, or a broker (``log_dir`` null), that stays outside the tolerance: by how much, and why."""
 
     broker: int
     log_dir: str | None
@@ -79,7 +79,7 @@ class Outside(Struct, frozen=True, kw_only=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """The real cluster that a plan is for, how old what is known of it is, and what of it the plan leaves alone."""
+    """The real cluster of a plan, the age of its data, and what the plan leaves out."""
 
     cluster: str
     state_at_ms: int | None
@@ -89,7 +89,7 @@ class About(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """One plan; ``about`` null where the model came from a file."""
+    """One plan; ``about`` null: the model came from a file."""
 
     mode: str
     tolerance_ratio: float
@@ -204,7 +204,7 @@ def _reason(plan: ClusterPlan) -> str:
 
 
 def _created_elsewhere(plan: ClusterPlan) -> str:
-    """Say for how many of the moves only the directory has no room where Kafka may create the replica first."""
+    """Say how many of the moves are missing only because a directory where Kafka may create the replica has no room."""
     model, ratio = plan.after, plan.task.limits.destination_max_ratio
     crossing = [move for move in plan.given_up if not schedule.is_within_broker(model, move)]
     fits = [
@@ -249,6 +249,6 @@ def _racks(model: ClusterModel) -> Numbers:
 
 
 def _distinct(model: ClusterModel, owner: Numbers) -> Numbers:
-    """Return by partition on how many different owners (by replica) it is."""
+    """Return by partition the number of different owners (``owner`` is by replica)."""
     pairs = np.unique(model.replica_partition * (int(owner.max(initial=0)) + 1) + owner)
     return np.bincount(pairs // (int(owner.max(initial=0)) + 1), minlength=len(model.partition_topic))

@@ -1,10 +1,10 @@
-"""The order of a plan: waves whose copies run together, none of which overfills a directory at any moment.
+"""The order of a plan: waves of copies that run together, without overfilling a directory at any moment.
 
-In a wave every copy is written before anything is deleted. No broker has more copies between its directories than it
-runs at once, unless the queue is short: what waits in Kafka's queue has its retention standing still (KIP-113). Copies
-within brokers and between them are in different waves, since a limit for the first would also hold back a new replica
-on its way from the directory where Kafka created it. A wave begins when the files that the one before left behind are
-deleted (``file.delete.delay.ms``).
+Within a wave every copy is written before anything is deleted. No broker runs more copies between its directories than
+it can at once, unless the queue is short: retention does not run on replicas that wait in Kafka's queue (KIP-113).
+Copies within brokers and between brokers are in different waves, because a throttle for the first would also delay a
+new replica on its way from the directory where Kafka created it. A wave begins when the files that the previous one
+left are deleted (``file.delete.delay.ms``).
 """
 
 from collections import Counter, defaultdict
@@ -29,7 +29,7 @@ SHORT_S = 300
 
 
 class Move(NamedTuple):
-    """One replica's way."""
+    """The move of one replica."""
 
     replica: int
     source: int
@@ -38,7 +38,7 @@ class Move(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """A directory during a wave: at its begin, with every copy there and nothing deleted, and at its end."""
+    """A directory during a wave: at its start, with every copy there and nothing deleted, and at its end."""
 
     directory: int
     before_bytes: int
@@ -58,16 +58,17 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class Wave:
-    """Moves that run together, and the directories that they touch."""
+    """Moves that run together, and the directories that they change."""
 
     moves: tuple[Move, ...]
     fills: tuple[Fill, ...]
 
 
 def schedule(board: Board, limits: PlanSettings) -> tuple[list[Wave], list[Move]]:
-    """Return a board's moves in waves, and those for which there is no order that keeps the limits.
+    """Return a board's moves in waves, and those for which no order keeps the limits.
 
-    First each as early as it fits; where some never do so, strictly as they were planned.
+    Each move goes into the earliest wave that it fits; if some never fit, strictly in the order in which they were
+    planned.
     """
     moves = [
         Move(replica, board.origin[replica], target, board.sizes[replica]) for replica, target in board.moves.items()
@@ -80,7 +81,7 @@ def schedule(board: Board, limits: PlanSettings) -> tuple[list[Wave], list[Move]
 
 
 def needs_ms(model: ClusterModel, wave: Wave, limits: PlanSettings) -> int:
-    """Return how long the busiest broker of a wave copies at the configured rates, and until the old files are gone."""
+    """Return how long the busiest broker copies at the configured rates, including the deletion of old files."""
     copying_s: defaultdict[int, float] = defaultdict(float)
     for move in wave.moves:
         for broker in copying_brokers(model, move):
@@ -100,7 +101,7 @@ def is_within_broker(model: ClusterModel, move: Move) -> bool:
 
 
 def copying_brokers(model: ClusterModel, move: Move) -> set[int]:
-    """Return the brokers that a copy keeps busy: the one that takes it, and the leader's, which sends it."""
+    """Return the brokers that a copy occupies: the receiver, and the leader that sends it."""
     taker = int(model.directory_broker[move.target])
     if is_within_broker(model, move):
         return {taker}
@@ -138,7 +139,7 @@ class _Scheduler:
         return _Waiting(move, brokers, move.size_bytes / rate(model, move, self._limits), within)
 
     def _choose(self, waiting: list[_Waiting], *, in_order: bool) -> tuple["_Chosen", list[_Waiting]]:
-        """Return the moves of the next wave, and those that wait on."""
+        """Return the moves of the next wave, and those that wait."""
         chosen = _Chosen(self._board, self._used, self._counts, self._at_once)
         left: list[_Waiting] = []
         for at, entry in enumerate(waiting):
@@ -174,14 +175,14 @@ class _Scheduler:
 
 
 class _Refusal(Enum):
-    """Why a wave takes no move: the wave itself, or no room wherever Kafka may make the new replica, ever perhaps."""
+    """Why a wave takes no move: the wave itself, or no room wherever Kafka may create the replica, possibly forever."""
 
     OF_THIS_WAVE = auto()
     NO_ROOM_FOR_NEW = auto()
 
 
 class _Chosen:
-    """The moves of one wave while it is put together."""
+    """The moves of one wave while it is assembled."""
 
     def __init__(self, board: Board, used: list[int], counts: list[int], at_once: list[int]) -> None:
         self.moves: list[Move] = []
@@ -193,7 +194,7 @@ class _Chosen:
         self._is_within: bool | None = None
 
     def against(self, entry: _Waiting) -> "_Refusal | None":
-        """Return why a move waits for another wave; None where it may be taken into this one."""
+        """Return why a move waits for another wave; None if it may be added to this one."""
         move, within = entry.move, entry.within
         if self._is_within not in {None, within is not None}:
             return _Refusal.OF_THIS_WAVE

@@ -1,8 +1,8 @@
-"""How fast replicas may be copied: fast enough for the time left, no faster than what is spare, never below the writes.
+"""The rate of copies: fast enough for the time left, within the spare bandwidth, never below the write rate.
 
-``replica.alter.log.dirs.io.max.bytes.per.second`` is one limit for all moves between the directories of a broker,
-``leader|follower.replication.throttled.rate`` one for all that a broker sends or receives (KIP-73, KIP-113). A copy at
-or below the rate at which its partition is written never ends.
+``replica.alter.log.dirs.io.max.bytes.per.second`` limits all moves between the directories of a broker together,
+``leader|follower.replication.throttled.rate`` all that a broker sends or receives (KIP-73, KIP-113). A copy at or below
+the rate at which its partition is written never completes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ ABOVE_WRITES = 2
 
 
 def write_rate(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
-    """Return the bytes per second written to a replica; at worst all growth of its directory. None: not known."""
+    """Return the bytes per second written to a replica; at worst the whole growth of its directory; None if unknown."""
     known = snapshot.growth_of(replica)
     if known is not None:
         return known
@@ -30,25 +30,25 @@ def write_rate(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
 
 
 def written_to(partition: Partition, snapshot: ClusterSnapshot) -> float:
-    """Return the bytes per second written to a partition, as its replicas are known to grow; 0 where nobody knows."""
+    """Return the bytes per second written to a partition, from the growth of its replicas; 0 if unknown."""
     return max((snapshot.growth_of(replica) or 0.0 for replica in snapshot.replicas_of(partition.key)), default=0.0)
 
 
 def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
-    """Return what is written while ``copied_bytes`` are copied at ``rate``; 0 where growth is not known."""
+    """Return the bytes written while ``copied_bytes`` are copied at ``rate``; 0 if the growth is unknown."""
     return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / rate)
 
 
 def spare_disk(bandwidth: int | None, directories: Iterable[LogDir]) -> int | None:
-    """Return what producers leave of the busiest disk's bandwidth; None where nobody knows what there is.
+    """Return the bandwidth of the busiest disk that producers leave free; None if its total is unknown.
 
-    Only growth is known of what uses it: reads, and what is written and deleted again, are not.
+    Only growth is counted: reads, and data that is written and deleted again, are not visible.
     """
     return None if bandwidth is None else max(1, bandwidth - int(max(map(_growth, directories), default=0.0)))
 
 
 def spare_network(bandwidth: int | None, directories: Iterable[LogDir]) -> int | None:
-    """Return what producers leave of a broker's network; None where nobody knows what there is."""
+    """Return the network bandwidth of a broker that producers leave free; None if its total is unknown."""
     return None if bandwidth is None else max(1, bandwidth - int(sum(map(_growth, directories))))
 
 
@@ -64,11 +64,11 @@ def throttle(
     settles_ms: int,
     written_bytes_per_s: float = 0.0,
 ) -> int:
-    """Return the rate of a plan that copies ``copied_bytes``, in bytes per second.
+    """Return the throttle of a plan that copies ``copied_bytes``, in bytes per second.
 
-    The usual one, unless the directory is full before half of ``left_ms`` is over: then as much more as that needs and
-    as is spare; where nobody knows what is spare, up to :data:`UNKNOWN_BANDWIDTH`. So too where as much is written
-    meanwhile as is copied. ``settles_ms`` pass between the copy and the freed bytes.
+    The usual rate, unless the directory is full before half of ``left_ms`` has passed: then as much more as that needs
+    and as is spare, or up to :data:`UNKNOWN_BANDWIDTH` if the bandwidth is unknown. The same applies if as much is
+    written meanwhile as is copied. ``settles_ms`` pass between the copy and the freeing of the bytes.
     """
     most = ceiling(usual, spare)
     wanted = max(usual, int(ABOVE_WRITES * written_bytes_per_s))
@@ -79,18 +79,18 @@ def throttle(
 
 
 def ceiling(usual: int, spare: int | None) -> int:
-    """Return the highest rate that a plan may have."""
+    """Return the highest throttle that a plan may use."""
     return max(usual, UNKNOWN_BANDWIDTH) if spare is None else spare
 
 
 def seen_rate(destinations: Iterable[LogDirId], snapshot: ClusterSnapshot) -> float | None:
-    """Return how fast copies to all of these directories were seen to come; None where nobody saw one to each."""
+    """Return the rate at which copies to all of these directories were observed; None if one has none."""
     found = [snapshot.copied_bytes_per_s.get(place) for place in destinations]
     return min((rate for rate in found if rate is not None), default=None) if None not in found else None
 
 
 def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) -> tuple[Precondition, ...]:
-    """Return what a rate above the usual one asks of the hardware; ``seen`` is what copies there reached before."""
+    """Return the warning for a throttle above the usual rate; ``seen`` is the rate observed there before."""
     if rate <= usual:
         return ()
     text = f"to be in time it copies at {human_rate(rate)}, the usual limit is {human_rate(usual)}"
@@ -102,7 +102,7 @@ def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) 
 
 
 def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, settles_ms: int) -> str:
-    """Say how fast a plan copies; where it is late for what is left, ``late_for_ms``, how fast it would have to be."""
+    """Say how fast a plan copies; if it is late for the time left, ``late_for_ms``, how fast it would have to be."""
     told = f"at {human_rate(rate)}"
     if late_for_ms is None:
         more = f", which its disks must sustain (the usual limit is {human_rate(usual)})"
@@ -115,7 +115,7 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
 
 
 def throttle_free(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Precondition:
-    """Say whether limits that hold a plan's copies back are set already: the plan leaves them, and runs under them.
+    """Say whether other throttles already apply to a plan's copies: the plan keeps them and runs under them.
 
     ``keys``: by broker.
     """
@@ -131,16 +131,17 @@ def throttle_free(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) 
 
 
 def under_others(rate: int, keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> int:
-    """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays.
+    """Return the effective rate of copies planned at ``rate``: a lower throttle set by others stays in force.
 
-    ``keys``: by broker the limits that hold the copies back. What a broker sends is not limited by what it may receive
-    (KIP-73). Kafka takes a limit of 0, under which nothing is copied: so slow that no time is enough.
+    ``keys``: by broker the throttle keys that affect the copies. What a broker sends is not limited by what it may
+    receive (KIP-73). Kafka accepts a limit of 0, under which nothing is copied; it counts as so slow that no time is
+    enough.
     """
     return max(1, min([rate, *(limit for _, _, limit in foreign(keys, snapshot))]))
 
 
 def foreign(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:
-    """Yield those of the limits, by broker, that are set already: broker, key, and bytes per second."""
+    """Yield the throttles among ``keys`` that are set already: broker, key, and bytes per second."""
     for broker, named in sorted(keys.items()):
         configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
         for key in sorted(set(named)):
@@ -149,5 +150,5 @@ def foreign(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Ite
 
 
 def is_limit(value: str) -> bool:
-    """Whether a throttle's value is one: Kafka's default is the largest number there is."""
+    """Whether the value of a throttle limits anything: Kafka's default is the largest number."""
     return value.isdigit() and int(value) < 2**63 - 1

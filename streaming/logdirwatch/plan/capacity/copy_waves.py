@@ -1,8 +1,8 @@
-"""A move in waves: what is copied at once is free at once, at the end; what is copied in turn is free in turn.
+"""Moves in waves: copies that run together are freed together, at the end; waves are freed one after the other.
 
-All moves between the directories of a broker share one limit, so a directory that will be full before the last copy
-ends may be saved by a first wave that ends earlier. No wave has more copies than the broker runs at once, as far as
-``MOST_WAVES`` go: the rest would only wait in Kafka's own queue, their retention standing still meanwhile (KIP-113).
+All moves between the directories of a broker share one throttle, so a directory that is full before the last copy ends
+may be saved by a first wave that ends earlier. No wave has more copies than the broker runs at once, within
+``MOST_WAVES``: the others would only wait in Kafka's queue, where retention does not run on them (KIP-113).
 """
 
 import math
@@ -17,9 +17,9 @@ MOST_WAVES = 6
 
 @dataclass(frozen=True)
 class Waves:
-    """The copies, by their number, in the order of the waves; ``is_in_time`` None where the growth is not known.
+    """The copies by index, in the order of the waves; ``is_in_time`` None: the growth is unknown.
 
-    ``in_time_bytes`` are those of the first waves that are in time.
+    ``in_time_bytes`` are those of the leading waves that are in time.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -30,9 +30,9 @@ class Waves:
 
 @dataclass(frozen=True)
 class Pace:
-    """The rate of the copies, the time until deleted files are gone, and what the directory fills with meanwhile.
+    """The rate of the copies, the delay until deleted files are gone, and the growth of the directory.
 
-    ``at_once`` is how many copies the broker runs side by side.
+    ``at_once`` is the number of copies that the broker runs in parallel.
     """
 
     bytes_per_s: int
@@ -43,31 +43,31 @@ class Pace:
 
     @classmethod
     def of(cls, source: LogDir, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
-        """Return the pace of copies off a directory; what other steps bring it and take from it is counted."""
+        """Return the pace of copies off a directory, including what other steps add to it and take from it."""
         growth, left_ms = source.growth_bytes_per_s, time_to_full_ms(source)
         usable = 0 if growth is None or left_ms is None else int(left_ms * growth / 1000)
         return cls(bytes_per_s, settles_ms, usable, growth, at_once)
 
     def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
-        """Tell whether a copy is free before the directory is full, after others one by one; so where nobody knows."""
+        """Tell whether a copy is freed before the directory is full, after others in sequence; True if unknown."""
         full_at_ms = self.full_at_ms(freed_bytes)
         return full_at_ms is None or self.copy_ms(freed_bytes + size_bytes) + self.settles_ms < full_at_ms
 
     def copy_ms(self, size_bytes: int) -> int:
-        """Return how long copies of ``size_bytes`` together take, with what is written to them meanwhile."""
+        """Return how long copies of ``size_bytes`` take together, including what is written to them meanwhile."""
         grown = int(max(0.0, self.growth_bytes_per_s or 0.0) * size_bytes / self.bytes_per_s)
         return (size_bytes + grown) * 1000 // self.bytes_per_s
 
     def full_at_ms(self, freed_bytes: int) -> float | None:
-        """Return when the directory is full, from now, if ``freed_bytes`` become free before."""
+        """Return in how many milliseconds the directory is full if ``freed_bytes`` are freed before."""
         growth = self.growth_bytes_per_s
         return None if growth is None or growth <= 0 else (self.usable_bytes + freed_bytes) / growth * 1000
 
 
 def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
-    """Part copies of ``sizes`` into as few waves as end in time; where time is enough or not known, by number alone.
+    """Split copies of ``sizes`` into as few waves as end in time; if time suffices or is unknown, by number only.
 
-    A wave is in time when its bytes are free before those that earlier waves freed are written full.
+    A wave is in time if its bytes are freed before those that earlier waves freed are full again.
     """
     everything = tuple(range(len(sizes)))
     needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms

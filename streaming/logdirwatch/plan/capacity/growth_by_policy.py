@@ -1,4 +1,4 @@
-"""What makes a directory grow, by cleanup policy: compacted topics are rarely the cause of a full disk (KIP-928)."""
+"""The growth of a directory by cleanup policy: compacted topics rarely fill a disk (KIP-928)."""
 
 from collections import defaultdict
 from typing import Any
@@ -11,9 +11,9 @@ DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown
 
 
 def growth_by_policy(directory: LogDir, snapshot: ClusterSnapshot) -> dict[str, Any] | None:
-    """Return the bytes per second by which replicas of each cleanup policy grow; None where nobody knows any.
+    """Return the growth of replicas by cleanup policy, in bytes per second; None if none is known.
 
-    What shrank between two inventories keeps the rate that it had, so no share is negative.
+    A replica that shrank between two inventories keeps its previous rate, so no share is negative.
     """
     here = snapshot.replicas_in(directory.place)
     known = [(replica, rate) for replica in here if (rate := snapshot.growth_of(replica)) is not None]
@@ -26,7 +26,7 @@ def growth_by_policy(directory: LogDir, snapshot: ClusterSnapshot) -> dict[str, 
 
 
 def policy_of(topic: Topic | None) -> str:
-    """Return a topic's cleanup policy, its parts in one order."""
+    """Return a topic's cleanup policy, its parts in a fixed order."""
     value = None if topic is None else topic.configs.get("cleanup.policy")
     parts = {part.strip() for part in (value or "").split(",")} - {""}
     known = {frozenset({DELETE}): DELETE, frozenset({COMPACT}): COMPACT, frozenset({DELETE, COMPACT}): BOTH}
@@ -34,7 +34,7 @@ def policy_of(topic: Topic | None) -> str:
 
 
 def told(growth: dict[str, Any] | None) -> str:
-    """Say which policy's topics grow most; nothing where nobody knows, or nothing grows."""
+    """Say which policy's topics grow most; empty if unknown, or if nothing grows."""
     rates = {} if growth is None else growth["bytes_per_s"]
     total = sum(rates.values())
     if growth is None or total <= 0:

@@ -1,10 +1,9 @@
-"""Where a new replica may be born, and how many bytes that brings where the plan does not want them.
+"""Where Kafka may create a new replica, and how many bytes that adds where the plan does not want them.
 
-``kafka-reassign-partitions`` alters the assignment first and the directories after it. A new replica is born in the
-directory of its broker with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) unless the broker knows already
-where it is wanted; it is then copied from there at what ``replica.alter.log.dirs.io.max.bytes.per.second`` leaves.
-
-:func:`passing_bytes` is the one judge of it, for snapshots (``capacity.projected_use``) and for models alike.
+``kafka-reassign-partitions`` changes the assignment first and the directories afterwards. Kafka creates a new replica
+in the directory of its broker with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) unless the broker already
+knows the wanted one, and then copies it from there at the rate that ``replica.alter.log.dirs.io.max.bytes.per.second``
+leaves. :func:`passing_bytes` decides this for snapshots (``capacity.projected_use``) and for models alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +14,17 @@ Dir = TypeVar("Dir")
 
 
 def passing_bytes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:
-    """Return by directory of one broker the most bytes of new replicas that may be born there and are not meant for it.
+    """Return, by directory of one broker, the most bytes created there for replicas meant for other directories.
 
-    ``counts`` are the logs that Kafka counts in each directory that is not cordoned, ``landed`` the new replicas of one
-    wave, each its size and the directory that it is meant for (None: any). Such a replica takes its full size where it
-    is born until it has moved.
+    ``counts`` are the logs that Kafka counts in each directory that is not cordoned; ``landed`` are the new replicas of
+    one wave, each its size in bytes and its intended directory (None: any). Such a replica takes its full size where it
+    is created until it has moved.
     """
     return {directory: sum(passing_sizes(counts, landed, directory)) for directory in counts}
 
 
 def passing_sizes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]], directory: Dir) -> list[int]:
-    """Return the sizes of what at worst is born in a directory and not meant for it."""
+    """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
     births = most_births(counts, targets(counts, landed), directory, len(landed))
     return sorted((size for size, target in landed if target != directory), reverse=True)[:births]
 
@@ -40,10 +39,10 @@ def targets(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]])
 
 
 def most_births(counts: Mapping[Dir, int], targeted: Mapping[Dir, int], directory: Dir, new: int) -> int:
-    """Return how many of ``new`` replicas can at most be born in a directory.
+    """Return how many of ``new`` replicas can at most be created in a directory.
 
-    Kafka takes the directory with the fewest logs each time, ties in any order; copies to ``targeted`` directories
-    raise their counts meanwhile. The n-th birth there needs every other directory to have reached its count.
+    Kafka takes the directory with the fewest logs each time, ties in any order; meanwhile copies to ``targeted``
+    directories raise their counts. The n-th creation there requires that every other directory has reached its count.
     """
     births = 0
     while births < new:

@@ -1,4 +1,4 @@
-"""How fast copies were seen to come: by moves that were carried out, and by those that are told to be held up now."""
+"""Observed copy rates, from moves that completed and from moves that alerts report as stalled."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 def with_rates(
     snapshot: ClusterSnapshot, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]
 ) -> ClusterSnapshot:
-    """Return the snapshot with the fastest copy that came to each directory; what runs now counts before what ran."""
+    """Return the snapshot with the fastest observed copy to each directory; running copies take precedence."""
     found: dict[LogDirId, float] = {}
     for action in actions:
         if action.cluster == snapshot.cluster and action.status is ActionStatus.DONE:
@@ -28,7 +28,7 @@ def with_rates(
 
 
 def _carried_out(action: ActionRecord) -> Iterable[tuple[LogDirId, float]]:
-    """Yield where a move's copies came to, and how fast all of them came together: they shared one limit."""
+    """Yield the destinations of a completed move and the rate of its copies together: they shared one throttle."""
     observed = action.observed or {}
     took_ms, copied = observed.get("took_ms"), observed.get("copies_bytes")
     if not took_ms or not copied or action.reassignment is None:
@@ -38,7 +38,7 @@ def _carried_out(action: ActionRecord) -> Iterable[tuple[LogDirId, float]]:
 
 
 def _held_up(alert: AlertRecord, broker: int) -> dict[LogDirId, float]:
-    """Return how fast the moves come that an alert names; 0 for those of which nothing is copied any more."""
+    """Return the rates of the stalled moves that an alert names; 0 for those that copy nothing any more."""
     moves = read_as(alert.evidence, MoveStalledEvidence).moves
     return {
         (broker, path): max(0.0, move.bytes_per_s or 0.0)

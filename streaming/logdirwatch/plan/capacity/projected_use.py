@@ -1,4 +1,4 @@
-"""How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
+"""How full directories get while a plan runs, including running copies and replicas created elsewhere first."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _MORE_THAN_OVERHEAD = 0.1
 
 
 class Space:
-    """The used bytes of every directory after what a plan adds, directories of one volume together."""
+    """The used bytes of every directory after a plan's additions; directories of one volume share them."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self._directories = snapshot.directories
@@ -29,11 +29,11 @@ class Space:
             self._added[place] += reserved_bytes
 
     def add(self, place: LogDirId, size_bytes: int) -> None:
-        """Count bytes that will be written to a directory."""
+        """Add bytes that will be written to a directory."""
         self._added[place] += size_bytes
 
     def used_bytes(self, place: LogDirId, more_bytes: int = 0) -> int | None:
-        """Return a directory's used bytes once all that was added is there, and ``more_bytes``; None: not known."""
+        """Return a directory's used bytes after all additions and ``more_bytes``; None if unknown."""
         used = self._directories[place].used_bytes
         return None if used is None else used + more_bytes + sum(self._added[other] for other in self._volumes[place])
 
@@ -43,7 +43,7 @@ class Space:
         return None if used is None or not total else used / total
 
     def overflow(self, place: LogDirId, more_bytes: int, limit_ratio: float) -> Veto | None:
-        """Return a veto when ``more_bytes`` would fill a directory above ``limit_ratio``, or nobody can tell."""
+        """Return a veto if ``more_bytes`` would fill a directory above ``limit_ratio``, or if that is unknown."""
         ratio = self.ratio(place, more_bytes)
         where = f"{place[1]} on broker {place[0]}"
         if ratio is None:
@@ -58,9 +58,9 @@ class Space:
 
 
 def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
-    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
+    """Return the bytes that must leave a directory to get under the target ratio, including running copies.
 
-    What steps under way free in time need not be freed again.
+    What running steps free in time is subtracted.
     """
     used = space.used_bytes(source.place)
     if used is None or source.total_bytes is None:
@@ -69,11 +69,11 @@ def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
 
 
 class NewReplicas:
-    """New replicas on one broker: where each ends, and where Kafka may let it be born.
+    """The new replicas of one broker: the directory of each, and where Kafka may create it first.
 
-    It may be born in another directory than the plan names, and be copied from there
-    (:mod:`logdirwatch.plan.capacity.new_replicas`): every directory that may be chosen needs the room for the copies
-    that can reach it, and, at a known ``rate``, for what it grows until all have come.
+    Kafka may create a replica in another directory than planned and copy it from there
+    (:mod:`logdirwatch.plan.capacity.new_replicas`). So every directory that it may choose needs room for the copies
+    that can reach it and, at a known ``rate``, for its growth until all have arrived.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class NewReplicas:
         self._landed: list[tuple[int, str | None]] = []
 
     def veto(self, size_bytes: int, path: str | None) -> Veto | None:
-        """Return why one more replica of ``size_bytes`` cannot land, in the directory ``path`` or anywhere (None)."""
+        """Return why one more replica of ``size_bytes`` has no room in the directory ``path``, or anywhere (None)."""
         landed = [*self._landed, (size_bytes, path)]
         if not self._eligible:
             return Veto("no_directory", "the broker has no directory that serves and is not cordoned")
@@ -95,11 +95,11 @@ class NewReplicas:
         return next((veto for veto in found if veto is not None), None)
 
     def land(self, size_bytes: int, path: str | None) -> None:
-        """Count one more replica."""
+        """Add one more replica."""
         self._landed.append((size_bytes, path))
 
     def passing_bytes(self) -> dict[LogDirId, int]:
-        """Return the most that each directory can get of what has landed elsewhere, or may land anywhere."""
+        """Return the most bytes that each directory may get of replicas for another directory, or for any."""
         found = {d.place: sum(self._passing(d, self._landed)) for d in self._eligible.values()}
         return {place: most for place, most in found.items() if most}
 
@@ -113,14 +113,14 @@ class NewReplicas:
         return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
 
     def _passing(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> list[int]:
-        """Return the sizes of what at worst is born in a directory and not meant for it."""
+        """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
         return new_replicas.passing_sizes(self._counts, landed, directory.path)
 
 
 def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[LogDirId]:
-    """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
+    """Return the most bytes that each directory may get, temporarily or for good, of replicas not meant for it.
 
-    They are new on its broker, and the broker chooses where they are born.
+    These are new on its broker, which chooses where they are created.
     """
     landings: dict[int, NewReplicas] = {}
     for assignment in assignments:
@@ -133,15 +133,15 @@ def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) 
 
 
 def log_count(snapshot: ClusterSnapshot, directory: LogDir) -> int:
-    """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
+    """Return the number of logs that Kafka counts in a directory when it chooses the one with the fewest."""
     listed = len(snapshot.replicas_in(directory.place)) + len(snapshot.strays_in(directory.place))
     return max(directory.replica_count or 0, listed)
 
 
 def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
-    """Return the bytes still to be written by copies that run already: between directories, and replicas catching up.
+    """Return the bytes that running copies still have to write: between directories, and replicas catching up.
 
-    The larger of what the collector counted and what sizes and in-sync replicas say.
+    The larger of what the collector counted, and what sizes and in-sync replicas show.
     """
     found: defaultdict[LogDirId, int] = defaultdict(int)
     for place, missing in snapshot.layout.catching_up:
@@ -154,7 +154,7 @@ def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
 
 
 def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[LogDirId, tuple[LogDirId, ...]]:
-    """Return for each directory, of one broker or of all, those on its volume, itself included."""
+    """Return for each directory, of one broker or of all, the directories on its volume, including itself."""
     of = snapshot.directories.values() if broker is None else snapshot.directories_of.get(broker, ())
     return {
         directory.place: tuple(
@@ -167,11 +167,11 @@ def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[LogDir
 
 
 def shares_volume(one: LogDir, other: LogDir, snapshot: ClusterSnapshot) -> bool:
-    """Whether two directories of a broker lie on one volume, as they are told to or as their replicas show.
+    """Whether two directories of a broker are on one volume, as reported or as their replicas show.
 
-    Equal numbers alone prove nothing, since new disks of one kind are equal and empty. They do where the bytes that one
-    directory holds more than the other make no difference to what is free, or where the used bytes of each have room
-    for the replicas of both; a file system's own share is far less than that.
+    Equal numbers alone prove nothing, since new disks of one type are equal and empty. They do prove it if the bytes
+    that one directory holds more than the other make no difference to the free space, or if the used bytes of each
+    exceed the replicas of both; a file system's own overhead is far smaller.
     """
     if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
         return is_same_volume(one, other)
@@ -187,7 +187,7 @@ def shares_volume(one: LogDir, other: LogDir, snapshot: ClusterSnapshot) -> bool
 
 
 def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[LogDir, ...]]:
-    """Yield the directories of a broker that report the same numbers and are taken for separate disks all the same."""
+    """Yield the directories of a broker that report the same numbers and are still taken for separate disks."""
     for directories in snapshot.directories_of.values():
         left = sorted((d for d in directories if d.volume is None), key=lambda d: d.path)
         while left:
@@ -199,7 +199,7 @@ def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[LogDir, ...]]:
 
 
 def is_same_volume(one: LogDir, other: LogDir) -> bool:
-    """Whether two directories of a broker look like one volume: a move between them might free nothing."""
+    """Whether two directories of a broker look like one volume, so that a move between them may free nothing."""
     if one.path == other.path or one.volume is not None or other.volume is not None:
         return one.path == other.path or one.volume == other.volume
     if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:

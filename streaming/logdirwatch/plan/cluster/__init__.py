@@ -1,1 +1,1 @@
-"""What is known of one cluster: brokers, log directories, replicas and topics as last seen, and where that is read."""
+"""The snapshot of one cluster (brokers, log directories, replicas, topics) and how it is loaded."""

@@ -1,4 +1,4 @@
-"""Where the replicas of a partition should be, in the form of KIP-113's reassignment JSON."""
+"""The assignment of replicas to brokers and directories, in the format of KIP-113's reassignment JSON."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One partition's brokers in the order of preference, and for each a directory's path or ``any``."""
+    """The brokers of one partition in order of preference, and for each a directory's path or ``any``."""
 
     topic: str
     partition: int
@@ -21,21 +21,21 @@ class Assignment:
 
     @property
     def key(self) -> TopicPartition:
-        """Its partition."""
+        """Topic and partition."""
         return self.topic, self.partition
 
     @property
     def label(self) -> str:
-        """Its partition as Kafka's tools print it."""
+        """The partition as Kafka's tools print it."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def chosen(self) -> tuple[tuple[int, str], ...]:
-        """The brokers for which it names a directory, with that directory."""
+        """The brokers with a named directory, and that directory."""
         return tuple(pair for pair in zip(self.replicas, self.log_dirs, strict=True) if pair[1] != ANY)
 
     def directory_of(self, broker: int) -> str:
-        """Return the path that it names for a broker's replica, or ``any``."""
+        """Return the path named for a broker's replica, or ``any``."""
         return self.log_dirs[self.replicas.index(broker)]
 
 

@@ -1,6 +1,6 @@
-"""Configuration values as the inventory tells them: whoever may write to its topic may write anything.
+"""Validation of configuration values from the inventory: anyone who may write to its topic may write anything.
 
-A value that is to be a number and is none is not known, like a key that is missing: one odd record must not end the
+A value that should be a number and is not counts as unknown, like a missing key: one odd record must not stop the
 advice for all clusters.
 """
 
@@ -32,10 +32,10 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
 def known(configs: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the values that can be what their key asks for."""
+    """Return the values that are valid for their key."""
     return {key: value for key, value in configs.items() if key not in NUMBERS or value is None or is_number(value)}
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number that Kafka itself could hold, in ASCII digits."""
+    """Tell whether a text is a number in ASCII digits that Kafka itself could hold."""
     return _NUMBER.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Which log directories of a broker are cordoned, or will be once open actions are carried out (KIP-1066)."""
+"""The log directories of a broker that are cordoned, or will be once open actions are carried out (KIP-1066)."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -8,7 +8,7 @@ ALL = "*"
 
 
 def is_cordoned_as_asked(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether a directory is cordoned, or not, as an action asked for; None where nobody knows."""
+    """Tell whether a directory is cordoned, or not, as an action requires; None if unknown."""
     directory = snapshot.directories.get((action.target["broker"], action.target["log_dir"]))
     if directory is None or directory.is_cordoned is None:
         return None
@@ -16,9 +16,9 @@ def is_cordoned_as_asked(action: ActionRecord, snapshot: ClusterSnapshot) -> boo
 
 
 def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
-    """Return the directories that a broker has cordoned, as its configuration spells them.
+    """Return the cordoned directories of a broker, as its configuration spells them.
 
-    What a directory reports of itself is newer than the configuration, which only an inventory reads.
+    What a directory reports itself is newer than the configuration, which only an inventory reads.
     """
     configured = (snapshot.brokers[broker].configs.get(KEY) or "") if broker in snapshot.brokers else ""
     reported = {directory.path: directory.is_cordoned for directory in snapshot.directories_of.get(broker, ())}
@@ -28,13 +28,13 @@ def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
 
 
 def listed_dirs(broker: int, snapshot: ClusterSnapshot) -> list[str]:
-    """Return the log directories as the broker's configuration spells them; empty where nobody knows."""
+    """Return the log directories as the broker's configuration spells them; empty if unknown."""
     configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 
 def others_cordoned(directory: LogDir, snapshot: ClusterSnapshot) -> list[str]:
-    """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
+    """Return the broker's other directories that are cordoned once all open actions are carried out."""
     wanted = {
         path: is_cordoned for (broker, path), is_cordoned in snapshot.cordoning.items() if broker == directory.broker
     }
@@ -44,7 +44,7 @@ def others_cordoned(directory: LogDir, snapshot: ClusterSnapshot) -> list[str]:
 
 
 def does_more(directory: LogDir, snapshot: ClusterSnapshot) -> str:
-    """Say that the command does what other open actions want of the same list."""
+    """Say that the command also applies what other open actions need in the same list."""
     others = sorted(
         path for broker, path in snapshot.cordoning if broker == directory.broker and path != directory.path
     )

@@ -1,4 +1,4 @@
-"""Directories that the configuration keeps plans out of: a person's mark, where Kafka itself has none (KIP-112)."""
+"""Directories that the configuration excludes as destinations, for which Kafka has no setting (KIP-112)."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from logdirwatch.plan.settings import PlanSettings
 
 
 def with_excluded_log_dirs(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
-    """Return the snapshot with the directories marked of which ``plan.log_dirs`` says that they are no destination."""
+    """Return the snapshot with the directories marked that ``plan.log_dirs`` excludes as destinations."""
     marked = {
         place: replace(directory, is_marked=True)
         for place, directory in snapshot.directories.items()

@@ -1,4 +1,4 @@
-"""The snapshot of one cluster as its brokers tell them this moment, without the tables. Pure."""
+"""The snapshot of one cluster from its brokers' present answers, without the tables. Pure."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
@@ -32,9 +32,9 @@ def live_facts(
     causes: Mapping[LogDirId, Cause],
     capacity_of: CapacityOf = no_capacity,
 ) -> ClusterSnapshot:
-    """Return the snapshot of a cluster; ``capacity_of`` tells sizes that its release does not report.
+    """Return the snapshot of a cluster; ``capacity_of`` returns sizes that its Kafka release does not report.
 
-    ``causes`` are why directories went offline, as an action knew it: the brokers do not say.
+    ``causes`` are the causes of offline directories that an action recorded: brokers do not report them.
     """
     answers = {number: answer.log_dirs for number, answer in seen.log_dirs.items() if answer.status is PollStatus.OK}
     used = usages(answers, seen.reassignments, seen.topics)

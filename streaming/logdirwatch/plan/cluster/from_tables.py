@@ -1,4 +1,4 @@
-"""The snapshot of one cluster from rows of the tables, whoever reads them. Pure."""
+"""The snapshot of one cluster from rows of the tables, independent of the reader. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ _TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
 def facts_from(read: Read, cluster: str) -> ClusterSnapshot | None:
-    """Return the snapshot of a cluster from whatever reads columns of its rows; None when it has no broker."""
+    """Return the snapshot of a cluster, given a function that reads columns of its rows; None if it has no broker."""
     brokers = list(read(BROKER_STATE, _BROKER_COLUMNS))
     if not brokers:
         return None
@@ -83,7 +83,7 @@ def facts_from(read: Read, cluster: str) -> ClusterSnapshot | None:
 
 
 def _metadata_version(brokers: Sequence[Row]) -> str | None:
-    """Return the cluster's metadata.version as its newest state record has it."""
+    """Return the cluster's metadata.version from its newest state record."""
     known = [row for row in brokers if row["metadata_version"] is not None and row["at_ms"] is not None]
     newest = max(known, key=lambda row: (row["at_ms"], row["broker"]), default=None)
     return None if newest is None else str(newest["metadata_version"])
@@ -107,7 +107,7 @@ def _broker(row: Row) -> Broker:
 
 
 def _mode(told: str | None) -> MetadataMode | None:
-    """Return the mode of a broker's metadata, None for one that this release does not know."""
+    """Return the metadata mode of a broker, None for one that this release does not know."""
     return MetadataMode(told) if told in set(MetadataMode) else None
 
 
@@ -173,9 +173,9 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
 
 
 def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:
-    """Return the most that remote storage can lack of a topic; None while that is not known of every leader.
+    """Return an upper bound of a topic's bytes that remote storage lacks; None if unknown for any leader.
 
-    Leaders copy (KIP-405), and a broker tells of all its topics together: at worst all of it is this topic's.
+    Leaders copy (KIP-405), and a broker reports all topics together: at worst all of it belongs to this topic.
     """
     known = [None if leader is None else lags.get(leader) for leader in {p.leader for p in topic.partitions}]
     told = [lag for lag in known if lag is not None]
@@ -183,7 +183,7 @@ def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:
 
 
 def _status(kind: type[Status], value: str | None, unknown: Status) -> Status:
-    """Read a status; one that this release does not know says nothing."""
+    """Read a status; None for one that this release does not know."""
     try:
         return kind(value)
     except ValueError:

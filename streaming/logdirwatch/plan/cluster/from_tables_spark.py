@@ -19,13 +19,13 @@ _MISSING = frozenset(
 
 
 def _chosen(table: Table, names: Sequence[str], there: set[str]) -> list[Column]:
-    """Return columns; one that a table of an earlier release has not got yet is null."""
+    """Return columns; null for one that a table of an earlier release does not have."""
     kinds = {column.name: column.kind for column in table.columns}
     return [F.col(name) if name in there else F.lit(None).cast(kinds[name]).alias(name) for name in names]
 
 
 def load_facts(spark: SparkSession, settings: StoreSettings, cluster: str) -> ClusterSnapshot | None:
-    """Return what the tables say of a cluster; None while they are missing or know no broker of it."""
+    """Return the snapshot of a cluster from the tables; None if they are missing or have no broker of it."""
     tables = Tables(spark, settings)
 
     def read(table: Table, columns: Sequence[str]) -> Iterator[Row]:

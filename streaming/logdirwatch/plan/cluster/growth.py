@@ -1,7 +1,7 @@
-"""How fast replicas grow, from one inventory to the next.
+"""The growth of replicas between two inventories: Kafka reports sizes, not rates.
 
-Kafka tells sizes, not rates. A replica that shrank was cut or cleaned meanwhile, one that is copied grows by the copy:
-neither tells what is written, so what was known of it before stays.
+A replica that shrank was cut or cleaned, and one that is being copied grows by the copy; neither shows the write rate,
+so the previous growth stays.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ SMOOTHING = 0.5
 
 @dataclass(frozen=True)
 class Seen:
-    """One inventory's sizes, and what was known of the growth by then."""
+    """The sizes of one inventory, and the growth known by then."""
 
     inventory_at_ms: int
     sizes: Sizes
@@ -27,13 +27,13 @@ class Seen:
 
 
 class Growth:
-    """Remembers the last inventory of each cluster."""
+    """Keeps the last inventory of each cluster."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Seen] = {}
 
     def taught(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-        """Return the snapshot with the growth of every replica that was seen in two inventories."""
+        """Return the snapshot with the growth of every replica that is in two inventories."""
         at_ms = snapshot.inventory_at_ms
         if at_ms is None:
             return snapshot
@@ -44,7 +44,7 @@ class Growth:
 
 
 def after(before: Seen | None, snapshot: ClusterSnapshot, at_ms: int) -> Seen:
-    """Return what is known after one more inventory."""
+    """Return the growth after one more inventory."""
     sizes = {
         (replica.place, replica.key): replica.size_bytes
         for replica in snapshot.layout.replicas

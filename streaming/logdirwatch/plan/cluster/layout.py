@@ -1,4 +1,4 @@
-"""Topics and replicas of one cluster: what lies where."""
+"""Topics and replicas of one cluster, and where the replicas are."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ LogDirId = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica in one directory; a replica that moves between directories has a second row, the future one.
+    """One replica in one directory; one that moves between directories has a second row, the future replica.
 
-    ``same_since_ms`` is the scan that first found it where it is and as large as it is.
+    ``same_since_ms`` is the first scan that found it in this place with this size.
     """
 
     broker: int
@@ -30,7 +30,7 @@ class Replica:
 
     @property
     def key(self) -> TopicPartition:
-        """Its partition."""
+        """Topic and partition."""
         return self.topic, self.partition
 
     @property
@@ -43,9 +43,9 @@ class Replica:
 class Partition:
     """One partition; ``replicas`` are in the order of the assignment, the first is the preferred leader.
 
-    ``elr`` and ``last_known_elr`` may lead once nobody is in sync (KIP-966); ``adding`` and ``removing`` are the
+    ``elr`` and ``last_known_elr`` may lead when no replica is in sync (KIP-966); ``adding`` and ``removing`` are the
     brokers of a running reassignment. ``unread_ratio`` is the share of its offsets that the slowest of ``groups`` has
-    still to read. None where nobody told.
+    not read yet. None: unknown.
     """
 
     topic: str
@@ -65,12 +65,12 @@ class Partition:
 
     @property
     def is_unread_known(self) -> bool:
-        """Whether it is known what consumer groups have still to read."""
+        """Whether it is known what consumer groups have not read yet."""
         return self.groups == 0 or self.unread_ratio is not None
 
     @property
     def key(self) -> TopicPartition:
-        """Its name."""
+        """Topic and partition."""
         return self.topic, self.partition
 
     @property
@@ -81,10 +81,10 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic; ``configs`` holds the values in force, ``overridden`` the keys that are set on the topic itself.
+    """One topic; ``configs`` are the effective values, ``overridden`` the keys set on the topic itself.
 
-    A key that is missing is not known; so is what is overridden where ``overridden`` is None, and what remote storage
-    has not got yet where ``remote_copy_lag_bytes`` is (``RemoteCopyLagBytes``, KIP-963).
+    A missing key is unknown, and so are all overrides if ``overridden`` is None. ``remote_copy_lag_bytes`` are the
+    bytes that remote storage lacks (``RemoteCopyLagBytes``, KIP-963); None: unknown.
     """
 
     name: str
@@ -96,49 +96,49 @@ class Topic:
 
     @property
     def is_tiered(self) -> bool:
-        """Whether its history lies in remote storage (KIP-405)."""
+        """Whether remote storage is enabled for it (KIP-405)."""
         return self.configs.get("remote.storage.enable") == "true"
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the log cleaner keeps the last value of every key, as far as nothing else deletes it."""
+        """Whether the log cleaner keeps the last value of every key, unless something else deletes it."""
         return "compact" in (self.configs.get("cleanup.policy") or "").split(",")
 
     def number(self, key: str, default: int) -> int:
-        """Return a configuration value as a number; ``default`` is Kafka's own."""
+        """Return a configuration value as a number; ``default`` is Kafka's default."""
         value = self.configs.get(key)
         return default if value is None else int(value)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Topics and replicas of one cluster: what is where. Built once, shared by every view of the snapshot."""
+    """Topics and replicas of one cluster. Built once, shared by every view of the snapshot."""
 
     topics: Mapping[str, Topic]
     replicas: tuple[Replica, ...]
 
     @cached_property
     def partitions(self) -> dict[TopicPartition, Partition]:
-        """Every partition by name."""
+        """Every partition by topic and number."""
         return {partition.key: partition for topic in self.topics.values() for partition in topic.partitions}
 
     @cached_property
     def uses_elr(self) -> bool:
-        """Whether the cluster is seen to use eligible leader replicas; no broker says so while none is needed."""
+        """Whether the cluster is seen to use eligible leader replicas; brokers report none until one is needed."""
         return any(partition.elr or partition.last_known_elr for partition in self.partitions.values())
 
     @cached_property
     def assigned(self) -> tuple[Replica, ...]:
-        """The replicas that count: those that the metadata assigns to their broker, strays left out."""
+        """The replicas that the metadata assigns to their broker, without strays."""
         return tuple(replica for replica in self.replicas if self._is_assigned(replica))
 
     @cached_property
     def strays_in(self) -> dict[LogDirId, tuple[Replica, ...]]:
-        """Every directory's strays: a broker lists them, and the metadata does not assign them to it (KAFKA-13972)."""
+        """By directory: strays, which a broker lists and the metadata does not assign to it (KAFKA-13972)."""
         return grouped((replica.place, replica) for replica in self.replicas if not self._is_assigned(replica))
 
     def _is_assigned(self, replica: Replica) -> bool:
-        """Tell whether the metadata assigns a replica to its broker; where no topic is known nobody can tell."""
+        """Tell whether the metadata assigns a replica to its broker; True if no topic is known."""
         partition = self.partitions.get(replica.key)
         if partition is None:
             return not self.topics
@@ -146,22 +146,22 @@ class Layout:
 
     @cached_property
     def replicas_in(self) -> dict[LogDirId, tuple[Replica, ...]]:
-        """Every directory's replicas, copies in progress (future ones) left out."""
+        """By directory: its replicas, without copies in progress (future replicas)."""
         return grouped((replica.place, replica) for replica in self.assigned if not replica.is_future)
 
     @cached_property
     def replicas_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
-        """Every partition's replicas, copies in progress left out."""
+        """By partition: its replicas, without copies in progress."""
         return grouped((replica.key, replica) for replica in self.assigned if not replica.is_future)
 
     @cached_property
     def copies_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
-        """Every partition's copies in progress between directories of one broker."""
+        """By partition: its copies in progress between directories of one broker."""
         return grouped((replica.key, replica) for replica in self.assigned if replica.is_future)
 
     @cached_property
     def reassigned(self) -> tuple[str, ...]:
-        """Partitions with a reassignment under way, as Kafka's tools print them."""
+        """Partitions with a running reassignment, as Kafka's tools print them."""
         return tuple(sorted(partition.label for partition in self.partitions.values() if partition.is_reassigned))
 
     @cached_property
@@ -172,7 +172,7 @@ class Layout:
 
     @cached_property
     def catching_up(self) -> tuple[tuple[LogDirId, int], ...]:
-        """Where copies run, with the bytes that they have still to write: future replicas, and those out of sync."""
+        """The directories with running copies and the bytes still to be written: future and out-of-sync replicas."""
         found = []
         for replica in self.assigned:
             partition = self.partitions.get(replica.key)
@@ -182,18 +182,18 @@ class Layout:
         return tuple(found)
 
     def size_of(self, key: TopicPartition) -> int | None:
-        """Return how many bytes a full copy of a partition takes: the leader's replica, else the largest known."""
+        """Return the bytes of a full copy of a partition: the leader's replica, else the largest known."""
         sizes = {r.broker: r.size_bytes for r in self.replicas_of.get(key, ()) if r.size_bytes is not None}
         leader = self.partitions[key].leader if key in self.partitions else None
         return sizes[leader] if leader in sizes else max(sizes.values(), default=None)
 
     def topic_bytes(self, place: LogDirId, topic: str) -> int:
-        """Return the bytes of a topic in a directory, copies in progress left out."""
+        """Return the bytes of a topic in a directory, without copies in progress."""
         return sum(replica.size_bytes or 0 for replica in self.replicas_in.get(place, ()) if replica.topic == topic)
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:
-    """Return values by their key, in their order."""
+    """Return values grouped by their key, in their order."""
     groups: defaultdict[Key, list[Value]] = defaultdict(list)
     for key, value in pairs:
         groups[key].append(value)

@@ -1,4 +1,4 @@
-"""``metadata.version`` levels: what a cluster has finalized decides what its brokers may be told."""
+"""``metadata.version`` levels: the finalized one decides which features a cluster's brokers accept."""
 
 import re
 
@@ -12,7 +12,7 @@ _NEWEST_NAMED_LEVEL = 30
 
 
 def at_least(version: str | None, wanted: str) -> bool | None:
-    """Return whether a finalized version is ``wanted`` or a later one; None where nobody knows."""
+    """Return whether a finalized version is ``wanted`` or later; None if unknown."""
     if version is None:
         return None
     level = _LEVEL.fullmatch(version)

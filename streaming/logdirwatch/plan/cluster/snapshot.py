@@ -1,7 +1,7 @@
-"""The snapshot a plan stands on: one cluster's brokers, directories, replicas and topics as last seen.
+"""The snapshot that a plan is based on: one cluster's brokers, directories, replicas and topics as last seen.
 
-Plain values, loaded from the tables by ``cluster.from_tables`` or built by hand: a plan can be tried on any snapshot.
-``None`` means that nobody knows.
+Plain values, loaded from the tables by ``cluster.from_tables`` or built by hand, so that a plan can be tried on any
+snapshot. ``None`` means unknown.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from logdirwatch.plan.operator_decisions import OperatorDecisions
 class Broker:
     """One broker; ``configs`` are those that the collector's inventory scan reports.
 
-    ``is_suspect``: an open alert holds something against one of its disks, and does not know which.
+    ``is_suspect``: an open alert suspects one of its disks, and does not know which.
     """
 
     id: int
@@ -35,23 +35,23 @@ class Broker:
 
     @property
     def is_zookeeper(self) -> bool:
-        """Whether it is known to keep its metadata in ZooKeeper: it has no metadata log, and formats no directory.
+        """Whether it is known to keep its metadata in ZooKeeper: no metadata log, and no directory to format.
 
-        During a migration the brokers differ, and each tells by its roles; the oldest releases have no such setting.
+        During a migration brokers differ, and each shows it by its roles; the oldest releases have no such setting.
         """
         return self.metadata_mode is MetadataMode.ZOOKEEPER or self.configs.get("process.roles") == ""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory. The numbers are those of the last sample that had them, also when it is offline now.
+    """One log directory, with the numbers of its last sample that had them, even if it is offline now.
 
-    ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
-    ``is_suspect``: an open alert holds something against its disk. ``is_marked``: the configuration says that no plan
-    puts anything there; Kafka knows nothing of it. ``volume``: directories of a broker with one name share its space;
-    None where nobody told and no samples that moved together have shown it. ``relief_bytes`` are those that steps under
-    way free there before it is full. ``strays`` are replicas that it reported and that the metadata does not assign to
-    its broker, by name with their bytes.
+    ``unaccounted_bytes`` are used bytes that no replica explains: deleted segments not yet removed, files that are not
+    Kafka's. ``is_suspect``: an open alert suspects its disk. ``is_marked``: the configuration excludes it as a
+    destination, which Kafka does not know. ``volume``: directories of a broker with the same name share its space; None
+    if it was not reported and no samples have shown it. ``relief_bytes`` are those that running steps free there before
+    it is full. ``strays`` are replicas that it reported and that the metadata does not assign to its broker: bytes by
+    name.
     """
 
     broker: int
@@ -86,7 +86,7 @@ class LogDir:
 
     @property
     def used_bytes(self) -> int | None:
-        """Bytes that the broker cannot write any more."""
+        """Bytes that are not available to the broker."""
         if self.total_bytes is None or self.usable_bytes is None:
             return None
         return self.total_bytes - self.usable_bytes
@@ -94,13 +94,13 @@ class LogDir:
 
 @dataclass(frozen=True)
 class ClusterSnapshot:
-    """One cluster, with the times of the newest state and of the last complete inventory that it comes from.
+    """One cluster, with the times of its newest state and of the last complete inventory.
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
-    that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet;
-    ``cordoning`` says of directories whether they will be cordoned. ``decisions`` are about the alert's own actions.
-    ``growth`` is how fast replicas grew between two inventories, in bytes per second; what is not in it is not known.
-    ``copied_bytes_per_s`` is by destination how fast copies were seen to come.
+    that they reassign, and ``cutting`` the topics whose retention cut was accepted and has not freed its bytes yet;
+    ``cordoning`` says whether directories will be cordoned. ``decisions`` are about the alert's own actions. ``growth``
+    is the growth of replicas between two inventories, in bytes per second; replicas not in it are unknown.
+    ``copied_bytes_per_s`` is the observed copy rate by destination.
     """
 
     cluster: str
@@ -120,7 +120,7 @@ class ClusterSnapshot:
 
     @property
     def based_on(self) -> dict[str, int | None]:
-        """How old the snapshot is, as an action carries it."""
+        """The age of the snapshot, as an action carries it."""
         return {"state_at_ms": self.state_at_ms, "inventory_at_ms": self.inventory_at_ms}
 
     @property
@@ -130,7 +130,7 @@ class ClusterSnapshot:
 
     @property
     def partitions(self) -> dict[TopicPartition, Partition]:
-        """Every partition by name."""
+        """Every partition by topic and number."""
         return self.layout.partitions
 
     @cached_property
@@ -148,22 +148,22 @@ class ClusterSnapshot:
 
     @property
     def has_zookeeper(self) -> bool:
-        """Whether the cluster is known to keep its metadata in ZooKeeper; one under migration has a quorum already."""
+        """Whether the cluster is known to keep its metadata in ZooKeeper; one under migration has a quorum."""
         modes = {broker.metadata_mode for broker in self.brokers.values()}
         is_kraft = bool(modes & {MetadataMode.KRAFT, MetadataMode.MIGRATING})
         return not is_kraft and any(broker.is_zookeeper for broker in self.brokers.values())
 
     def is_gone(self, broker: int) -> bool:
-        """Whether a broker is known to be away; one that only does not answer may still run, and copy."""
+        """Whether a broker is known to be down; one that only does not answer may still run, and copy."""
         return broker not in self.brokers or self.brokers[broker].status is BrokerStatus.OFFLINE
 
     def all_serving(self, broker: int) -> bool:
-        """Whether every directory of a broker serves; a broker without known directories is not known to."""
+        """Whether every directory of a broker serves; False for a broker without known directories."""
         directories = self.directories_of.get(broker, ())
         return bool(directories) and all(directory.is_serving for directory in directories)
 
     def strays_in(self, place: LogDirId) -> dict[str, int]:
-        """Return the strays of a directory by name with their bytes: those listed here, else those that it reported."""
+        """Return the strays of a directory, bytes by name: those in the inventory, else those that it reported."""
         listed = self.layout.strays_in.get(place, ())
         if listed:
             return {f"{replica.topic}-{replica.partition}": replica.size_bytes or 0 for replica in listed}
@@ -171,13 +171,13 @@ class ClusterSnapshot:
         return {} if directory is None else dict(directory.strays or ())
 
     def replicas_in(self, place: LogDirId) -> tuple[Replica, ...]:
-        """Return a directory's replicas, copies in progress left out."""
+        """Return a directory's replicas, without copies in progress."""
         return self.layout.replicas_in.get(place, ())
 
     def replicas_of(self, key: TopicPartition) -> tuple[Replica, ...]:
-        """Return a partition's replicas, copies in progress left out."""
+        """Return a partition's replicas, without copies in progress."""
         return self.layout.replicas_of.get(key, ())
 
     def growth_of(self, replica: Replica) -> float | None:
-        """Return how fast a replica grew lately, in bytes per second; None where nobody knows."""
+        """Return the recent growth of a replica in bytes per second; None if unknown."""
         return self.growth.get((replica.place, replica.key))

@@ -6,13 +6,13 @@ from logdirwatch.text.units import human_ms
 
 
 def unusable(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> str | None:
-    """Return why nothing can be planned on the snapshot now; None when it can."""
+    """Return why the snapshot cannot be planned on now; None if it can."""
     why = too_old(snapshot, policy, now_ms)
     return None if why is None else f"{why}; the full action follows"
 
 
 def too_old(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> str | None:
-    """Return why a snapshot is none to plan on; None when they are."""
+    """Return why a snapshot is too old to plan on; None if it is not."""
     if snapshot is None:
         return "nothing is known of the cluster's replicas yet"
     if snapshot.inventory_at_ms is None:

@@ -1,1 +1,1 @@
-"""Commands of Kafka's own tools, as they are pasted into a shell."""
+"""Commands of Kafka's own tools, ready to be pasted into a shell."""

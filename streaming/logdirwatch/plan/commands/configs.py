@@ -1,4 +1,4 @@
-"""Commands that set and delete configuration, and what is run on a broker's own host."""
+"""Commands that set and delete configuration, and commands for a broker's own host."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ HOST_END = "LOGDIRWATCH_END"
 
 
 def set_broker_list(tools: Tools, broker: int, key: str, values: Sequence[str]) -> str:
-    """Return the command that sets a list on a broker, or takes the broker's own value away when it is empty.
+    """Return the command that sets a list on a broker, or deletes the broker's own value if it is empty.
 
     The brackets keep commas and equals signs inside the value (Kafka 4.3.1 ``ConfigCommand.parseConfigsToBeAdded``).
     """
@@ -28,14 +28,14 @@ _IS_QUOTA = (
 def client_quota(tools: Tools, bytes_per_s: int) -> str:
     """Return the template that limits one producer on every broker.
 
-    Who produces is not known: the shell asks for the client id, and runs nothing without one.
+    The producers are unknown: the shell asks for the client id, and runs nothing without one.
     """
     command = tools.call(CONFIGS, "--alter", "--entity-type", "clients")
     return f"{command} {_CLIENT} --add-config producer_byte_rate={bytes_per_s}"
 
 
 def end_client_quota(tools: Tools, bytes_per_s: int) -> str:
-    """Return the template that takes a producer's limit away, if it still has this value: another one is not ours."""
+    """Return the template that deletes a producer's quota if it still has this value; any other is not ours."""
     found = f"{tools.call(CONFIGS, '--describe', '--entity-type', 'clients')} {_CLIENT}"
     command = tools.call(CONFIGS, "--alter", "--entity-type", "clients")
     ours = _IS_QUOTA.format(bytes_per_s)
@@ -43,14 +43,14 @@ def end_client_quota(tools: Tools, bytes_per_s: int) -> str:
 
 
 def describe_quotas(tools: Tools) -> str:
-    """Return the command that lists the quotas that clients have."""
+    """Return the command that lists client quotas."""
     return tools.call(CONFIGS, "--describe", "--entity-type", "clients")
 
 
 def on_host(tools: Tools, broker: int, *commands: Sequence[str]) -> list[str]:
-    """Return commands to be run on a broker's host: through the configured way there, else as notes.
+    """Return commands to run on a broker's host: through the configured access, else as notes.
 
-    What goes there is a script on standard input, so that no shell on the way reads it a second time.
+    The commands are sent as a script on standard input, so that no shell in between interprets them a second time.
     """
     lines = [shlex.join(words) for words in commands]
     template = tools.settings.host_command

@@ -1,7 +1,7 @@
-"""Commands as they are pasted into a POSIX shell: every name, path and value comes out as the one argument it was.
+"""Commands for a POSIX shell: every name, path and value is quoted as one argument.
 
-The tool's prefix is the only part that is not quoted, since it may be a whole ``kubectl exec -i POD --`` line. For the
-same reason a reassignment reaches the tool on its standard input: the file need not exist where the tool runs.
+Only the tool's prefix is not quoted, since it may be a whole ``kubectl exec -i POD --`` line. For the same reason the
+tool reads a reassignment from standard input: the file need not exist where the tool runs.
 """
 
 import json
@@ -36,18 +36,18 @@ _UNKNOWN_ADDRESS = '"${KAFKA_BOOTSTRAP_SERVERS:?set it to host:port of this clus
 
 @dataclass(frozen=True)
 class Tools:
-    """How the tools of one cluster are called; ``bootstrap_servers`` None where the configuration names no address."""
+    """How to call the tools of one cluster; ``bootstrap_servers`` None: the configuration names no address."""
 
     settings: ToolSettings
     bootstrap_servers: str | None
 
     def call(self, tool: str, *arguments: str, stdin: str | None = None) -> str:
-        """Return the command that runs ``tool`` against the cluster, reading the file ``stdin`` if one is named."""
+        """Return the command that runs ``tool`` against the cluster; the file ``stdin``, if given, is its input."""
         redirect = [] if stdin is None else ["<", shlex.quote(stdin)]
         return " ".join([self._program(tool), *self._connection(), *map(shlex.quote, arguments), *redirect])
 
     def format_storage(self, options: Sequence[str]) -> list[str]:
-        """Return the commands that format a broker's new directories, to be run on its host while it is stopped."""
+        """Return the commands that format a broker's new directories on its host while it is stopped."""
         if self.settings.server_config is None:
             return []
         ask = " ".join([self._program(CLUSTER), "cluster-id", *self._connection("--config")])
@@ -58,7 +58,7 @@ class Tools:
         ]
 
     def add_controller(self) -> str:
-        """Return the command that makes a controller a voter; on its host, since it looks into its metadata log."""
+        """Return the command that makes a controller a voter, on its host, because it reads its metadata log."""
         config = shlex.quote(self.settings.server_config or "server.properties")
         return " ".join([self._program(QUORUM), *self._address(), "--command-config", config, "add-controller"])
 
@@ -80,12 +80,12 @@ class Tools:
         limits: Limits | None = None,
         beside: bool = False,
     ) -> list[str]:
-        """Return the commands that limit a reassignment, carry it out, and take these limits away at its end.
+        """Return the commands that throttle a reassignment, carry it out, and clear these throttles at its end.
 
-        ``name`` is the file's, in the working directory. ``limits`` are those to set; where it is None they follow from
-        the rates, in bytes per second, None for no limit, and from what the plan names. Limits of others stay as they
-        are; those between directories hold back new replicas that were born in the wrong one. ``beside``: others run,
-        and the tool refuses to begin without being told that it knows (Kafka 4.3.1 ``ReassignPartitionsCommand``).
+        ``name`` is the file in the working directory. ``limits`` are the throttles to set; None: derived from the rates
+        (bytes per second, None for no limit) and from what the plan names. Throttles of others stay as they are; those
+        between directories also delay new replicas that were created in the wrong directory. ``beside``: other
+        reassignments run, and the tool needs an option to start one more (Kafka 4.3.1 ``ReassignPartitionsCommand``).
         """
         limits = of_plan(plan, log_dir_rate=log_dir_rate, rate=rate) if limits is None else limits
         return [
@@ -99,10 +99,10 @@ class Tools:
         ]
 
     def set_limits(self, limits: Limits, name: str | None = None) -> list[str]:
-        """Return the command that sets limits where none is set; what others set is named and stays.
+        """Return the command that sets throttles where none is set; it names those of others, which stay.
 
-        What it sets is noted beside the file ``name`` of a plan, whose end takes away that and nothing else: somebody
-        else may have set the very same value.
+        It records what it sets beside the file ``name`` of a plan, and the plan's end deletes only that: somebody else
+        may have set the very same value.
         """
         noted = None if name is None else _noted(name)
         change = self._alter_limit("--add-config", '"$key=[$value]"')
@@ -111,16 +111,19 @@ class Tools:
         return self._of_limits(limits, cases, () if noted is None else (f": > {noted}",), _listed(limits))
 
     def clear_limits(self, limits: Limits, name: str | None = None) -> list[str]:
-        """Return the command that takes limits away that still have the value given here; any other one stays.
+        """Return the command that deletes throttles that still have the given value; others stay.
 
-        With the ``name`` of a plan only those that its beginning noted.
+        With the ``name`` of a plan, only those that its start recorded.
         """
         change = self._alter_limit("--delete-config", '"$key"')
         noted = _listed(limits) if name is None else (f"done < {_noted(name)}",)
         return self._of_limits(limits, f'*" $key=$value "*) {change} ;;', (), noted)
 
     def _of_limits(self, limits: Limits, cases: str, before: Sequence[str], told: Sequence[str]) -> list[str]:
-        """Return a loop over limits that looks at each before it acts; the spaces are those of ``ConfigCommand``."""
+        """Return a loop over throttles that reads each before it acts.
+
+        The spaces are those of ``ConfigCommand``'s output.
+        """
         if not limits:
             return []
         lines = (
@@ -142,23 +145,23 @@ class Tools:
         return " ".join(filter(None, [self.call(CONFIGS, action), entity, change, "< /dev/null"]))
 
     def elect(self, partitions: Sequence[tuple[str, int]], name: str, *, unclean: bool = False) -> list[str]:
-        """Return the commands that elect leaders: the preferred replicas, or, unclean, whoever is there."""
+        """Return the commands that elect leaders: the preferred replicas or, unclean, any live replica."""
         kind = "unclean" if unclean else "preferred"
         first, *rest = partition_lines({"topic": topic, "partition": number} for topic, number in partitions)
         run = self._elect(kind, "--path-to-json-file", "/dev/stdin", "<", shlex.quote(name))
         return [write_file(name, ["{" + first, *rest[:-1], rest[-1] + "}"]), run]
 
     def elect_all(self) -> str:
-        """Return the command that gives leadership back to every preferred replica."""
+        """Return the command that returns leadership to every preferred replica."""
         return self._elect("preferred", "--all-topic-partitions")
 
     def _elect(self, kind: str, *words: str) -> str:
-        """``--admin.config`` is what releases before 4.2 call it, and 4.3.1 still takes it (KIP-1147)."""
+        """Use ``--admin.config``, the name of the option before 4.2, which 4.3.1 still accepts (KIP-1147)."""
         program, connection = self._program(LEADER_ELECTION), self._connection("--admin.config")
         return " ".join([program, *connection, "--election-type", kind, *words])
 
     def allow_collector(self, *, allowed: bool = True) -> list[str]:
-        """Return the commands that grant what the collector needs, or take it away again; its name is asked for.
+        """Return the commands that grant what the collector needs, or revoke it; the shell asks for its name.
 
         Describe on the cluster for DescribeLogDirs, the rest for the inventory (Kafka 4.3.1 ``KafkaApis``).
         """
@@ -169,14 +172,14 @@ class Tools:
     def allow(
         self, operations: Sequence[str], resource: Sequence[str], principal: str | None = None, *, allowed: bool = True
     ) -> str:
-        """Return the command that grants operations on a resource, or takes them away; asks for an unknown name."""
+        """Return the command that grants or revokes operations on a resource; the shell asks for an unknown name."""
         verb = ["--add"] if allowed else ["--remove", "--force"]
         words = [word for operation in operations for word in ("--operation", operation)]
         name = _UNKNOWN_PRINCIPAL if principal is None else shlex.quote(principal)
         return f"{self.call(ACLS, *verb, *words, *resource)} --allow-principal {name}"
 
     def cancel(self, name: str) -> str:
-        """Return the command that stops a reassignment that still runs, and its moves between directories."""
+        """Return the command that cancels a running reassignment and its moves between directories."""
         return self._on_plan(name, "--cancel", "--preserve-throttles")
 
     def set_topic_config(self, topic: str, key: str, value: str | None) -> str:
@@ -186,7 +189,10 @@ class Tools:
         return self.call(CONFIGS, "--alter", "--entity-type", "topics", f"--entity-name={topic}", *change)
 
     def _until_done(self, name: str) -> list[str]:
-        """Wait, then show how it ended; without the option the tool clears the limits of all brokers, whoever's."""
+        """Wait, then show the result.
+
+        Without the option the tool clears the throttles of all brokers, whoever set them.
+        """
         verify = self._on_plan(name, "--verify", "--preserve-throttles")
         return [f"while {verify} | grep {shlex.quote(IN_PROGRESS)}; do sleep {POLL_S}; done", verify]
 
@@ -208,12 +214,12 @@ class Tools:
 
 
 def note(text: str) -> str:
-    """Return a step for a person as a shell comment; nothing in ``text`` can end the comment."""
+    """Return a manual step as a shell comment; nothing in ``text`` can end the comment."""
     return f"{_NOTE}{printable(text)}"
 
 
 def step_of(command: str) -> str | None:
-    """Return what a :func:`note` tells a person to do; None for a command."""
+    """Return the manual step of a :func:`note`; None for a command."""
     return command.removeprefix(_NOTE) if command.startswith(_NOTE) and "\n" not in command else None
 
 
@@ -223,28 +229,28 @@ def write_file(name: str, lines: Sequence[str]) -> str:
 
 
 def reassignment_lines(plan: Mapping[str, Any]) -> list[str]:
-    """Return a reassignment as JSON, one partition a line, so that people can read and diff it."""
+    """Return a reassignment as JSON, one partition per line, so that people can read and diff it."""
     first, *rest = partition_lines(plan["partitions"])
     return [f'{{"version":{plan["version"]},{first}', *rest[:-1], rest[-1] + "}"]
 
 
 def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the field ``partitions`` of a JSON object, one entry a line."""
+    """Return the field ``partitions`` of a JSON object, one entry per line."""
     lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
     return ['"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"]
 
 
 def _listed(limits: Limits) -> tuple[str, ...]:
-    """Return the here-document that a loop over limits reads, one per line.
+    """Return the here-document that a loop over throttles reads, one per line.
 
-    Names and values come from records: what Kafka cannot have, as it would not stay on its line, is left out.
+    Names and values come from records: those that Kafka cannot have, because they would break the line, are left out.
     """
     lines = (str(limit) for limit in limits if limit.name.split() == [limit.name])
     return (f"done <<'{_HEREDOC_END}'", *(line for line in lines if line.isprintable()), _HEREDOC_END)
 
 
 def _noted(name: str) -> str:
-    """Return the file beside a plan's in which its commands note the limits that they set."""
+    """Return the file beside a plan's in which its commands record the throttles that they set."""
     return shlex.quote(f"{name.removesuffix('.json')}.limits")
 
 

@@ -1,4 +1,4 @@
-"""The operations of actions, and the commands that they are rendered to: both say the same."""
+"""The operations of actions, and the commands rendered from them: both do the same."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from logdirwatch.plan.commands.throttles import Limits, from_data
 
 
 def topic_config(topic: str, key: str, value: str | None, *, now: str | None, old: str | None) -> Operation:
-    """Return the operation that sets a topic's value, None to delete the topic's own.
+    """Return the operation that sets a topic's value, None to delete its override.
 
-    ``now`` is the value in force, ``old`` what undoing sets: None where the topic has no value of its own.
+    ``now`` is the effective value, ``old`` the one that undoing sets: None if the topic has no override.
     """
     return Operation(
         op=OperationKind.SET_TOPIC_CONFIG,
@@ -29,7 +29,7 @@ def topic_config(topic: str, key: str, value: str | None, *, now: str | None, ol
 
 
 def broker_list(broker: int, key: str, values: Sequence[str], *, old: Sequence[str]) -> Operation:
-    """Return the operation that sets a broker's whole list; an empty one deletes the broker's own."""
+    """Return the operation that sets a broker's whole list; an empty one deletes the broker's own value."""
     return Operation(
         op=OperationKind.SET_BROKER_LIST,
         args=OperationArgs(broker=broker, key=key, entries=list(values)),
@@ -52,11 +52,11 @@ def reassign(
     settle_ms: int | None = None,
     beside: bool = False,
 ) -> Operation:
-    """Return the operation that gives partitions other replicas or directories, both plans in Kafka's form.
+    """Return the operation that gives partitions other replicas or directories; both plans in Kafka's format.
 
-    ``name`` is the file of its commands, ``waves`` are positions in the plan's partitions, by default all at once,
-    ``limits`` and ``back`` are the throttles of the way there and back, ``settle_ms`` is how long each wave's old
-    copies are kept, and ``beside`` tells that others run.
+    ``name`` is the file of its commands; ``waves`` are indexes into the plan's partitions, by default all at once;
+    ``limits`` and ``back`` are the throttles of the move and of its undo; ``settle_ms`` is how long the old copies of
+    each wave are kept; ``beside`` says that other reassignments run.
     """
     parts_of_it = [list(wave) for wave in waves] or [list(range(len(plan["partitions"])))]
     there, here = msgspec.convert(plan, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
@@ -77,7 +77,7 @@ def reassign(
 def prefer_leaders(
     order: Mapping[str, Any], before: Mapping[str, Any], name: str, *, beside: bool = False
 ) -> Operation:
-    """Return the operation that orders the replicas of partitions and lets the first lead, both in Kafka's form."""
+    """Return the operation that reorders the replicas of partitions and elects the first; in Kafka's format."""
     there, here = msgspec.convert(order, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
     return Operation(
         op=OperationKind.PREFER_LEADERS,
@@ -92,7 +92,7 @@ def prefer_leaders(
 
 
 def elect_leaders(election: Mapping[str, Any], name: str) -> Operation:
-    """Return the operation that elects the preferred leaders of partitions; its inverse elects nobody."""
+    """Return the operation that elects the preferred leaders of partitions; its inverse does nothing."""
     nobody = Election(partitions=[])
     return Operation(
         op=OperationKind.ELECT_LEADERS,
@@ -106,10 +106,10 @@ def elect_leaders(election: Mapping[str, Any], name: str) -> Operation:
 def cancel_moves(
     moves: Mapping[str, Any], goals: Mapping[str, Any], before: Mapping[str, Any], name: str, *, again: Limits
 ) -> Operation:
-    """Return the operation that ends moves; all in Kafka's form.
+    """Return the operation that cancels moves; all arguments in Kafka's format.
 
-    ``moves`` are told to the tool, ``goals`` are where they lead, ``before`` is what partitions keep, and ``again``
-    are the throttles of moves that are begun again.
+    ``moves`` are passed to the tool, ``goals`` are their destinations, ``before`` is what the partitions keep, and
+    ``again`` are the throttles for moves that the undo starts again.
     """
     there, here = msgspec.convert(goals, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
     every = [list(range(len(there.partitions)))]
@@ -123,7 +123,7 @@ def cancel_moves(
 
 
 def clear_throttles(limits: Limits) -> Operation:
-    """Return the operation that deletes throttles that still have these values; its inverse sets them again."""
+    """Return the operation that deletes throttles if they still have these values; its inverse sets them again."""
     args = OperationArgs(limits=msgspec.convert(limits.as_data(), parts.Limits))
     return Operation(
         op=OperationKind.CLEAR_THROTTLES,
@@ -135,12 +135,12 @@ def clear_throttles(limits: Limits) -> Operation:
 
 
 def rendered(operations: Iterable[Operation | Inverse], tools: Tools) -> tuple[str, ...]:
-    """Return the commands that carry operations out."""
+    """Return the commands that carry out operations."""
     return tuple(command for operation in operations for command in _COMMANDS[operation.op](operation.args, tools))
 
 
 def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
-    """Return operations as an action carries them."""
+    """Return operations in the format of action records."""
     return [msgspec.to_builtins(operation) for operation in operations]
 
 
@@ -150,7 +150,7 @@ def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
 
 
 def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:
-    """Return operations of an action whose undoing sets the values ``old``, by topic and key."""
+    """Return operations of an action whose undo sets the values ``old``, by topic and key."""
     return as_data(
         msgspec.structs.replace(operation, inverse=_inverse_config(topic, key, old[topic][key]))
         if operation.op is OperationKind.SET_TOPIC_CONFIG
@@ -162,7 +162,7 @@ def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str,
 
 
 def plan_of(args: OperationArgs, wave: int | None = None) -> dict[str, Any]:
-    """Return the reassignment of an operation, or of one of its waves, as Kafka's tool reads it."""
+    """Return the reassignment of an operation, or of one of its waves, in the format of Kafka's tool."""
     plan: dict[str, Any] = msgspec.to_builtins(args.reassignment)
     if wave is None or args.waves is None:
         return plan
@@ -203,7 +203,7 @@ def _broker_list(args: OperationArgs, tools: Tools) -> Iterator[str]:
 
 
 def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    """Yield the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
+    """Yield the commands; each wave ends before the next begins, and the whole plan is available for cancelling."""
     name, limits, beside = str(args.file), limits_of(args), bool(args.additional)
     count = len(args.waves or ())
     if count <= 1:
@@ -229,10 +229,9 @@ def _elect_leaders(args: OperationArgs, tools: Tools) -> Iterator[str]:
 
 
 def _cancel_moves(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    """Whose throttles there are nobody can tell, so they stay (Kafka 4.3.1 ``ReassignPartitionsCommand``).
+    """Keep all throttles, since their owner is unknown (Kafka 4.3.1 ``ReassignPartitionsCommand``).
 
-    Without ``--preserve-throttles`` the tool takes away those of every broker, and fails on one that is away
-    (KAFKA-13392).
+    Without ``--preserve-throttles`` the tool clears those of every broker, and fails on one that is down (KAFKA-13392).
     """
     yield write_file(str(args.file), reassignment_lines(plan_of(args)))
     yield tools.cancel(str(args.file))

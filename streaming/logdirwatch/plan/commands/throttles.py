@@ -1,9 +1,9 @@
-"""The limits that a plan sets for its own moves, and which of them somebody else has set already (KIP-73).
+"""The throttles that a plan sets for its own moves, apart from those that others have set (KIP-73).
 
-``kafka-reassign-partitions --throttle`` writes over whatever limits the brokers and topics have, and a ``--verify``
-without ``--preserve-throttles`` takes the limits of every broker of the cluster away (Kafka 4.3.1
-``ReassignPartitionsCommand.clearAllThrottles``). So limits are set by name and only where none is, and go by name and
-value.
+``kafka-reassign-partitions --throttle`` overwrites the throttles that brokers and topics have, and ``--verify`` without
+``--preserve-throttles`` clears those of every broker of the cluster (Kafka 4.3.1
+``ReassignPartitionsCommand.clearAllThrottles``). So throttles are set by name, only where none is set, and cleared by
+name and value.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ _ANY = "any"
 
 
 class Limit(NamedTuple):
-    """One configuration value: of which kind of entity, which one, its key, and its value as Kafka shows it."""
+    """One throttle: the type and name of its entity, its key, and its value as Kafka shows it."""
 
     entity: str
     name: str
@@ -36,30 +36,30 @@ class Limit(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The limit for people."""
+        """The throttle for people."""
         return f"{self.key}={self.value} of {self.entity.removesuffix('s')} {self.name}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits: rates by broker and key, and the topics' lists of throttled replicas by topic and key."""
+    """Throttles: rates by broker and key, and the topics' lists of throttled replicas by topic and key."""
 
     brokers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether there are any."""
         return bool(self.brokers or self.topics)
 
     def __iter__(self) -> Iterator[Limit]:
-        """Yield one after the other, those of brokers first."""
+        """Yield the throttles one by one, those of brokers first."""
         for broker, rates in sorted(self.brokers.items()):
             yield from (Limit("brokers", str(broker), key, str(rate)) for key, rate in sorted(rates.items()))
         for topic, lists in sorted(self.topics.items()):
             yield from (Limit("topics", topic, key, value) for key, value in sorted(lists.items()))
 
     def only(self, wanted: Iterable[Limit]) -> "Limits":
-        """Return those that are among ``wanted``."""
+        """Return the throttles that are among ``wanted``."""
         kept = set(wanted)
         brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
         topics: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -71,7 +71,7 @@ class Limits:
         return Limits(dict(brokers), dict(topics))
 
     def as_data(self) -> dict[str, Any]:
-        """Return them as an action carries them."""
+        """Return them in the format of action records."""
         return {
             "brokers": {str(broker): dict(rates) for broker, rates in self.brokers.items()},
             "topics": {topic: dict(lists) for topic, lists in self.topics.items()},
@@ -84,16 +84,16 @@ def from_data(data: Mapping[str, Any]) -> Limits:
 
 
 def within_brokers(brokers: Iterable[int], rate: int) -> Limits:
-    """Return the limit of copies between the directories of brokers."""
+    """Return the throttles of copies between the directories of brokers."""
     return Limits({broker: {LOG_DIR_THROTTLE: rate} for broker in brokers})
 
 
 def of_copies(arriving: Iterable[tuple[str, int, int]], sending: Iterable[tuple[str, int, int]], rate: int) -> Limits:
-    """Return the limits of copies between brokers, each end as topic, partition and broker.
+    """Return the throttles of copies between brokers, each end as topic, partition and broker.
 
-    Where a broker is away, name it not: only a broker itself changes its configuration (Kafka 4.3.1
-    ``KafkaAdminClient``, KAFKA-13392). Directories are not limited: a new replica that was born in the wrong one would
-    stay there for as long.
+    Leave out brokers that are down: only a broker itself changes its configuration (Kafka 4.3.1 ``KafkaAdminClient``,
+    KAFKA-13392). Moves between directories are not throttled: a new replica created in the wrong directory would stay
+    there longer.
     """
     brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
     listed: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -107,9 +107,9 @@ def of_copies(arriving: Iterable[tuple[str, int, int]], sending: Iterable[tuple[
 
 
 def of_plan(plan: Mapping[str, Any], *, log_dir_rate: int | None, rate: int | None) -> Limits:
-    """Return the limits for a reassignment in Kafka's form, where nothing else is known of it.
+    """Return the throttles for a reassignment in Kafka's format, if nothing else is known about it.
 
-    Whatever it names may arrive; a replica that is in sync is not held back by a list that names it (KIP-73).
+    All its replicas may be new; a list that names an in-sync replica does not slow it down (KIP-73).
     """
     entries = plan["partitions"]
     within = {

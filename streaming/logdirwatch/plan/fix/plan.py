@@ -1,4 +1,4 @@
-"""A plan for all open alerts of a cluster, as it is shown and exported."""
+"""A plan for all open alerts of a cluster, for display and export."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 @dataclass(frozen=True)
 class Remedy:
-    """What one alert needs: what is under way already, and what to do, in order.
+    """The answer to one alert: what is running already, and what to do, in order.
 
-    ``against`` is what stands against the other ways. ``missing_bytes`` is what its directory lacks beyond all of it
-    that is in time; 0 where that is enough, None where the alert is not about space. ``full_in_ms`` is how long the
-    directory lasts as things are; None where nobody knows.
+    ``against`` are the vetoes of the alternatives. ``missing_bytes`` is what its directory still lacks after everything
+    that is in time; 0: enough, None: the alert is not about space. ``full_in_ms`` is the time until the directory is
+    full if nothing is done; None if unknown.
     """
 
     alert: AlertRecord
@@ -32,5 +32,5 @@ class Fix:
 
     @property
     def actions(self) -> list[ActionRecord]:
-        """All that is to do, in order."""
+        """All actions to carry out, in order."""
         return [action for remedy in self.remedies for action in remedy.actions]

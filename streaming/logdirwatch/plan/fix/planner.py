@@ -1,9 +1,9 @@
-"""Everything that the open alerts of a cluster need, in one plan: the loudest first, none against another.
+"""One plan for all open alerts of a cluster, the most severe first, without actions that conflict.
 
-The planner is the one of ``recommend``. What it proposes for one alert are several ways, the gentlest first; of those
-that give a directory room as many are taken as it needs. Each step is planned as if all before it were agreed upon:
-their copies take room, their partitions are taken, their topics are being cut, and what they free where the alert is,
-before its directory is full, need not be freed again. Nothing is counted as room for a copy before it is free.
+It uses the planner of ``recommend``, which proposes several alternatives for an alert, the least invasive first; as
+many are chosen as the directory needs. Each step is planned as if the chosen ones before it were accepted: their copies
+take room, their partitions are reassigned, their topics are cut, and what they free in the alert's directory before it
+is full need not be freed again. Nothing counts as room for a copy before it is free.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -46,8 +46,8 @@ def fix(
 ) -> Fix:
     """Return the plan for a cluster's open alerts.
 
-    ``known`` are the latest revisions of its actions: what was taken up stands, what was rejected is not proposed
-    again, and what was only proposed is planned again.
+    ``known`` are the latest revisions of its actions: accepted and running ones stay, rejected ones are not proposed
+    again, and those only proposed are planned again.
     """
     firing = sorted(alerts, key=lambda alert: alert.order)
     seen = with_excluded_log_dirs(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
@@ -56,7 +56,7 @@ def fix(
 
 
 class _Planner:
-    """Keeps what is agreed upon so far."""
+    """Keeps the actions chosen so far."""
 
     def __init__(self, known: Sequence[ActionRecord], seen: ClusterSnapshot, policy: Policy, now_ms: int) -> None:
         self._known = [action for action in known if action.status is not ActionStatus.PROPOSED]
@@ -87,7 +87,7 @@ class _Planner:
     def _remedy(
         self, alert: AlertRecord, chosen: Sequence[ActionRecord], against: tuple[str, ...], missing: int | None
     ) -> Remedy:
-        """Return what was chosen; where all of it was refused, at least the runbook step."""
+        """Return the chosen actions; the runbook step if all were refused."""
         under_way = tuple(
             action for action in self._known if action.alert_id == alert.alert_id and _is_taken_up(action)
         )
@@ -104,7 +104,7 @@ class _Planner:
         return tuple(dict.fromkeys(self._refused))
 
     def _reliefs(self, alert: AlertRecord, directory: LogDir) -> list[ActionRecord]:
-        """Take one way after the other until the directory has what it needs."""
+        """Choose one alternative after the other until the directory has what it needs."""
         chosen: list[ActionRecord] = []
         tried: set[str] = set()
         while self._missing(alert, directory):
@@ -118,7 +118,7 @@ class _Planner:
         return chosen
 
     def _room(self, alert: AlertRecord, directory: LogDir, tried: Collection[str]) -> list[ActionRecord]:
-        """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
+        """Return more room: the proposal relied on alternatives that conflict with earlier actions."""
         snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
         room = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing)
@@ -128,7 +128,7 @@ class _Planner:
     def _new(
         self, proposals: Iterable[ProposedAction], alert: AlertRecord, snapshot: ClusterSnapshot
     ) -> list[ActionRecord]:
-        """Return proposals that nothing speaks against as actions, but those that somebody took up or rejected."""
+        """Return proposals without vetoes as actions, except those that are accepted, running or rejected."""
         found = [
             record(one, alert, snapshot.based_on, self._policy, self._now_ms) for one in proposals if not one.vetoes
         ]
@@ -136,7 +136,7 @@ class _Planner:
         return [action for action in found if action.action_id not in known]
 
     def _agree(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
-        """Take actions into the plan, but those whose moves the judge refuses beside the moves taken in before."""
+        """Choose actions, except those whose moves have vetoes beside the moves chosen before."""
         found: list[ActionRecord] = []
         for action in actions:
             moves = [] if action.reassignment is None else [*self._assignments, *from_json(action.reassignment)]
@@ -149,7 +149,7 @@ class _Planner:
         return found
 
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
-        """Return what is proposed for an alert now, without what somebody took up or rejected."""
+        """Return the present proposals for an alert, without those accepted, running or rejected."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
         snapshot = self._heeding(alert)
         planned = recommend(alert, snapshot, self._policy, self._now_ms)
@@ -158,15 +158,15 @@ class _Planner:
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
 
     def _heeding(self, alert: AlertRecord) -> ClusterSnapshot:
-        """Return the snapshot for an alert, with the decisions about its actions."""
+        """Return the snapshot for an alert, with the decisions on its actions."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
         return replace(self._snapshot_for(alert), decisions=decisions_on(own, alert.severity))
 
     def _snapshot_for(self, alert: AlertRecord) -> ClusterSnapshot:
-        """Return the snapshot with all that is agreed upon.
+        """Return the snapshot with all chosen actions.
 
-        What an alert's directory will be given counts there alone; and as a whole cluster's answer moves nothing, all
-        that is given counts for it.
+        What they free in an alert's directory counts for that alert only. The answer for a whole cluster moves nothing,
+        so for it everything that is freed counts.
         """
         if alert.rule is Rule.FLEET_SPACE:
             return self._relieved(self._seen.directories)
@@ -183,9 +183,9 @@ class _Planner:
         return replace(snapshot, directories={**snapshot.directories, **helped})
 
     def _relieved(self, places: Iterable[LogDirId]) -> ClusterSnapshot:
-        """Return the snapshot with what is agreed upon, and with what it takes from some directories gone from there.
+        """Return the snapshot with the chosen actions and without the bytes that they free in some directories.
 
-        Directories of one volume go on looking alike: bytes that leave one are gone from all.
+        Directories of one volume stay alike: bytes that leave one leave all.
         """
         snapshot, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
         directories = dict(snapshot.directories)
@@ -204,9 +204,9 @@ class _Planner:
         return self._stand(alert, directory).needed_bytes
 
     def _missing_at_last(self, alert: AlertRecord, directory: LogDir, chosen: Sequence[ActionRecord]) -> int:
-        """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now.
+        """Return the bytes that a directory still lacks; if something is deleted, those it needs for now.
 
-        Strays are there until somebody looked: nothing is planned instead of that, and nothing of theirs is free yet.
+        Strays stay until a person has checked them: nothing is planned instead, and none of their bytes count as free.
         """
         stand = self._stand(alert, directory)
         missing = max(0, needed_bytes(stand.source, Space(stand.snapshot), self._policy) or 0)
@@ -216,9 +216,9 @@ class _Planner:
 
 
 def _as_planned(chosen: Sequence[ActionRecord], planned: Sequence[ActionRecord]) -> list[ActionRecord]:
-    """Return actions in the order in which they are proposed: a brake before what is late, a cordon before moves.
+    """Return actions in the order of their proposals: a producer quota before late actions, a cordon before moves.
 
-    What was proposed only beside those before it stays behind them, and what only looks stays where it is.
+    An action that was proposed only beside earlier ones stays behind them, and a check stays where it is.
     """
     places, place = {action.action_id: number for number, action in enumerate(planned)}, 0
     ranked = []
@@ -238,7 +238,7 @@ def _is_taken_up(action: ActionRecord) -> bool:
 
 
 def _beside(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
-    """Yield what nothing speaks against and has none of the ``roles``."""
+    """Yield proposals that have no veto and none of the ``roles``."""
     return (action for action in planned if not action.vetoes and _role(action) not in {*roles, FixRole.NEVER})
 
 

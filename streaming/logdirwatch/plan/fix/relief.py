@@ -1,4 +1,4 @@
-"""What a fix plan agrees upon frees, and whether that is before a directory is full."""
+"""What the chosen actions of a fix plan free, and whether that is before a directory is full."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,10 +18,10 @@ def freed_in_time(
     agreed: Iterable[ActionRecord],
     snapshot: ClusterSnapshot,
 ) -> int:
-    """Return what actions free of a directory's volume before it is full.
+    """Return the bytes that actions free on a directory's volume before it is full.
 
-    An alert's moves come one after the other; what comes in time makes the directory last for what comes then. Of a
-    move that is seen to run the snapshot tells what it frees.
+    The moves of an alert run one after the other; each one that is in time postpones the moment for the next. For a
+    running move the snapshot says what it frees.
     """
     elapsed_ms, found = 0, list[Freed]()
     for action in agreed:
@@ -35,7 +35,7 @@ def freed_in_time(
 
 
 def given(agreed: Iterable[ActionRecord]) -> dict[LogDirId, int]:
-    """Return what directories lose by what is agreed upon; copies that end do not come any more."""
+    """Return the bytes that directories lose by the chosen actions; cancelled copies no longer arrive."""
     given: dict[LogDirId, int] = {}
     for action in agreed:
         for entry in action.expected.get("on") or ():

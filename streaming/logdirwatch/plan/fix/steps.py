@@ -1,4 +1,4 @@
-"""The moves of a fix plan as JSON: all in one reassignment, and action by action with how full directories get."""
+"""The moves of a fix plan as JSON: all in one reassignment, and by action with the fill of directories."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def reassignment(plan: Fix) -> dict[str, Any]:
 def mixed_brokers(plan: Fix) -> list[int]:
     """Return the brokers that one reassignment would both bring new replicas and move replicas within.
 
-    Kafka's tool assigns first and places after, so a limit for the moves holds a new replica where it was made.
+    Kafka's tool assigns first and places afterwards, so a throttle for the moves also delays new replicas.
     """
     arriving, within = set[int](), set[int]()
     for action in plan.actions:
@@ -31,10 +31,10 @@ def mixed_brokers(plan: Fix) -> list[int]:
 
 
 def steps(plan: Fix) -> dict[str, Any]:
-    """Return the actions that move replicas, in order, each with how full it makes directories at its worst.
+    """Return the actions that move replicas, in order, each with the highest fill of the directories.
 
-    ``worst_ratio`` counts every copy of the step as there and nothing of it as deleted yet. What the broker may put
-    into any of its directories counts in all of them.
+    ``worst_ratio`` counts every copy of the step as written and nothing as deleted. A replica that the broker may
+    create in any directory counts in all of them.
     """
     moving = [action for action in plan.actions if any(_moves_of(action, plan.snapshot))]
     fills = _Fills(plan.snapshot)
@@ -43,7 +43,7 @@ def steps(plan: Fix) -> dict[str, Any]:
 
 
 class _Fills:
-    """The bytes in the directories, step after step."""
+    """The bytes in the directories, updated step by step."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self.snapshot = snapshot
@@ -51,7 +51,7 @@ class _Fills:
         self._used = {place: space.used_bytes(place) for place, d in snapshot.directories.items() if d.is_serving}
 
     def step(self, coming: Counter[LogDirId], going: Counter[LogDirId]) -> list[dict[str, Any]]:
-        """Carry a step out; return the fills of the directories that it touches and that serve."""
+        """Apply a step; return the fills of the serving directories that it changes."""
         found = []
         for place in sorted(coming.keys() | going.keys()):
             used, size = self._used.get(place), self.snapshot.directories[place].total_bytes
@@ -97,7 +97,7 @@ def _assignments(action: ActionRecord) -> Sequence[Assignment]:
 
 
 def _moves(assignment: Assignment, snapshot: ClusterSnapshot) -> Iterator[dict[str, Any]]:
-    """Yield what has to be copied: to new directories, and to new brokers, each in place of one that goes."""
+    """Yield the copies: to new directories, and to new brokers, each replacing a replica that is removed."""
     before = snapshot.partitions[assignment.key].replicas
     gone = [broker for broker in before if broker not in assignment.replicas]
     places = {replica.broker: replica for replica in snapshot.replicas_of(assignment.key)}

@@ -1,1 +1,1 @@
-"""What becomes of published actions: decisions, progress, their end, and what follows them."""
+"""Published actions: decisions, progress, how they end, and follow-ups."""

@@ -1,7 +1,7 @@
-"""The open alerts and their actions: what the topics said, and what must be published next.
+"""The open alerts and their actions, as read from the topics, and what to publish next.
 
-The truth is on the topics. The tracker is filled from them whole at start, takes every record that comes and what was
-published; it can be thrown away at any time and filled again.
+The topics hold the state. The tracker reads them completely at start, then every new record and everything published;
+it can be discarded and rebuilt at any time.
 """
 
 from collections import Counter, defaultdict
@@ -44,27 +44,26 @@ _TYPES: dict[str, type[Record]] = {
 
 
 class SetAside(NamedTuple):
-    """An alert that nothing can be planned on, and what went wrong."""
+    """An alert for which planning failed, and the error."""
 
     alert: AlertRecord
     error: Exception
 
 
 class ActionSetAside(NamedTuple):
-    """An action whose record cannot be worked with, and what went wrong."""
+    """An action whose record is malformed, and the error."""
 
     action: ActionRecord
     error: Exception
 
 
 class ActionTracker:
-    """Open alerts, the latest revision of every action, and decisions not taken in yet.
+    """Open alerts, the latest revision of every action, and pending decisions.
 
     An alert on whose record the planner fails is set aside until its next revision: it keeps its runbook step, and all
-    others get their advice as if it told nothing. An action whose record is malformed is set aside until a later
-    revision of it comes; what is planned in its place follows its revision.
-
-    ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.
+    others get their actions as if it carried no evidence. An action whose record is malformed is set aside until a
+    later revision of it arrives; what is planned instead continues its revisions. ``skew_ms`` is how far the clock of
+    the person deciding may be ahead of Kafka's.
     """
 
     def __init__(self, skew_ms: int) -> None:
@@ -80,7 +79,7 @@ class ActionTracker:
         self.unreadable = 0
 
     def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
-        """Take one record in, with Kafka's time of it; return whether it may change what must be published."""
+        """Process one record with its Kafka timestamp; return whether it may change what has to be published."""
         if value is None:
             return self._forget(topic, (key or b"").decode(errors="replace"))
         try:
@@ -96,14 +95,14 @@ class ActionTracker:
 
     @property
     def open_clusters(self) -> set[str]:
-        """The clusters that have an open alert, an action whose end is not written yet, or a way back to wait for."""
+        """The clusters with an open alert, an action that has not ended, or a pending follow-up."""
         owing = (a for a in self._resolved() if followup.unsettled(self._actions.get(a.alert_id, {}).values()))
         alerts = {alert.cluster for alert in (*self._firing(), *owing)}
         return alerts | {action.cluster for action in self._open_actions()}
 
     @property
     def open_alerts(self) -> Counter[tuple[str, str, str]]:
-        """How many alerts are open, by cluster, rule and severity."""
+        """The number of open alerts, by cluster, rule and severity."""
         return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
 
     def take_set_aside(self) -> list[SetAside]:
@@ -119,10 +118,10 @@ class ActionTracker:
     def revise(
         self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> list[ActionRecord]:
-        """Return the action revisions to publish, and hold them for published.
+        """Return the action revisions to publish, and record them as published.
 
-        ``snapshot`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
-        the open alerts, the oldest first, each knowing what the others' actions will do.
+        ``snapshot`` by cluster; a cluster without one gets runbook steps. Decisions come first, then alerts that are
+        resolved, then open alerts, the oldest first; each is planned with what the actions of the others will do.
         """
         actions = {alert_id: dict(known) for alert_id, known in self._actions.items()}
         alerts, over, decisions = dict(self._alerts), dict(self._over), list(self._decisions)
@@ -168,7 +167,7 @@ class ActionTracker:
     def _set_malformed_aside(
         self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> bool:
-        """Set those actions aside that stop whatever reads them; return whether there are any."""
+        """Set aside the actions that make a reader fail; return whether there are any."""
         found = [
             ActionSetAside(action, error)
             for action in self._known()
@@ -187,7 +186,7 @@ class ActionTracker:
         return fault_of(action, self._alerts.get(action.alert_id), seen, policy, now_ms)
 
     def _set_unreadable_aside(self, snapshot: Mapping[str, ClusterSnapshot]) -> None:
-        """Set those alerts aside that cannot be laid over the snapshot; only asked when one of them stopped all."""
+        """Set aside the alerts that cannot be applied to the snapshot; called only after such a failure."""
         for alert in self._readable():
             if (found := snapshot.get(alert.cluster)) is None:
                 continue
@@ -197,7 +196,7 @@ class ActionTracker:
                 self._set_aside(alert, error)
 
     def _readable(self) -> list[AlertRecord]:
-        """Return the firing alerts, those that are set aside without the evidence that stops the planner."""
+        """Return the firing alerts; those set aside without the evidence on which the planner fails."""
         return [
             changed(alert, evidence={}, to_status=None) if self._is_aside(alert) else alert for alert in self._firing()
         ]
@@ -205,7 +204,7 @@ class ActionTracker:
     def _answered(
         self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
     ) -> list[ActionRecord]:
-        """Return the revisions for an alert; the runbook step alone where it cannot be planned on."""
+        """Return the revisions for an alert; only the runbook step if planning fails."""
         if not self._is_aside(alert):
             try:
                 return self._revised(alert, seen, policy, now_ms)
@@ -267,7 +266,7 @@ class ActionTracker:
     def _followed(
         self, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
     ) -> list[ActionRecord]:
-        """Return what follows the actions of an alert that is over: the way back, once there is room for it."""
+        """Return the follow-ups to the actions of a resolved alert, once there is room for them."""
         if alert is None or snapshot is None or unusable(snapshot, policy, now_ms):
             return []
         known = list(self._actions[alert.alert_id].values())
@@ -279,7 +278,7 @@ class ActionTracker:
     def _share_lists(
         self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> list[ActionRecord]:
-        """Let the cordons that set one broker's list know of those that were planned after them."""
+        """Give cordons that set one broker's list the cordons that were planned after them."""
         sharing: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         for action in self._open_actions():
             if ACTION_TYPES[action.kind].sets_whole_list:
@@ -293,7 +292,7 @@ class ActionTracker:
         return revisions
 
     def _drop_what_is_over(self, usable: AbstractSet[str], policy_of: Callable[[str], Policy], now_ms: int) -> None:
-        """Forget all but the last revision of an alert that is over, so that memory does not grow with history."""
+        """Forget all but the last revision of a resolved alert, so that memory does not grow with history."""
         for alert in self._resolved():
             actions = self._actions.get(alert.alert_id, {}).values()
             settling_ms, is_known = policy_of(alert.cluster).settling_ms, alert.cluster in usable
@@ -310,7 +309,7 @@ class ActionTracker:
         return published
 
     def _after_malformed(self, action: ActionRecord) -> ActionRecord:
-        """Return a revision that comes after a malformed one under the same key."""
+        """Return a revision that follows a malformed one under the same key."""
         revision = max(action.revision, self._malformed.get(action.action_id, 0) + 1)
         return action if revision == action.revision else changed(action, revision=revision)
 
@@ -330,7 +329,7 @@ class ActionTracker:
         return [a for actions in self._actions.values() for a in actions.values() if a.status in OPEN]
 
     def _take_alert(self, alert: AlertRecord) -> bool:
-        """Take a revision in; the fast lane's revision 0 counts until a stateful one is known."""
+        """Record a revision; the fast lane's revision 0 counts until a stateful one is known."""
         known = self._alerts.get(alert.alert_id)
         newest = self._over.get(alert.alert_id, -1) if known is None else known.revision
         if alert.rule is Rule.HEARTBEAT or newest >= alert.revision:
@@ -354,7 +353,7 @@ class ActionTracker:
         return True
 
     def _forget(self, topic: str, key: str) -> bool:
-        """Take a tombstone in: what it names is long over; the fast lane's keys name nothing that is held."""
+        """Process a tombstone: the key ended long ago; keys of the fast lane are not held."""
         if topic == topics.ALERTS:
             self._alerts.pop(key, None)
             self._over.pop(key, None)

@@ -1,4 +1,4 @@
-"""The end of the actions of an alert that is over: done where their target is seen, else withdrawn."""
+"""The end of the actions of a resolved alert: done if their target is reached, else withdrawn."""
 
 from collections.abc import Iterable
 
@@ -20,9 +20,9 @@ def close(
     policy: Policy,
     now_ms: int,
 ) -> list[ActionRecord]:
-    """Return the last revisions of an alert that is over: done where the target is seen, else withdrawn.
+    """Return the last revisions for a resolved alert: done if the target is reached, else withdrawn.
 
-    An alert ends sooner than the inventory shows why: what an inventory can show waits for the next one.
+    An alert resolves before an inventory shows why: actions whose effect an inventory can show wait for the next one.
     """
     closed = (_closed(action, alert, snapshot, policy, now_ms) for action in known if action.status in OPEN)
     return [action for action in closed if action is not None]

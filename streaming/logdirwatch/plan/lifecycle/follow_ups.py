@@ -1,7 +1,7 @@
-"""What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind.
+"""Follow-ups to actions that were carried out: undo them when the alert is resolved, and clear what is left behind.
 
-A follow-up is an action of its own, linked to the alert of what it follows: ``target.after`` names that action. Whether
-an action was carried out is seen in the snapshot, or known from a person who accepted it where nothing can be seen.
+A follow-up is an action of its own, linked to the alert of the first one: ``target.after`` names that action. Whether
+an action was carried out is seen in the snapshot or, where nothing can be seen, taken from its acceptance.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,9 +31,9 @@ def is_follow_up(action: ActionRecord) -> bool:
 
 
 def may_owe(actions: Iterable[ActionRecord], settling_ms: int, now_ms: int, *, are_facts_known: bool) -> bool:
-    """Tell whether something may still have to follow the actions of an alert that is over, though nothing does yet.
+    """Tell whether the actions of a resolved alert may still need a follow-up, though none is due yet.
 
-    What was done shows late in the snapshot: until then it is waited for.
+    The snapshot shows late what was done.
     """
     known = list(actions)
     owing = unsettled(known)
@@ -42,7 +42,7 @@ def may_owe(actions: Iterable[ActionRecord], settling_ms: int, now_ms: int, *, a
 
 
 def unsettled(actions: Iterable[ActionRecord]) -> set[str]:
-    """Return the actions that may have been carried out and that nothing followed to its end yet."""
+    """Return the actions that may have been carried out and whose follow-up is not finished."""
     known = list(actions)
     settled = {str(a.target["after"]) for a in known if is_follow_up(a) and a.status in _SETTLED}
     return {action.action_id for action in known if _may_be_done(action)} - settled
@@ -57,7 +57,7 @@ def follow_ups(
     *,
     is_over: bool,
 ) -> list[ActionRecord]:
-    """Return what follows the actions of an alert now; while it fires that is only what moves left behind."""
+    """Return the present follow-ups to the actions of an alert; while it fires, only for leftovers of moves."""
     owing, snapshot = unsettled(known), with_returning(known, snapshot)
     proposals: list[ProposedAction] = []
     for action in known:
@@ -75,7 +75,7 @@ def follow_ups(
 
 
 def _may_be_done(action: ActionRecord) -> bool:
-    """Tell whether an action was seen begun or done, or somebody said that it would be, and it has ended."""
+    """Tell whether an action has ended and was seen begun or done, or was accepted."""
     has_follow_up = ACTION_TYPES[action.kind].follow_up is not None
     if not has_follow_up or action.status in OPEN or action.status is ActionStatus.REJECTED:
         return False

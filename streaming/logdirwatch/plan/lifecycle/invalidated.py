@@ -1,4 +1,4 @@
-"""Whether what a person accepted has become wrong meanwhile: it must be withdrawn before somebody carries it out."""
+"""Whether an accepted action has become invalid: it must be withdrawn before somebody carries it out."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 
 
 def why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
-    """Return why an accepted action no longer holds, by what would be planned now for its alert; None while it does.
+    """Return why an accepted action no longer holds, given what would be planned for its alert now; None if it does.
 
-    A new veto speaks against it, the list that a cordon sets is another one, or the alert names another cause, for
-    which nobody would advise it.
+    It has a new veto, the list that its cordon sets has changed, or the alert has another cause, for which the action
+    is no remedy.
     """
     if action.status is not ActionStatus.ACCEPTED or not planned:
         return None

@@ -1,7 +1,6 @@
-"""Whether a published action still holds on the cluster as it is this moment: one reason a line why it does not.
+"""Whether a published action still holds on the cluster as it is now: the reasons why not, one per line.
 
-The snapshot is that of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too:
-nobody knows then.
+The snapshot is that of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not report is a reason too.
 """
 
 from collections.abc import Iterator
@@ -41,7 +40,7 @@ def reasons_against(
 
 
 def left_to_see(action: ActionRecord) -> list[str]:
-    """Return the preconditions that only a person can see."""
+    """Return the preconditions that only a person can check."""
     return [str(item["text"]) for item in action.preconditions if item.get("holds") is None]
 
 
@@ -60,7 +59,7 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
 
 
 def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
-    """Yield what shows that nothing is broken any more."""
+    """Yield why there is nothing left to repair."""
     rule, directory = action.alert.get("rule"), _target_directory(action, snapshot)
     broker = action.target.get("broker")
     if rule in _NEEDS_OFFLINE and directory is not None and directory.is_serving:
@@ -85,7 +84,7 @@ def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
 
 
 def _of_configs(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
-    """Yield what is not as it was when the change was planned."""
+    """Yield configurations that have changed since the action was planned."""
     for topic, changes in (action.configs or {}).items():
         for key, change in changes.items() if isinstance(changes, dict) else ():
             if not isinstance(change, dict) or "from" not in change:
@@ -97,7 +96,7 @@ def _of_configs(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str
 
 
 def _of_kind(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy) -> Iterator[str]:
-    """Yield what speaks against an action of its kind; of a reassignment that was asked above."""
+    """Yield the reasons of the action's kind; those of reassignments are checked above."""
     if action.reassignment is None:
         yield from standing_against(action, snapshot, policy)
     yield from ACTION_TYPES[action.kind].live_check(action, snapshot, quorum)

@@ -1,7 +1,7 @@
-"""Records of actions that nothing can be done with: another program, or another release, wrote them.
+"""Action records that cannot be processed, written by another program or another release.
 
-What an action carries is read where it is needed, each part by the kind that it belongs to. So one is known to be
-malformed by what all of these readers do with it alone.
+Parts of an action are read where they are needed, by the kind that they belong to. So a record is tested by running all
+of these readers on it alone.
 """
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from logdirwatch.plan.proposal import Policy
 def fault_of(
     action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
 ) -> Exception | None:
-    """Return what goes wrong with an action even when it is the only one; None for one that can be worked with."""
+    """Return the error that an action causes even on its own; None if it can be processed."""
     try:
         _read_all_of(action, alert, snapshot, policy, now_ms)
     except Exception as error:

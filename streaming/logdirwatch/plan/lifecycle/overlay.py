@@ -1,6 +1,6 @@
-"""What alerts and open actions know beyond the tables, laid over the snapshot.
+"""The snapshot updated with what alerts and open actions know and the tables do not yet.
 
-Alerts come first: the tables lag by a trigger of ``store``, so an open alert's word holds over what they still say.
+Alerts take precedence: the tables lag by one trigger of ``store``.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_di
 
 
 def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:
-    """Return the snapshot with the evidence of the cluster's open alerts over them."""
+    """Return the snapshot updated with the evidence of the cluster's open alerts."""
     brokers, directories = dict(snapshot.brokers), dict(snapshot.directories)
     for alert in sorted(alerts, key=lambda alert: (alert.at_ms, alert.alert_id)):
         if alert.cluster != snapshot.cluster:
@@ -49,7 +49,7 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
 
 
 def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:
-    """Return the snapshot with what open actions of other alerts of the cluster will do counted in."""
+    """Return the snapshot updated with what open actions of the cluster's other alerts will do."""
     reserved: Counter[LogDirId] = Counter()
     claimed, cutting = set(), set()
     cordoning: dict[LogDirId, bool] = {}
@@ -75,7 +75,7 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
 
 
 def _offline(directory: LogDir, alert: AlertRecord) -> LogDir:
-    """Return a directory as its alert tells it; one that several share has the numbers of the first of them only."""
+    """Return a directory as its alert reports it; in an alert shared by several the numbers are those of the first."""
     is_first = directory.path == next(path for _, path in offline_log_dirs.places_of(alert))
     measured = _measured(directory, alert) if is_first else directory
     return replace(measured, status=LogDirStatus.OFFLINE, cause=offline_log_dirs.cause_at(alert, directory.path))
@@ -92,7 +92,7 @@ def _judged(directory: LogDir, alert: AlertRecord) -> LogDir:
 
 
 def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:
-    """Take the alert's numbers where its sample is the newer one."""
+    """Use the alert's numbers if its sample is newer."""
     shown = read_as(alert.evidence, LogDirEvidence)
     if shown.sample_at_ms is None or shown.sample_at_ms < (directory.sample_at_ms or 0):
         return directory
@@ -105,7 +105,7 @@ def _unknown(place: LogDirId) -> LogDir:
 
 
 def _all_unknown(brokers: dict[int, Broker]) -> dict[int, Broker]:
-    """Nobody reports any broker of the cluster."""
+    """Mark every broker of the cluster unknown: none is reported."""
     return {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
 
 

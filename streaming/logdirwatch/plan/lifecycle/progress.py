@@ -1,4 +1,4 @@
-"""How far an action is, as the snapshot shows it."""
+"""The progress of an action, inferred from the snapshot."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.action_types import ACTION_TYPES
@@ -7,5 +7,5 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 
 def progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Return how far an action is; None where the snapshot cannot show it."""
+    """Return the progress of an action; None if the snapshot cannot show it."""
     return ACTION_TYPES[action.kind].progress(action, snapshot)

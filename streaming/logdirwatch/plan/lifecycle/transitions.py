@@ -32,9 +32,9 @@ OTHER_CONTENT = "accept_other_content"
 
 
 def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:
-    """Return the action as a person's decision leaves it; None when the decision is an old one or changes nothing.
+    """Return the action after a person's decision; None if the decision is outdated or changes nothing.
 
-    An acceptance holds for what was seen: another content needs another word, and the action says so.
+    An acceptance holds for the content that was seen: other content must be accepted again, and the action says so.
     """
     if action.decision is not None and decision.at_ms <= action.decision["at_ms"]:
         return None
@@ -63,7 +63,7 @@ def reconcile(
     policy: Policy,
     now_ms: int,
 ) -> list[ActionRecord]:
-    """Return the revisions that bring an open alert's actions in line with what is planned on a fresh snapshot."""
+    """Return the revisions that bring an open alert's actions in line with a plan on a fresh snapshot."""
     moved = [
         _moved_on(action, snapshot, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known
     ]
@@ -79,9 +79,9 @@ def reconcile(
 
 
 def keep_waiting(known: Sequence[ActionRecord], fallback: Sequence[ActionRecord], now_ms: int) -> list[ActionRecord]:
-    """Return the revisions of an open alert on whose cluster nothing can be planned now.
+    """Return the revisions for an open alert on whose cluster nothing can be planned now.
 
-    What was published before stays until it expires; ``fallback``, the runbook step, is added when nothing is left.
+    Published actions stay until they expire; ``fallback``, the runbook step, is added if none is left.
     """
     wanted = {plan.action_id for plan in fallback}
     expired = [
@@ -103,7 +103,7 @@ def _is_past(action: ActionRecord, now_ms: int) -> bool:
 
 
 def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ActionRecord | None:
-    """Return an action's next revision if the snapshot shows that it was begun, carried out, or can no longer be."""
+    """Return an action's next revision if it was begun, carried out or became impossible, as the snapshot shows."""
     if action.status not in OPEN:
         return None
     seen = progress(action, snapshot)
@@ -142,7 +142,7 @@ def standing_against(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
 def _revised(
     old: ActionRecord | None, plan: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> ActionRecord | None:
-    """Return the revision to publish for a planned action; None when what is on the topic says enough."""
+    """Return the revision to publish for a planned action; None if the published one is still good."""
     if old is None:
         return plan
     if old.status is ActionStatus.PROPOSED:
@@ -156,7 +156,7 @@ def _revised(
 
 
 def _was_uninformed(old: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> bool:
-    """Tell whether a proposal was made while nothing could be planned: it promised that the full action follows."""
+    """Tell whether a proposal was made while planning was impossible: it promised that the full action follows."""
     inventory_at_ms: int | None = old.based_on.get("inventory_at_ms")
     if inventory_at_ms is None:
         return snapshot.inventory_at_ms is not None
@@ -164,7 +164,7 @@ def _was_uninformed(old: ActionRecord, snapshot: ClusterSnapshot, policy: Policy
 
 
 def _is_current(old: ActionRecord, plan: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> bool:
-    """Whether a proposal on the topic still says what matters: numbers drift with every sample."""
+    """Whether a published proposal still matches: numbers change with every sample."""
     return (
         now_ms < old.expires_at_ms
         and _names(old.vetoes) == _names(plan.vetoes)
@@ -182,7 +182,7 @@ def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
 
 
 def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:
-    """Tell whether the rate of before is about the one that is in time by now; without one nothing is limited."""
+    """Tell whether the published throttle is about the one that is in time now; without one nothing is limited."""
     before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
     return before is None or now is None or now <= BETTER_BY * before
 
@@ -200,14 +200,14 @@ def _superseded(
 
 
 def _renewed(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord | None:
-    """Return the plan as the next revision; None when a person rejected it and the severity did not rise since."""
+    """Return the plan as the next revision; None if it was rejected and the severity did not rise since."""
     if old is None:
         return plan
     return None if is_rejected(old, Severity(plan.alert["severity"])) else _again(old, plan)
 
 
 def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
-    """Return the plan as the next revision; that somebody accepted an earlier one is said on."""
+    """Return the plan as the next revision, with the note that an earlier one was accepted."""
     is_other = (old.decision or {}).get("decision") == OTHER_CONTENT
     why = old.status_reason if is_other and old.status is ActionStatus.PROPOSED else plan.status_reason
     return replace(plan, revision=old.revision + 1, decision=old.decision, status_reason=why)

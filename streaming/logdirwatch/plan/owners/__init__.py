@@ -1,1 +1,1 @@
-"""Actions of a cluster whose configuration is declared elsewhere, written for who declares it."""
+"""Actions for clusters whose configuration is declared elsewhere, adapted to whatever applies it."""

@@ -1,4 +1,4 @@
-"""Clusters that a repository declares: a change is made directly, and must be made there too."""
+"""Clusters declared in a repository: a change is made directly, and must be made there too."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ _WHERE = {
 
 
 def declared_too(proposal: ProposedAction, owner: ClusterOwner) -> ProposedAction:
-    """Return a proposal that says that what it changes must be changed where it is declared too."""
+    """Return a proposal with the note that the change must also be made where it is declared."""
     if proposal.kind not in DECLARED:
         return proposal
     text = f"the same change is made in {_WHERE[owner]} reverts it otherwise"

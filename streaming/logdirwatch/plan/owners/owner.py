@@ -1,4 +1,4 @@
-"""A proposal as the owner of its cluster needs it; most need no change."""
+"""Adapt a proposal to the owner of its cluster; most need no change."""
 
 from logdirwatch.model.vocabulary import ClusterOwner
 from logdirwatch.plan.owners.declared import declared_too
@@ -7,7 +7,7 @@ from logdirwatch.plan.proposal import Policy, ProposedAction
 
 
 def for_owner(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a proposal with the commands that its cluster's owner does not revert."""
+    """Return a proposal with commands that the owner of its cluster does not revert."""
     if policy.owner is None:
         return proposal
     if policy.owner.kind is not ClusterOwner.STRIMZI:

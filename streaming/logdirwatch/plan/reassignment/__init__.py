@@ -1,1 +1,1 @@
-"""Which replicas move where, and the reassignments that run already."""
+"""Which replicas move where, and the reassignments that are running."""

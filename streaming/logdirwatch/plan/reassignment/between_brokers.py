@@ -1,6 +1,6 @@
-"""Replicas off a filling directory to other brokers: where its own broker has no room for them.
+"""Moves off a filling directory to other brokers, if its own broker has no room.
 
-Nothing is lost, but it is copied over the network, and the source is free only once the last in-sync copy is made.
+No data is lost, but it is copied over the network, and the source is freed only when the last copy is in sync.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Offload:
-    """Where replicas go, and the bytes that leave; ``vetoes`` say why nothing does."""
+    """The destinations of replicas and the bytes that leave; ``vetoes`` say why there are none."""
 
     repair: Repair | None = None
     freed_bytes: int = 0
@@ -36,7 +36,7 @@ class Offload:
 def plan_offload(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
 ) -> Offload:
-    """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
+    """Find destinations on other brokers for ``needed`` bytes of a directory, except the partitions ``taken``."""
     refusals: Counter[Veto] = Counter()
     everything = _candidates(source, snapshot, policy, taken, _most(source, snapshot, policy), refusals)
     quick = _in_time_first(source, snapshot, policy, everything)
@@ -51,12 +51,12 @@ def plan_offload(
 
 
 def is_behind(partition: Partition, broker: int) -> bool:
-    """Tell whether replicas elsewhere are out of sync: a reassignment ends only when all that stay are in sync."""
+    """Tell whether other replicas are out of sync: a reassignment completes only when all that stay are in sync."""
     return not set(partition.replicas) - {broker} <= set(partition.isr)
 
 
 def _each_once(*ranked: Sequence[tuple[int, Partition]]) -> list[Sequence[tuple[int, Partition]]]:
-    """Return the lists that hold something, each longer than the one before."""
+    """Return the non-empty lists, each longer than the one before."""
     found: list[Sequence[tuple[int, Partition]]] = []
     for candidates in ranked:
         if len(candidates) > (len(found[-1]) if found else 0):
@@ -71,7 +71,7 @@ def _placed(
     policy: Policy,
     needed: int,
 ) -> Offload:
-    """Find places for as many candidates as give what is needed, and not much more."""
+    """Find destinations for candidates until they free what is needed, and not much more."""
     written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
     rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
@@ -93,20 +93,23 @@ def _placed(
 
 
 def _next(candidates: Sequence[tuple[int, Partition]], missing: int) -> tuple[int, Partition]:
-    """Return the smallest candidate that alone gives what is missing, else the largest; the largest come first."""
+    """Return the smallest candidate that alone frees what is missing, else the largest.
+
+    Candidates are sorted, largest first.
+    """
     enough = [candidate for candidate in candidates if candidate[0] >= missing]
     return min(enough, key=lambda candidate: candidate[0]) if enough else candidates[0]
 
 
 def busiest(repair: Repair) -> int:
-    """Return what the busiest broker sends and receives."""
+    """Return the bytes that the busiest broker sends and receives."""
     return max(repair.bytes_per_broker.values(), default=0)
 
 
 def _in_time_first(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, candidates: list[tuple[int, Partition]]
 ) -> list[tuple[int, Partition]]:
-    """Return the candidates that can be copied before the directory is full; all of them where none can."""
+    """Return the candidates that can be copied before the directory is full; all if none can."""
     pace, total = Pace.of(source, _most(source, snapshot, policy), settles_ms(source, snapshot, policy)), 0
     quick = []
     for size, partition in candidates:
@@ -124,7 +127,7 @@ def _candidates(
     rate: int,
     refusals: Counter[Veto],
 ) -> list[tuple[int, Partition]]:
-    """Return what may be moved with its bytes, largest first; of equally large ones those that grow least."""
+    """Return movable replicas with their bytes, largest first; among equals those that grow least."""
     found = []
     for replica in snapshot.replicas_in(source.place):
         topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
@@ -148,7 +151,7 @@ def _candidates(
 
 
 def settles_ms(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return what passes beside the copying: the tool's wait for the new replicas, and the delay of the deletion."""
+    """Return the time beyond copying: the tool's wait for the new replicas, and the deletion delay."""
     return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, snapshot)
 
 

@@ -1,6 +1,6 @@
-"""Every place that could take a lost replica, the best one first.
+"""Every place for a lost replica, the best first.
 
-A large cluster has thousands of them and asks for each of hundreds of replicas, so they are kept as arrays.
+A large cluster has thousands and needs one for each of hundreds of replicas, so they are kept in arrays.
 """
 
 from collections import defaultdict
@@ -19,9 +19,9 @@ from logdirwatch.plan.vetoes import replica_vetoes
 
 @dataclass(frozen=True)
 class Destination:
-    """A place for one replica: a broker and one of its directories, or ``any`` where a path would be refused.
+    """A place for one replica: a broker and one of its directories, or ``any`` if a path would be refused.
 
-    ``ratio`` is how full it would be; nobody knows it of a directory whose space is not known, which counts as full.
+    ``ratio`` is its fill ratio with the replica; a directory of unknown space counts as full.
     """
 
     broker: int
@@ -30,11 +30,11 @@ class Destination:
 
 
 class Destinations:
-    """The places on the brokers that are alive; what is taken counts for the next one.
+    """The places on live brokers; each place taken counts for the next replica.
 
-    Preferred are healthy brokers, then the rack that the replica was in, then the emptiest directory; one with the
-    metadata log comes last of a rack, as its broker halts when it fills. ``refused`` says by broker why directories of
-    living ones can take nothing.
+    Healthy brokers come first, then the replica's previous rack, then the emptiest directory; within a rack a directory
+    with the metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why directories
+    of live brokers take nothing.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None) -> None:
@@ -64,11 +64,11 @@ class Destinations:
             yield Destination(broker, None, fullest[broker])
 
     def take(self, place: LogDirId, size_bytes: int) -> None:
-        """Count a replica that goes to a directory."""
+        """Add a replica to a directory."""
         self._used[self._index[place]] += size_bytes
 
     def _usable(self, broker: int) -> Iterator[LogDir]:
-        """Yield the directories of a broker that may take a replica; the others are refused."""
+        """Yield the directories of a broker that may take a replica; the others are recorded in ``refused``."""
         if replica_vetoes.broker_not_alive(self._snapshot, broker) is not None:
             return
         # Only "any" works on a broker with a directory that is offline: Kafka chooses.

@@ -1,7 +1,7 @@
-"""May a bad directory leave ``log.dirs``? Its replicas are then made again in the broker's good directories.
+"""Whether a failed directory may be removed from ``log.dirs``, so that others of the broker take its replicas.
 
-KIP-112 (changes in operation 3): only if these have the room. Kafka 4.3.1 makes nothing again while another directory
-of the broker is offline (``LogManager.getOrCreateLog``), and a directory with the metadata log cannot leave at all.
+KIP-112 (changes in operation 3): only if they have the room. Kafka 4.3.1 recreates nothing while another directory of
+the broker is offline (``LogManager.getOrCreateLog``), and a directory with the metadata log cannot be removed at all.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from logdirwatch.plan.vetoes import replica_vetoes
 
 
 class Leaving(NamedTuple):
-    """Whether a directory may leave ``log.dirs``; ``fits`` None where nobody can tell, ``veto`` says why not."""
+    """Whether a directory may be removed from ``log.dirs``; ``fits`` None: unknown, ``veto`` says why not."""
 
     fits: bool | None
     replicas: int
@@ -25,7 +25,7 @@ class Leaving(NamedTuple):
     veto: Veto | None
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as an action carries it."""
+        """Return it in the format of action records."""
         return {
             "fits": self.fits,
             "replicas": self.replicas,
@@ -36,7 +36,7 @@ class Leaving(NamedTuple):
 
 
 def leaving(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> Leaving:
-    """Judge whether the broker's good directories can hold what lies in a bad one."""
+    """Judge whether the broker's healthy directories can hold the replicas of a failed one."""
     sizes = [snapshot.layout.size_of(partition.key) for partition in lost]
     needs = None if None in sizes else sum(size or 0 for size in sizes)
     standing = _standing(directory, snapshot)
@@ -76,7 +76,7 @@ def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
 def _landed(
     directory: LogDir, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
 ) -> Veto | None:
-    """Return why all replicas together cannot land, wherever Kafka lets them be born."""
+    """Return why the replicas together have no room, wherever Kafka creates them."""
     landing = NewReplicas(snapshot, directory.broker, space, limit)
     *rest, last = sizes or [0]
     for size in rest:
@@ -85,7 +85,7 @@ def _landed(
 
 
 def _room(directory: LogDir, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
-    """Return what the good directories can take up to the limit, those of one volume counted once."""
+    """Return the bytes that the healthy directories can take up to the limit; directories of one volume count once."""
     places, room = volumes(snapshot), 0
     counted: set[LogDirId] = set()
     for other in snapshot.directories_of.get(directory.broker, ()):

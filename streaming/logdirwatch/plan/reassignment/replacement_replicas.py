@@ -1,7 +1,7 @@
-"""Lost replicas: to other brokers, with racks, replication factor and order of preference kept.
+"""Rebuild lost replicas on other brokers, keeping racks, replication factor and order of preference.
 
-Lost with a failed directory, with their broker, or one by one. Inside the broker nothing can be moved: Kafka refuses it
-while a directory is offline.
+They are lost with a failed directory, with their broker, or one by one. Nothing can be moved within the broker: Kafka
+refuses that while one of its directories is offline.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ REASONS = 3
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A lost replica for which there is no place, and why."""
+    """A lost replica that has no place, and why."""
 
     label: str
     veto: Veto
@@ -32,7 +32,10 @@ class Unplaced:
 
 @dataclass(frozen=True)
 class Repair:
-    """Where the lost replicas go, how it was before, what cannot be helped, and how many a later plan takes."""
+    """The destinations of lost replicas, the assignment before, replicas without a place, and how many are left over.
+
+    A later plan takes those left over.
+    """
 
     assignments: tuple[Assignment, ...]
     before: tuple[Assignment, ...]
@@ -43,21 +46,21 @@ class Repair:
 
     @property
     def copied_bytes(self) -> int:
-        """The bytes to copy: each is read from one broker and written to another."""
+        """The bytes to copy: each byte is read from one broker and written to another."""
         return sum(self.bytes_per_broker.values()) // 2
 
     @property
     def arriving(self) -> list[tuple[TopicPartition, int]]:
-        """The new replicas, each by its partition and broker."""
+        """The new replicas, by partition and broker."""
         pairs = zip(self.assignments, self.before, strict=True)
         return [(new.key, broker) for new, old in pairs for broker in new.replicas if broker not in old.replicas]
 
 
 def plan_repair(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy) -> Repair:
-    """Find a new place on another broker for every replica lost with the directory ``place``, or about to be.
+    """Find a place on another broker for every replica lost, or about to be lost, with the directory ``place``.
 
-    What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it. While the directory
-    serves, what only it holds is copied from there.
+    Replicas that cannot be rebuilt, or have no place, are in ``unplaced``; the others are planned without them. While
+    the directory still serves, replicas that only it holds are copied from there.
     """
     directory = snapshot.directories.get(place)
     is_serving = directory is not None and directory.is_serving
@@ -75,12 +78,11 @@ def plan_rebuild(
     rate: int | None = None,
     is_serving: bool = False,
 ) -> Repair:
-    """Find a new place on another broker for a broker's replicas of ``lost``, the most endangered first.
+    """Find a place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
-    ``path`` is the directory that they lie in, None where they lie in several; ``rate`` what a broker copies at, None
-    for the usual one. One plan takes as many as the settings allow, since it must fit into one record; which ones does
-    not depend on sizes, that change with every inventory. ``is_serving``: the replicas are there, so they can be copied
-    themselves.
+    ``path`` is their directory, None for several; ``rate`` is the copy rate of a broker in bytes per second, None for
+    the usual one. One plan takes as many as the settings allow, because it must fit into one record; the choice does
+    not depend on sizes, which change with every inventory. ``is_serving``: the replicas still exist and can be copied.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
@@ -91,7 +93,7 @@ def plan_rebuild(
 
 
 class _Planner:
-    """Places one replica after the other; every place taken counts for the next one."""
+    """Places one replica after the other; each place taken counts for the next one."""
 
     def __init__(
         self, broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy, rate: int, without: int | None
@@ -143,7 +145,7 @@ class _Planner:
         )
 
     def _find(self, partition: Partition) -> Destination | Veto:
-        """Take the best place that nothing speaks against; why the first ones were refused is told when all are."""
+        """Take the best place without a veto; if there is none, report the first vetoes."""
         size, copied = self._snapshot.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
         fit = self._fit(partition)
         refused: list[Veto] = []
@@ -160,36 +162,36 @@ class _Planner:
         return self._why(partition, fit, refused)
 
     def _sender(self, partition: Partition) -> int | None:
-        """Return the broker whose sending is limited; None where :func:`throttles.limit_arrivals` does it."""
+        """Return the broker whose sending limits the copy; None if the lost replica's broker is down."""
         return partition.leader if self._snapshot.is_alive(self._broker) else None
 
     def _too_slow(self, partition: Partition, broker: int | None) -> Veto | None:
-        """Refuse what is written, with all that a broker copies at the same time, as fast as it may copy (KIP-73)."""
+        """Veto a replica that is written as fast as the broker may copy, with all its other copies (KIP-73)."""
         written = copy_rates.written_to(partition, self._snapshot)
         return (
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
 
     def _copied_bytes(self, partition: Partition) -> int:
-        """Return the size of a new replica when it is in sync, with what is written until then."""
+        """Return the size of a new replica when it is in sync, including what is written until then."""
         size = self._snapshot.layout.size_of(partition.key) or 0
         return size + copy_rates.copy_growth(copy_rates.written_to(partition, self._snapshot), size, self._rate)
 
     def _fit(self, partition: Partition) -> set[int]:
-        """Return the brokers that may take a replica of a partition; those of one rack share their fate."""
+        """Return the brokers that may take a replica of a partition; those of one rack are treated alike."""
         others = [(broker, rack) for broker, rack in self._alive if broker not in partition.replicas]
         of_rack = {rack: broker for broker, rack in others}
         good = {rack for rack, broker in of_rack.items() if self._left_out(partition, broker) is None}
         return {broker for broker, rack in others if rack in good}
 
     def _left_out(self, partition: Partition, broker: int) -> Veto | None:
-        """Return why a broker that holds no replica of a partition can take none."""
+        """Return why a broker without a replica of the partition cannot take one."""
         return replica_vetoes.broker_not_alive(self._snapshot, broker) or replica_vetoes.rack_spread_lost(
             self._snapshot, partition.replicas, self._replaced(partition, broker)
         )
 
     def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:
-        """Say why a replica fits nowhere: brokers that are left out first, then directories."""
+        """Say why a replica has no place: excluded brokers first, then directories."""
         if refused and all(veto.name == "slower_than_writes" for veto in refused):
             return refused[0]
         others = [broker for broker in self._snapshot.brokers if broker not in partition.replicas]
@@ -229,5 +231,5 @@ class _Planner:
         return Assignment(partition.topic, partition.partition, partition.replicas, log_dirs)
 
     def _replaced(self, partition: Partition, broker: int) -> tuple[int, ...]:
-        """Put the new broker at the lost one's position, so the order of preference stays."""
+        """Put the new broker in the lost one's position, so that the order of preference stays."""
         return tuple(broker if old == self._broker else old for old in partition.replicas)

@@ -1,7 +1,7 @@
-"""Moves that run already, whoever began them: what they still bring where, and how they are stopped.
+"""Running moves, whoever started them: what they still copy where, and how to cancel them.
 
-Within a broker the copy is a future replica beside the current one (KIP-113), between brokers a replica that is added
-and not yet in sync.
+Within a broker the copy is a future replica beside the current one (KIP-113); between brokers it is an added replica
+that is not in sync yet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
 
 
 class Copy(NamedTuple):
-    """One copy on its way: the replica as it is in its destination, and the bytes that it holds and still needs."""
+    """One running copy: the replica in its destination, and the bytes that it has and still needs."""
 
     replica: Replica
     copied_bytes: int
@@ -25,12 +25,12 @@ class Copy(NamedTuple):
 
     @property
     def destination(self) -> LogDirId:
-        """Where it goes."""
+        """The directory that it is written to."""
         return self.replica.place
 
 
 def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
-    """Return every copy on its way that an inventory listed, the one with most still to come first."""
+    """Return every running copy in the last inventory, the one with most bytes left first."""
     layout = snapshot.layout
     named = (r for key in layout.moving for r in (*snapshot.replicas_of(key), *layout.copies_of.get(key, ())))
     found = [_copy(replica, snapshot) for replica in named if _is_on_its_way(replica, snapshot)]
@@ -38,9 +38,9 @@ def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
 
 
 def overflowing(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Copy]:
-    """Return the copies that must end lest moves that run fill a directory: as few as keep it under the limit.
+    """Return the copies to cancel so that running moves do not fill a directory: as few as keep it under the limit.
 
-    Plans that nobody began do not count; what was copied already is free again after the end.
+    Plans that have not started do not count; cancelling frees what was copied already.
     """
     limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], snapshot)
     ratio = filled_to(directory, snapshot) if coming else None
@@ -50,7 +50,7 @@ def overflowing(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) ->
 
 
 def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> list[Copy]:
-    """Return the copies to a directory whose end spares it so many bytes, and takes nobody's last copy away."""
+    """Return the copies to a directory whose cancellation spares it that many bytes and loses no last copy."""
     chosen: list[Copy] = []
     for copy in copies_to([directory.place], snapshot):
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
@@ -60,7 +60,7 @@ def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> l
 
 
 def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot as it is once copies have ended: what they held is free, what they still need not to come.
+    """Return the snapshot without these copies: their bytes are free, and the rest does not arrive.
 
     Nothing else is planned for their partitions meanwhile.
     """
@@ -78,18 +78,18 @@ def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> Cluster
 
 
 def filled_to(directory: LogDir, snapshot: ClusterSnapshot) -> float | None:
-    """Return how full a directory is once everything that is on its way has come."""
+    """Return the fill of a directory after everything on its way has arrived."""
     return Space(replace(snapshot, reserved={})).ratio(directory.place)
 
 
 def copies_to(places: Iterable[LogDirId], snapshot: ClusterSnapshot) -> list[Copy]:
-    """Return the copies on their way to any of the directories."""
+    """Return the running copies to any of the directories."""
     wanted = set(places)
     return [copy for copy in running_copies(snapshot) if copy.destination in wanted]
 
 
 def are_running(named: Iterable[tuple[str, int, int, str]], snapshot: ClusterSnapshot) -> int:
-    """Return how many of the copies, by topic, partition, broker and path, are still on their way."""
+    """Return how many of the copies, by topic, partition, broker and path, are still running."""
     running = {(*copy.replica.key, *copy.destination) for copy in running_copies(snapshot)}
     return len(running & set(named))
 
@@ -102,7 +102,7 @@ def _is_on_its_way(replica: Replica, snapshot: ClusterSnapshot) -> bool:
 
 
 def _is_ended(replica: Replica, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a copy cannot be on its way: it ends with its source or destination (KIP-113, notes)."""
+    """Tell whether a copy cannot be running: it ends with its source or destination (KIP-113, notes)."""
     homes = [home.place for home in snapshot.replicas_of(replica.key) if home.broker == replica.broker]
     places = [replica.place, *(homes if replica.is_future else ())]
     return any(
@@ -121,5 +121,5 @@ def _copy(replica: Replica, snapshot: ClusterSnapshot) -> Copy:
 
 
 def _given_up(copy: Copy) -> int:
-    """Return what a directory is spared by the end of a copy: what is still to come, and what is there already."""
+    """Return the bytes that cancelling a copy spares a directory: those still to come, and those already there."""
     return copy.copied_bytes + copy.remaining_bytes

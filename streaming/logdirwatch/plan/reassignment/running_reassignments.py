@@ -1,7 +1,7 @@
-"""Reassignments that run, whoever began them: which of them can no longer end, and how they are taken back.
+"""Running reassignments, whoever started them: which ones can no longer complete, and how to cancel them.
 
-KIP-113 (notes): a move between directories stops when its source or destination goes offline; the broker forgets it,
-so there is nothing to cancel. A reassignment waits for ever for a new replica that nobody can make (Kafka 4.3.1
+KIP-113 (notes): a move between directories stops when its source or destination goes offline; the broker forgets it, so
+there is nothing to cancel. A reassignment waits forever for a new replica that cannot be created (Kafka 4.3.1
 ``PartitionReassignmentReplicas``), and as long as it runs the partition cannot be repaired otherwise.
 """
 
@@ -14,21 +14,21 @@ from logdirwatch.plan.proposal import Veto
 
 
 class DeadEnd(NamedTuple):
-    """A reassignment that cannot end, and why."""
+    """A reassignment that cannot complete, and why."""
 
     partition: Partition
     why: Veto
 
 
 def dead_ends(snapshot: ClusterSnapshot) -> list[DeadEnd]:
-    """Return the running reassignments that cannot end as things are."""
+    """Return the running reassignments that cannot complete in the present state."""
     running = (partition for partition in snapshot.partitions.values() if partition.adding or partition.removing)
     found = ((partition, dead_end(partition, snapshot)) for partition in running)
     return sorted((DeadEnd(p, why) for p, why in found if why is not None), key=lambda one: one.partition.key)
 
 
 def dead_end(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
-    """Return why a partition's reassignment cannot end; None where it can, or nobody knows what it adds."""
+    """Return why a partition's reassignment cannot complete; None if it can, or its new replicas are unknown."""
     adding = set(partition.adding or ())
     gone = sorted(broker for broker in adding if snapshot.is_gone(broker))
     if gone:
@@ -42,15 +42,15 @@ def dead_end(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
 
 
 def drops_last_copy(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a partition is in sync only where its reassignment adds it: cancelling takes these replicas away.
+    """Tell whether a partition is in sync only on the added replicas, which cancelling would remove.
 
-    Kafka refuses that, or, where unclean elections are allowed, loses what only they have (KAFKA-14424).
+    Kafka refuses that or, if unclean elections are allowed, loses the records that only they have (KAFKA-14424).
     """
     in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
     return bool(in_sync) and in_sync <= set(partition.adding or ())
 
 
 def _on_dead_disks(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
-    """Return the living brokers whose replica of the partition is offline: its disk is (``KRaftMetadataCache``)."""
+    """Return the live brokers whose replica is offline because its disk is (``KRaftMetadataCache``)."""
     live = leaders.live_replicas(partition, snapshot)
     return {broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in live}

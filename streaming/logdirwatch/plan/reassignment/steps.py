@@ -1,4 +1,4 @@
-"""The form of ``logdirwatch plan --steps``, the same for every mode."""
+"""The format of ``logdirwatch plan --steps``, the same for every mode."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def step(
     log_dir_bytes_per_s: float | None,
     replication_bytes_per_s: float | None,
 ) -> Step:
-    """Return what is copied at the same time, and how full it makes directories; None: nobody knows, or no limit."""
+    """Return what is copied at the same time, and the fill of directories; None: unknown, or no limit."""
     return {
         "moved_bytes": sum(move["size_bytes"] for move in moves),
         "needs_ms": needs_ms,
@@ -52,7 +52,7 @@ def move(partition: tuple[str, int], size_bytes: int, source: tuple[int, str | N
 def fill(
     place: tuple[int, str], size_bytes: int, *, before_bytes: float, worst_bytes: float, after_bytes: float
 ) -> Step:
-    """Return how full a directory is before a step, with every copy there and nothing deleted, and afterwards."""
+    """Return the fill of a directory before a step, with every copy written and nothing deleted, and after it."""
     return {
         "broker": place[0],
         "log_dir": place[1],

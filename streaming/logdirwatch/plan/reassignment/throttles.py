@@ -1,7 +1,7 @@
-"""Limits that are set: those that hold back replicas and moves, and those that belong to somebody else.
+"""The throttles that are set: those on replicas and moves, and those that belong to others.
 
-A limit without a move holds back replicas that fell behind, and the next move (KIP-73). Whose it is nobody can tell but
-by its value: what an action set it takes away itself, everything else is a matter of whoever set it.
+A throttle without a move slows down replicas that fell behind, and the next move (KIP-73). Only its value shows whose
+it is: an action clears what it set itself, and everything else is left to whoever set it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,7 +22,7 @@ SETS_LIMITS = "sets_limits"
 
 
 def limits_on(brokers: Iterable[int], topics: Iterable[Topic], snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits that brokers and topics have now, as the last inventory read them."""
+    """Return the throttles of brokers and topics in the last inventory."""
     rates = {
         broker: rates_of(snapshot.brokers[broker].configs)
         for broker in sorted(set(brokers))
@@ -40,24 +40,24 @@ def topics_throttled_on(broker: int, snapshot: ClusterSnapshot) -> list[Topic]:
 
 
 def unset(limits: Limits, snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits that a plan may set: those for which nobody set one, as the last inventory read them."""
+    """Return the throttles that a plan may set: those without a value in the last inventory."""
     return limits.only(limit for limit in limits if _in_force(limit, snapshot) is None)
 
 
 def still_ours(limits: Limits, snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits that still have the value that a plan gave them."""
+    """Return the throttles that still have the value that a plan set."""
     return limits.only(limit for limit in limits if _in_force(limit, snapshot) == limit.value)
 
 
 def limits_of_copies(arriving: Collection[tuple[Partition, int]], rate: int, snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits for new replicas, each a partition and its new broker: where they arrive, and at its leader."""
+    """Return the throttles for new replicas (partition and new broker): on the receiver and on the leader."""
     ends = [(partition.topic, partition.partition, broker) for partition, broker in arriving]
     leading = ((partition, leadership.current_leadership(partition, snapshot).leader) for partition, _ in arriving)
     return of_copies(ends, [(p.topic, p.partition, leader) for p, leader in leading if leader is not None], rate)
 
 
 def _in_force(limit: Limit, snapshot: ClusterSnapshot) -> str | None:
-    """Return the value that an entity has; None where nothing is set, or nobody knows."""
+    """Return the value of an entity; None if it is not set or unknown."""
     if limit.entity == "topics":
         topic = snapshot.topics.get(limit.name)
         return None if topic is None else lists_of(topic).get(limit.key)
@@ -67,7 +67,7 @@ def _in_force(limit: Limit, snapshot: ClusterSnapshot) -> str | None:
 
 
 def rates_of(configs: Mapping[str, str | None]) -> dict[str, int]:
-    """Return the rates among a broker's configuration values; Kafka's default is none."""
+    """Return the throttle rates among a broker's configuration values; Kafka's default is none."""
     keys = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE)
     return {key: int(value) for key in keys if (value := configs.get(key)) is not None and is_limit(value)}
 

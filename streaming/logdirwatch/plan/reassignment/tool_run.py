@@ -1,4 +1,4 @@
-"""How a reassignment is run with Kafka's tool: the name of its file, what must hold, and the way back."""
+"""Running a reassignment with Kafka's tool: its file name, preconditions, and undo."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,17 +20,17 @@ _NAMED = 3
 
 
 def file_name(kind: ActionKind, place: LogDirId) -> str:
-    """Return the name of a reassignment's file: the same for the same action, in the working directory."""
+    """Return the file name of a reassignment, in the working directory; the same action always gets the same name."""
     return f"logdirwatch-{kind}-{identity(str(place[0]), place[1])[:8]}.json"
 
 
 def others_run(snapshot: ClusterSnapshot) -> tuple[str, ...]:
-    """Return the partitions that are seen to be reassigned: Kafka's tool begins another one only when it is told so."""
+    """Return the partitions being reassigned: Kafka's tool needs an option to start another one beside them."""
     return snapshot.layout.reassigned
 
 
 def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
-    """Kafka's tool refuses a second reassignment that is not said to be in addition."""
+    """Return the precondition for it: Kafka's tool refuses a second reassignment without ``--additional``."""
     running = others_run(snapshot)
     if running:
         text = f"{some_of(running, _NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
@@ -39,7 +39,7 @@ def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
 
 
 def no_retention_cut() -> Precondition:
-    """Retention of a moving replica stands still until it has moved."""
+    """Return the precondition that no retention cut is pending: retention does not run on a moving replica."""
     return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)
 
 
@@ -51,9 +51,9 @@ def undo_of_reassignment(
     back: Limits,
     snapshot: ClusterSnapshot,
 ) -> dict[str, Any]:
-    """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were.
+    """Return the undo of a reassignment: cancel it while it runs, or move the replicas back.
 
-    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back.
+    ``limits`` are the throttles that the reassignment set, which end with it; ``back`` are those of the undo.
     """
     tools, beside = policy.tools, bool(others_run(snapshot))
     return {
@@ -67,10 +67,10 @@ def undo_of_reassignment(
 
 
 def _let_in(before: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
-    """Return what lets replicas back into the directories that they came from.
+    """Return how to let replicas back into the directories that they came from.
 
     Kafka refuses a move into a cordoned directory (4.3.1 ``ReplicaManager.alterReplicaLogDirs``), and a filling one is
-    cordoned beside the move that empties it.
+    cordoned together with the move that empties it.
     """
     if at_least(snapshot.metadata_version, CORDON) is False:
         return []

@@ -1,4 +1,4 @@
-"""Lost replicas that fit nowhere now: why, and what would make it possible."""
+"""Lost replicas without a place: why, and what would help."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ REMEDIES = {
 
 
 def unplaced(repair: Repair) -> dict[str, Any]:
-    """Return what cannot be rebuilt, why, and what would make it possible, as an action carries it."""
+    """Return which replicas cannot be rebuilt, why, and what would help, in the format of action records."""
     left = repair.unplaced
     return {
         "unplaced": [{"partition": one.label, **one.veto._asdict()} for one in left[:EXAMPLES]],
@@ -35,7 +35,7 @@ def unplaced(repair: Repair) -> dict[str, Any]:
 
 
 def remedies(repair: Repair) -> list[str]:
-    """Return what would make possible what cannot be done now."""
+    """Return what would help."""
     names = sorted({left.veto.name for left in repair.unplaced})
     vetoes = [left.veto for left in repair.unplaced if left.veto.name == "broker_not_alive"]
     away = {broker for veto in vetoes for broker in veto.about}
@@ -52,7 +52,7 @@ def remedies(repair: Repair) -> list[str]:
 
 
 def nothing_fits(repair: Repair) -> str:
-    """Say that no replica can be rebuilt, why, and what would make it possible; empty where some can."""
+    """Say that no replica can be rebuilt, why, and what would help; empty if some can."""
     if repair.assignments or not repair.unplaced:
         return ""
     count = len(repair.unplaced) + repair.later
@@ -61,7 +61,7 @@ def nothing_fits(repair: Repair) -> str:
 
 
 def left_out(repair: Repair) -> str:
-    """Say how many replicas wait for the next reassignment, and which cannot be placed."""
+    """Say how many replicas are left to the next reassignment, and which have no place."""
     later = f"; {repair.later} more follow when these are done" if repair.later else ""
     if not repair.unplaced:
         return later

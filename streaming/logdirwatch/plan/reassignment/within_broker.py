@@ -1,7 +1,7 @@
-"""A filling directory: its largest replicas to the emptiest directory of the same broker (KIP-113).
+"""Moves of the largest replicas of a filling directory to the emptiest directory of the same broker (KIP-113).
 
-Kafka copies first and swaps after: the destination needs the room at once, the source is free only when the old files
-are deleted. Moves inside a broker are refused while any of its directories is offline.
+Kafka copies first and swaps afterwards: the destination needs the room at once, the source is freed only when the old
+files are deleted. Kafka refuses moves within a broker while any of its directories is offline.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ from logdirwatch.plan.vetoes import replica_vetoes
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves off one directory; ``vetoes`` say why there are none, or what stands against all of them.
+    """The moves off one directory; ``vetoes`` say why there are none, or apply to all of them.
 
-    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that all of them share.
+    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that they share.
     """
 
     assignments: tuple[Assignment, ...] = ()
@@ -43,7 +43,7 @@ class Moves:
 def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_bytes: int | None = None) -> Moves:
     """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow.
 
-    With ``goal_bytes`` that much is to leave it, whatever its ratio.
+    With ``goal_bytes``, that many bytes leave it, whatever its ratio.
     """
     needed = needed_bytes(source, Space(snapshot), policy) if goal_bytes is None else goal_bytes
     most = _most_rate(source, snapshot, policy)
@@ -60,7 +60,7 @@ def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_b
 def log_dir_rate(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
 ) -> int:
-    """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
+    """Return the rate for copies off ``source``, within the disk bandwidth that the broker's writes leave."""
     wanted = copy_rates.throttle(
         policy.limits.log_dir_throttle_bytes_per_s,
         _spare(source, snapshot, policy),
@@ -73,7 +73,7 @@ def log_dir_rate(
 
 
 def _most_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
+    """Return the highest rate for copies off ``source``; a throttle set by others applies."""
     most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
     return copy_rates.under_others(most, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
 
@@ -95,7 +95,7 @@ def _standing(source: LogDir, snapshot: ClusterSnapshot, rate: int) -> list[Veto
 
 
 class _Planner:
-    """Chooses replicas one after the other; those that would come too late only when there are no others."""
+    """Chooses one replica after the other; those that would be late only if there are no others."""
 
     def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, most: int) -> None:
         self._source, self._snapshot, self._policy = source, snapshot, policy
@@ -145,7 +145,7 @@ class _Planner:
         return self._written if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
 
     def _fastest(self, candidates: list[Replica]) -> float:
-        """Return what is written to the replica that grows fastest; where nobody knows, all that is written there."""
+        """Return the write rate of the replica that grows fastest; if unknown, of the whole directory."""
         known = [growth for replica in candidates if (growth := self._snapshot.growth_of(replica)) is not None]
         return max(known, default=0.0) if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
 
@@ -160,7 +160,7 @@ class _Planner:
         return veto is None
 
     def _candidates(self) -> list[Replica]:
-        """Return what may be moved, largest first; of equally large ones those that grow least."""
+        """Return movable replicas, largest first; among equals those that grow least."""
         movable = [r for r in self._snapshot.replicas_in(self._source.place) if self._is_movable(r)]
         return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._snapshot.growth_of(r) or 0.0, r.key))
 
@@ -185,12 +185,12 @@ class _Planner:
         return veto is None
 
     def _too_slow(self, replica: Replica) -> Veto | None:
-        """Refuse a replica that is written as fast as all copies together may be: they share one limit."""
+        """Veto a replica that is written as fast as all copies together may run: they share one throttle."""
         written = self._snapshot.growth_of(replica)
         return None if written is None else replica_vetoes.slower_than_writes(self._most, self._written + written)
 
     def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, LogDir] | None:
-        """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
+        """Return the smallest replica that alone suffices, else the largest, among those that have a destination."""
         sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
         sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._snapshot.growth_of(replica) or 0.0))
         for replica in [*sufficient, *candidates]:
@@ -205,7 +205,7 @@ class _Planner:
         return min(fitting, key=lambda d: self._preference(d, extra), default=None)
 
     def _preference(self, destination: LogDir, extra: int) -> tuple[bool, float, str]:
-        """Sort the emptiest first, and last the one with the metadata log: the broker halts when it fills."""
+        """Sort key: the emptiest first; last the one with the metadata log, whose broker halts when it fills."""
         ratio = self._space.ratio(destination.place, extra)
         return destination.is_metadata_dir is True, 1.0 if ratio is None else ratio, destination.path
 
@@ -218,7 +218,7 @@ class _Planner:
         return veto is None
 
     def _growth_meanwhile(self, replica: Replica) -> int:
-        """Return what a replica grows while it moves: its retention and cleaning stand still meanwhile."""
+        """Return the growth of a replica while it moves: retention and cleaning do not run on it."""
         return copy_rates.copy_growth(
             copy_rates.write_rate(replica, self._snapshot), replica.size_bytes or 0, self._rate
         )

@@ -1,1 +1,1 @@
-"""What gives a filling log directory room, in the order in which it is to be carried out."""
+"""The actions that free space in a filling log directory, in the order in which to carry them out."""

@@ -1,6 +1,6 @@
-"""Room that is there and closed: cordoned directories, and brokers that are away. Both come before anything is deleted.
+"""Space that exists but is closed: cordoned directories, and brokers that are down.
 
-A cordon is set by a person, and seldom taken back by anybody: nobody sees the disk behind it any more.
+Both come before anything is deleted. People set a cordon and often forget it; its directory then stays unused.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ BRING_BACK = "bring_back"
 def propose_uncordons(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> list[ProposedAction]:
-    """Return the end of the cordon that gives most room, its own broker's first; empty where none gives any."""
+    """Return the uncordoning that gives most room, the own broker's first; empty if none gives any."""
     for directory in _cordoned(source, snapshot, policy):
         then = _then(source, directory, snapshot, policy, missing, now_ms)
         if then is not None:
@@ -38,7 +38,7 @@ def propose_uncordons(
 def propose_return_of_broker(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> list[ProposedAction]:
-    """Return the advice to bring a broker back that is fenced or stopped, and whose directories have the room."""
+    """Return the advice to bring back a fenced or stopped broker whose directories have the room."""
     for broker in _away(source, snapshot):
         there = replace(snapshot, brokers={**snapshot.brokers, broker.id: _as_back(broker)})
         proposals = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
@@ -49,7 +49,7 @@ def propose_return_of_broker(
 
 
 def _cordoned(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[LogDir]:
-    """Return the cordoned directories that are well and have room, the broker's own first, then the emptiest."""
+    """Return the healthy cordoned directories with room, the own broker's first, then the emptiest."""
     space = Space(snapshot)
     found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
     filled = [(d.broker != source.broker, ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
@@ -72,14 +72,14 @@ def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> b
 
 
 def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:
-    """Tell whether two directories lie on one volume of one broker."""
+    """Tell whether two directories are on one volume of one broker."""
     return source.broker == directory.broker and is_same_volume(source, directory)
 
 
 def _then(
     source: LogDir, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> ProposedAction | None:
-    """Return what could be moved into a directory if it were open."""
+    """Return the move into a directory that would be possible without its cordon."""
     opened = replace(
         snapshot, directories={**snapshot.directories, directory.place: replace(directory, is_cordoned=False)}
     )
@@ -114,7 +114,7 @@ def _as_back(broker: Broker) -> Broker:
 
 
 def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot as if a broker's directories served: those of a broker that is away are unknown."""
+    """Return the snapshot as if a broker's directories served: those of a broker that is down are unknown."""
     back = {
         d.place: replace(d, status=LogDirStatus.ONLINE)
         for d in snapshot.directories_of.get(broker, ())

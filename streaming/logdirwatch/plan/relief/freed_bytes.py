@@ -1,7 +1,7 @@
-"""What actions give a directory before it is full, and what it still lacks then.
+"""What actions free before a directory is full, and what it still lacks then.
 
-A remedy that comes too late is none, nor one of which nobody knows how long it takes, as a volume's growth is where it
-is not configured. Where it is not known when the directory is full, all others count.
+An action that is late does not count, nor does one of unknown duration, such as growing a volume without configuration.
+If it is unknown when the directory is full, all others count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,12 +24,12 @@ SLACK = 1.2
 
 
 def promised_bytes(proposal: ProposedAction) -> int:
-    """Return the bytes that an action frees, by itself or by what it makes possible, whenever that is."""
+    """Return the bytes that an action frees at any time, itself or through the one that it makes possible."""
     return int(proposal.expected["frees_bytes"] or proposal.expected.get("then_frees_bytes") or 0)
 
 
 def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
-    """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
+    """Return the bytes that an action frees before the directory is full; 0 if it has vetoes."""
     if (
         proposal.vetoes
         or ACTION_TYPES[proposal.kind].relief.stage is Stage.ONLY_NAMED
@@ -43,14 +43,14 @@ def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
 
 
 class Freed(NamedTuple):
-    """Bytes that a step frees, and when; None where nobody knows."""
+    """Bytes that a step frees, and when; None: unknown."""
 
     at_ms: int | None
     size_bytes: int
 
 
 def in_time_bytes(directory: LogDir, steps: Iterable[Freed]) -> int:
-    """Return what steps free before a directory is full: each that is in time makes it last for the next."""
+    """Return what steps free before a directory is full: each one in time postpones that moment for the next."""
     if time_to_full_ms(directory) is None:
         return sum(step.size_bytes for step in steps)
     found = 0
@@ -62,16 +62,16 @@ def in_time_bytes(directory: LogDir, steps: Iterable[Freed]) -> int:
 
 
 def is_in_time(proposal: ProposedAction) -> bool | None:
-    """Tell whether all of an action takes effect before its directory is full; None where nobody knows."""
+    """Tell whether an action takes full effect before its directory is full; None if unknown."""
     if proposal.expected["needs_ms"] == 0:
         return True
     return next((found.holds for found in proposal.preconditions if found.name == "in_time"), None)
 
 
 def freed_by(proposals: Sequence[ProposedAction], source: LogDir) -> int:
-    """Return the bytes that actions give the directory together before it is full.
+    """Return the bytes that actions together free before the directory is full.
 
-    A cut of a topic that is moved frees bytes that the move frees as well.
+    Bytes of a topic that is both cut and moved count once.
     """
     cuts = [proposal for proposal in proposals if proposal.kind is ActionKind.LOWER_RETENTION]
     others = [proposal for proposal in proposals if proposal.kind is not ActionKind.LOWER_RETENTION]
@@ -86,9 +86,9 @@ def freed_by(proposals: Sequence[ProposedAction], source: LogDir) -> int:
 
 
 def hoped_bytes(proposals: Iterable[ProposedAction], source: LogDir) -> int:
-    """Return what somebody else can make possible in time and without loss: a broker back, a limit raised.
+    """Return what others can make possible in time and without loss: a broker brought back, a throttle raised.
 
-    There must be time left to delete something if it does not come to that.
+    Enough time must be left to delete data if they do not.
     """
     return max((_hoped(proposal, source) for proposal in proposals), default=0)
 
@@ -101,18 +101,18 @@ def _hoped(proposal: ProposedAction, source: LogDir) -> int:
 
 
 def after(source: LogDir, proposals: Sequence[ProposedAction]) -> LogDir:
-    """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
+    """Return a directory with the actions started: what they free in time postpones when it is full."""
     return replace(source, relief_bytes=source.relief_bytes + freed_by(proposals, source))
 
 
 def bytes_to_delete(
     source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy, hoped: int = 0
 ) -> int:
-    """Return the bytes that must be deleted although ``proposals`` are done; ``needed`` are those for the target.
+    """Return the bytes that must be deleted in addition to ``proposals``; ``needed`` are those for the target.
 
-    ``hoped`` are those that somebody else may make possible in time. Nothing is deleted that can be had otherwise:
-    where a remedy comes late, as much as lasts until then; else as much as brings the directory down to
-    ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`. What does not grow does not get full: it is left as it is.
+    ``hoped`` are those that others may free in time. No more is deleted than necessary: if a remedy without loss comes
+    late, as much as lasts until then; otherwise as much as brings the directory down to ``plan.cut_ratio`` and lasts
+    for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that does not grow.
     """
     left = needed - freed_by(proposals, source) - hoped
     if left <= 0:
@@ -135,7 +135,7 @@ def bytes_to_delete(
 
 
 def _late_remedy_ms(proposals: Iterable[ProposedAction], wanted: int) -> int | None:
-    """Return when the first remedy that loses nothing, gives enough, and comes too late is there."""
+    """Return when the first remedy takes effect that loses nothing and suffices, but is late."""
     late = [
         proposal
         for proposal in proposals

@@ -1,7 +1,7 @@
-"""Limits of others under which a move is too late: whoever set one is asked to raise it, before anything is deleted.
+"""Throttles of others that make a move late: their owner is asked to raise them before anything is deleted.
 
-A limit that logdirwatch's own plan did not set is somebody's: it may protect clients, or another move. So it is neither
-raised nor cleared here; what is named is the broker, the value, and the rate that would be in time.
+A throttle that no plan of logdirwatch set belongs to somebody: it may protect clients, or another move. So it is
+neither raised nor cleared here; the action names the broker, the value, and the rate that would be in time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ def ask_to_raise(
     moves: Sequence[ProposedAction],
     plan: Callable[[ClusterSnapshot], Sequence[ProposedAction]],
 ) -> list[ProposedAction]:
-    """Return the question to whoever limits ``moves`` so that they are too late; empty where no limit does that.
+    """Return the request to raise the throttles that make ``moves`` late; empty if none does.
 
     ``plan`` plans the moves on another snapshot.
     """
@@ -86,7 +86,7 @@ def _ask(
 def _binding(
     proposal: ProposedAction, source: LogDir, snapshot: ClusterSnapshot
 ) -> Iterable[tuple[tuple[int, str, int], int]]:
-    """Yield the limits of others that hold a move back, each with the rate that it needs."""
+    """Yield the throttles of others that slow down a move, each with the rate that the move needs."""
     wanted = _needed_rate(proposal, source, snapshot)
     for broker, rates in from_data(proposal.expected[SETS_LIMITS]).brokers.items():
         for limit in foreign({broker: rates}, snapshot):
@@ -95,7 +95,7 @@ def _binding(
 
 
 def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnapshot) -> int:
-    """Return the lowest rate at which a move is in time with as much time to spare, and above what is written to it."""
+    """Return the lowest rate with which a move takes half of the time left, and that exceeds its write rate."""
     planned: int = proposal.expected["throttle_bytes_per_s"]
     left_ms = time_to_full_ms(source)
     if left_ms is None:
@@ -117,7 +117,7 @@ def _without_limits(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 def _without(broker: Broker) -> Broker:
-    """Return a broker without limits; one on which none is set as it is."""
+    """Return a broker without throttles."""
     set_ones = {key for key in _RATES if (value := broker.configs.get(key)) is not None and is_limit(value)}
     if not set_ones:
         return broker

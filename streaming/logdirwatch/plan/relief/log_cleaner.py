@@ -1,7 +1,7 @@
-"""A directory that compacted topics fill: retention does not reach them, so what fills it is mostly a cleaner at rest.
+"""Directories filled by compacted topics, which retention does not reach: usually the log cleaner stands still.
 
-Kafka cleans a log once ``min.cleanable.dirty.ratio`` of it is dirty, leaves a partition alone that it could not clean,
-and has as many threads as are alive (Kafka 4.3.1 ``LogCleaner``, ``LogCleanerManager``).
+Kafka cleans a log once ``min.cleanable.dirty.ratio`` of it is dirty, skips partitions that it failed to clean, and
+loses threads that die (Kafka 4.3.1 ``LogCleaner``, ``LogCleanerManager``).
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-c
 
 
 def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
+    """Return the check of the cleaner if compacted topics make up most of the growth, or of the bytes; else empty."""
     if not _is_compacted(source, snapshot):
         return []
     sizes: Counter[str] = Counter()
@@ -51,7 +51,7 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
 
 
 def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Say that no retention helps; one of ``compact,delete`` deletes by its limits all the same."""
+    """Say that no retention limit helps, except for ``compact,delete`` topics."""
     is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
     return ", which no retention limit reaches" if is_compact_only else ""
 

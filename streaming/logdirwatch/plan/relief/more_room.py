@@ -1,4 +1,4 @@
-"""More room where nothing gentler helps: a bigger volume, or one more log directory."""
+"""More space when nothing less invasive frees enough: a larger volume, or one more log directory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 
 
 def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> list[ProposedAction]:
-    """Return a bigger volume; where it cannot grow, one more directory beside it."""
+    """Return the growth of the volume; if it cannot grow, one more directory beside it."""
     grow = expand_disk(directory, policy, needed)
     if not grow.vetoes:
         return [grow]
@@ -18,6 +18,6 @@ def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, need
 
 
 def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
-    """Return proposals for more room that also say why nothing gentler is proposed."""
+    """Return proposals for more space with the reasons why nothing less invasive is proposed."""
     told = "".join(f"; {veto.reason}" for veto in instead)
     return [replace(proposal, reason=proposal.reason + told) for proposal in room]

@@ -1,7 +1,7 @@
-"""The order of what answers a filling directory: what is in time before what is not, what loses nothing before loss.
+"""The order of the actions for a filling directory: in time before late, without loss before loss.
 
-Among what loses nothing and is in time the quick comes first. What comes late stands behind what wins the time for it,
-but a bigger volume: that takes its time and must be begun at once.
+Among those without loss and in time, quick ones come first. Late ones come after those that win time for them, except
+growing a volume, which takes long and must be started at once.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from logdirwatch.plan.relief.freed_bytes import is_in_time
 
 
 def in_order_of_relief(proposals: Iterable[ProposedAction]) -> list[ProposedAction]:
-    """Return the actions in the order in which they are to be carried out; of equal ones the first stays first."""
+    """Return the actions in the order in which to carry them out; equal ones keep their order."""
     return sorted(proposals, key=_rank)
 
 

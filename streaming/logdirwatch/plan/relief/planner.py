@@ -1,11 +1,10 @@
-"""A directory that fills: a sequence that reaches safety before it is full, and loses least.
+"""The actions for a filling directory: a sequence that is in time and loses as little data as possible.
 
-First what loses nothing and is in time: moves of others that would overflow it are stopped, replicas go to other
-directories of the broker, then to other brokers; where these have no room, a cordoned directory is opened, or the
+Actions without loss that are in time come first: moves that would overflow the directory are cancelled, replicas go to
+other directories of the broker, then to other brokers; if these have no room, a cordoned directory is opened, or the
 volume grows. Only what is still missing when the directory is full is deleted: by retention, then records where no
-retention reaches. A remedy that comes too late counts for nothing, but what is deleted need only last until then.
-Beside these stand what wins time when nothing is in time (the reserve file, a brake on the producers), and a cordon, so
-that nothing new is put there.
+retention reaches. A remedy that is late does not count, but deletion only has to bridge the time until then. Besides
+these, the reserve file and a producer quota win time when nothing is in time, and a cordon keeps new replicas out.
 """
 
 from collections.abc import Sequence
@@ -53,9 +52,10 @@ IN_NO_HURRY_MS = 3_600_000
 
 @dataclass(frozen=True)
 class SpaceNeed:
-    """A directory with what runs counted: copies that would overflow it ended, those that take from it on their way.
+    """A directory with running moves taken into account: those that overflow it cancelled, those off it continued.
 
-    ``needed_bytes`` are those that must leave it to bring it under the target ratio; what strays take goes with these.
+    ``needed_bytes`` must leave it to bring it under the target ratio; the bytes of strays are not counted, they go with
+    the strays.
     """
 
     source: LogDir
@@ -66,10 +66,10 @@ class SpaceNeed:
 
 
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
-    """Return how a directory stands with what runs.
+    """Return the need of a directory, with running moves taken into account.
 
-    Copies to it end where they would overflow it, and before anything that is not needed elsewhere would be deleted. In
-    a directory that only fills they go on where nothing could be deleted anyway.
+    Copies to it are cancelled if they would overflow it, and before anything is deleted unless they are needed
+    elsewhere. In a directory that is only filling they continue if nothing could be deleted anyway.
     """
     found = _stand(directory, snapshot, policy, overflowing(directory, snapshot, policy))
     if found.ended or not copies_to([directory.place], snapshot):
@@ -84,7 +84,7 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
 
 
 def _stand(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
-    """Return how a directory stands once ``copies`` have ended."""
+    """Return the need of a directory once ``copies`` are cancelled."""
     ended = apply_decisions(
         map(veto_predicted_harm, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.decisions
     )
@@ -95,7 +95,7 @@ def _stand(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies:
 
 
 def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
-    """Return what helps a filling directory; empty when there is nothing to gain."""
+    """Return the actions for a filling directory; empty if nothing can be gained."""
     stand = space_need_of(directory, snapshot, policy)
     proposals = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
     is_enough = stand.needed_bytes == 0
@@ -109,7 +109,7 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
 def _answer(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
 ) -> list[ProposedAction]:
-    """Return what gives a directory the bytes that it needs, in order."""
+    """Return the actions that free the bytes that a directory needs, in order."""
     if needed <= 0:
         return []
     ways = relieve_without_loss(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
@@ -151,7 +151,7 @@ def _answer(
 
 
 def _kept_back(proposal: ProposedAction) -> ProposedAction:
-    """Return what loses data with a veto, while somebody else can still make a way in time that loses nothing."""
+    """Return actions that lose data with a veto, while others can still make room in time without loss."""
     if not proposal.data_loss:
         return proposal
     text = "what is asked for is in time and loses nothing; reject that action if it is refused or does not come"
@@ -159,7 +159,7 @@ def _kept_back(proposal: ProposedAction) -> ProposedAction:
 
 
 def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
-    """Return what cuts free that somebody took up for this alert and that wait for their effect."""
+    """Return the bytes that accepted cuts for this alert will free."""
     if not snapshot.decisions.cutting:
         return 0
     cuts = plan_cuts(source, snapshot, policy, bytes_to_delete(source, (), needed, policy))
@@ -175,7 +175,7 @@ def _cuts(
     beside: Sequence[ProposedAction],
     now_ms: int,
 ) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
-    """Return the cuts that free ``wanted``, of topics that nothing moves as far as these do, and why not more."""
+    """Return the cuts that free ``wanted`` bytes, preferably of topics without moves, and why there are not more."""
     if wanted <= 0:
         return [], ()
     moved = {topic for topic, _ in ways.taken}
@@ -199,7 +199,7 @@ def _cuts(
 def _losses(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction], now_ms: int
 ) -> list[ProposedAction]:
-    """Return what is lost for good beside retention, where cuts are not enough."""
+    """Return the actions that lose data beyond retention, if cuts are not enough."""
     if missing <= 0:
         return []
     targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
@@ -209,7 +209,7 @@ def _losses(
 
 
 def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) -> list[ProposedAction]:
-    """Put the cordon before the first move: what is moved away first makes the directory the next one to be filled."""
+    """Put the cordon before the first move: a directory that moves have emptied is the next one that Kafka fills."""
     moves = (n for n, proposal in enumerate(proposals) if proposal.kind in MOVES and not proposal.vetoes)
     place = next(moves, len(proposals))
     return [*proposals[:place], *cordon, *proposals[place:]]

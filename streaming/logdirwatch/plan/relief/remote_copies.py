@@ -1,7 +1,7 @@
-"""A directory that tiered topics fill because remote storage does not get what they hold (KIP-405).
+"""Directories filled by tiered topics because segments are not copied to remote storage (KIP-405).
 
-Local retention keeps what waits for its copy, so no limit frees it: the connection to the remote storage must be
-restored.
+Local retention keeps segments that wait for their copy, so no limit frees them: the connection to the remote storage
+must be restored.
 """
 
 from logdirwatch.model.vocabulary import ActionKind
@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[ProposedAction]:
-    """Return the look at the copies to remote storage, where most of a tiered topic waits for them; else nothing.
+    """Return the check of the copies to remote storage if most of a tiered topic waits for them; else empty.
 
     A topic whose copies are delayed on purpose waits without a fault (KIP-1241).
     """
@@ -52,6 +52,6 @@ def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[Propos
 
 
 def _waits(topic: Topic, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether most of a topic's local bytes wait for their copy; one copy of each partition counts."""
+    """Tell whether most of a topic's local bytes wait for their copy; one replica of each partition counts."""
     local = sum(snapshot.layout.size_of(partition.key) or 0 for partition in topic.partitions)
     return (topic.remote_copy_lag_bytes or 0) > MOSTLY * local > 0

@@ -1,7 +1,7 @@
-"""Moves that run already and take bytes off a directory: what they free, and whether that is in time.
+"""Running moves off a directory: what they free, and whether that is in time.
 
-Their bytes are free only when the whole copy is there and the old files are deleted. What runs in time need not be
-moved or deleted a second time; what runs too late does not count.
+Their bytes are free only when the copy is complete and the old files are deleted. What is freed in time need not be
+moved or deleted again; late moves do not count.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _NAMED = 3
 
 
 class Relief(NamedTuple):
-    """A replica on its way out of a directory: where to, the bytes that it frees, and those still to be copied."""
+    """A replica that is being moved off a directory: its destination, the bytes that it frees and still has to copy."""
 
     replica: Replica
     destinations: tuple[LogDirId, ...]
@@ -35,14 +35,14 @@ class Relief(NamedTuple):
 
     @property
     def frees_bytes(self) -> int:
-        """What its directory gains."""
+        """The bytes that its directory gains."""
         return self.replica.size_bytes or 0
 
 
 class RunningMoves(NamedTuple):
-    """All that runs off a directory, when it is free, at which rate, and whether that is in time.
+    """All running moves off a directory: when they end, at which rate, and whether that is in time.
 
-    ``needs_ms`` None where nothing is copied any more.
+    ``needs_ms`` None: nothing is copied any more.
     """
 
     reliefs: tuple[Relief, ...]
@@ -52,12 +52,12 @@ class RunningMoves(NamedTuple):
 
     @property
     def frees_bytes(self) -> int:
-        """What the directory gains."""
+        """The bytes that the directory gains."""
         return sum(relief.frees_bytes for relief in self.reliefs)
 
 
 def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> RunningMoves:
-    """Return what runs off a directory; all of it counts as free when the last of it is."""
+    """Return the running moves off a directory; all of their bytes count as free when the last one ends."""
     reliefs = tuple(_reliefs(source, snapshot))
     rate = min((_rate(relief, snapshot, policy) for relief in reliefs), default=0)
     remaining = sum(relief.remaining_bytes for relief in reliefs)
@@ -69,7 +69,7 @@ def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Runn
 
 
 def with_running_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[LogDir, RunningMoves]:
-    """Return a directory with what running copies bring it and take from it, and what takes from it."""
+    """Return a directory with the bytes that running copies add and take, and the moves off it."""
     incoming = in_flight_bytes(snapshot).get(source.place, 0)
     counted = replace(source, incoming_bytes=incoming)
     running = under_way(counted, snapshot, policy)
@@ -78,7 +78,7 @@ def with_running_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy
 
 
 def propose_watch(source: LogDir, running: RunningMoves, policy: Policy, *, is_enough: bool) -> ProposedAction:
-    """Return the advice to let moves that run go on, or to make them faster where they come too late."""
+    """Return the advice to let running moves continue, or to speed them up if they are late."""
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
     pace = "if they go on, but they stand still"
     if running.needs_ms is not None:
@@ -121,7 +121,7 @@ def _reliefs(source: LogDir, snapshot: ClusterSnapshot) -> Iterable[Relief]:
 
 
 def _leaving(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) -> Relief:
-    """Return a replica that a reassignment takes away once all that it adds are in sync."""
+    """Return a replica that a reassignment removes once all new ones are in sync."""
     size, places, remaining = snapshot.layout.size_of(partition.key) or 0, [], 0
     for broker in partition.adding or ():
         here = [other for other in snapshot.replicas_of(partition.key) if other.broker == broker]
@@ -131,7 +131,7 @@ def _leaving(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) 
 
 
 def _rate(relief: Relief, snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return how fast a copy comes: as it was seen, else its limit, else the usual rate."""
+    """Return the rate of a copy: as observed, else its throttle, else the usual rate."""
     seen = copy_rates.seen_rate(relief.destinations, snapshot) if relief.destinations else None
     if seen is not None:
         return int(seen)
@@ -143,7 +143,7 @@ def _rate(relief: Relief, snapshot: ClusterSnapshot, policy: Policy) -> int:
 
 
 def _keys_of(relief: Relief, snapshot: ClusterSnapshot) -> dict[int, list[str]]:
-    """Return by broker the limits of a copy: where it arrives, and of the leader that sends it (KIP-73)."""
+    """Return by broker the throttle keys of a copy: on the receiver, and on the leader that sends it (KIP-73)."""
     arrives = FOLLOWER_THROTTLE if relief.is_between else LOG_DIR_THROTTLE
     keys = {broker: [arrives] for broker, _ in relief.destinations}
     leader = snapshot.partitions[relief.replica.key].leader

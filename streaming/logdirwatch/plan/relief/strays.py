@@ -1,9 +1,8 @@
-"""Strays: replicas that lie on a broker though the metadata does not assign them to it.
+"""Strays: replicas on a broker to which the metadata does not assign them.
 
-A cancelled or ended reassignment leaves one for a moment, and by KAFKA-13972 for good; so does a topic that was deleted
-meanwhile. Nothing moves or cuts them: no reassignment knows them, and retention of the assigned replicas frees nothing
-of theirs. They go when the broker deletes them, or after a restart, which renames their folders to ``-stray`` (Kafka
-4.3.1 ``LogManager.loadLog``), by hand.
+A cancelled or completed reassignment leaves one for a moment, or permanently (KAFKA-13972); so does a topic deleted
+meanwhile. No reassignment or retention reaches them. They go when the broker deletes them or, after a restart that
+renames their folders to ``-stray`` (Kafka 4.3.1 ``LogManager.loadLog``), by hand.
 """
 
 from logdirwatch.model.vocabulary import ActionKind
@@ -22,12 +21,12 @@ _NAMED = 3
 
 
 def stray_bytes(directory: LogDir, snapshot: ClusterSnapshot) -> int:
-    """Return the bytes of a directory that strays take: they need not be moved or cut, they go with the strays."""
+    """Return the bytes of strays in a directory, which need not be moved or cut."""
     return sum(snapshot.strays_in(directory.place).values())
 
 
 def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the look at the strays of a directory, and how they go; empty where there is none with a byte."""
+    """Return the check of the strays of a directory, and how to remove them; empty if they take no bytes."""
     found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
     if not found:
         return []
@@ -68,7 +67,7 @@ def _whose(label: str, snapshot: ClusterSnapshot) -> str:
 
 
 def _copies_elsewhere(labels: list[str], snapshot: ClusterSnapshot) -> Precondition:
-    """Say whether the assigned replicas are well: a stray may be the last copy of what these lost."""
+    """Say whether the assigned replicas are healthy: a stray may be the last copy of what they lost."""
     text = "each of them has its assigned replicas in sync on other brokers"
     known = [partition for label in labels if (partition := _partition(label, snapshot)) is not None]
     bad = [partition.label for partition in known if not complete_copies(partition, snapshot)]

@@ -1,8 +1,8 @@
-"""What gives a filling directory room and loses nothing: replicas go elsewhere, closed room is opened.
+"""Actions that free space in a filling directory without losing data: moves, and opening closed space.
 
-The broker's own directories come first, then other brokers, then local copies of what remote storage has; only where
-these do not give enough in time, whoever limits them is asked to raise that, a cordoned directory is opened, or a
-broker that is away is asked for.
+The broker's own directories come first, then other brokers, then local copies of what remote storage has. Only if these
+do not free enough in time, the owner of a throttle is asked to raise it, a cordoned directory is opened, or a broker
+that is down is to be brought back.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from logdirwatch.plan.retention.planner import plan_cuts
 
 @dataclass(frozen=True)
 class LosslessRelief:
-    """The actions, the partitions that they move or cut, and why there are not more of them."""
+    """The actions, the partitions that they move or cut, and why there are not more."""
 
     proposals: tuple[ProposedAction, ...] = ()
     taken: frozenset[TopicPartition] = frozenset()
@@ -38,7 +38,7 @@ class LosslessRelief:
 def relieve_without_loss(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
 ) -> LosslessRelief:
-    """Return the moves that give a directory what it needs, and what else there is where they do not."""
+    """Return the moves that free what a directory needs, and the alternatives if they do not."""
     if needed <= 0:
         return LosslessRelief()
     found = _moves(source, snapshot, policy, needed, now_ms)
@@ -66,7 +66,7 @@ def _local_cuts(
     taken: frozenset[TopicPartition],
     now_ms: int,
 ) -> list[ProposedAction]:
-    """Return the cuts of local copies of tiered topics: what goes is in remote storage (KIP-405)."""
+    """Return the cuts of local copies of tiered topics: remote storage keeps what is deleted (KIP-405)."""
     if missing <= 0:
         return []
     cuts = plan_cuts(source, replace(snapshot, claimed=snapshot.claimed | taken), policy, missing).cuts
@@ -77,7 +77,7 @@ def _local_cuts(
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
-    """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
+    """Return moves within the broker, and to other brokers for what is left; late ones only if none is in time."""
     policy = _no_fuller_than(source, snapshot, policy)
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
@@ -97,7 +97,10 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
 
 
 def _no_fuller_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Policy:
-    """Return a policy whose moves end in no directory fuller than ``source`` is now: else the next move leads back."""
+    """Return a policy whose moves leave no directory fuller than ``source`` is now.
+
+    Otherwise the next plan moves back.
+    """
     used = Space(snapshot).ratio(source.place)
     if used is None:
         return policy

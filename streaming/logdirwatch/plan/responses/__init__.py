@@ -1,1 +1,1 @@
-"""Which actions answer the alerts of a rule."""
+"""The actions for the alerts of each rule."""

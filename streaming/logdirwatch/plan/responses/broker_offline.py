@@ -1,4 +1,4 @@
-"""A broker that is offline, or that nobody sees: start it, make room before, or give its replicas a new home."""
+"""A broker that is offline or not reported: start it, make room first, or rebuild its replicas elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,7 +53,7 @@ FULL_DIRECTORIES = 2
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
+    """Return the actions for a broker that the controller fenced; for one in planned maintenance only a check."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     shown = read_as(alert.evidence, BrokerAwayEvidence)
     if alert.broker is None or alert.broker not in snapshot.brokers or shown.maintenance is not None:
@@ -78,7 +78,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _started(alert: AlertRecord, proposal: ProposedAction) -> ProposedAction:
-    """Say of a broker that only lost its heartbeat that it may run: a second process on its directories harms."""
+    """Warn that a broker that only lost its heartbeat may still run: a second process on its directories does harm."""
     if read_as(alert.evidence, BrokerAwayEvidence).log_reason != BrokerFailureReason.HEARTBEAT_LOST:
         return proposal
     ended = Precondition(
@@ -107,14 +107,14 @@ def _rebuilt(
 
 
 def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
+    """Return how to make room in a full directory of a broker that is down: otherwise it halts again (KIP-928)."""
     needed = needed_bytes(directory, Space(snapshot), policy)
     grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
     return [*grow, free_while_stopped(directory, snapshot, policy)]
 
 
 def _all_replaced(sick: list[LogDir], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return what is done about failed disks; several at once have more in common than their own faults."""
+    """Return the actions for failed disks; several at once suggest a common cause."""
     proposals = [_replaced(directory, snapshot, policy) for directory in sick]
     if len(sick) <= 1:
         return proposals
@@ -131,7 +131,7 @@ def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 
 def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[LogDir]:
-    """Return the directories that were full when last seen, worst first, as the alert tells it."""
+    """Return the directories that were full when last seen, the fullest first, as the alert reports them."""
     told = read_as(alert.evidence, BrokerAwayEvidence).log_dirs
     found = [
         directory

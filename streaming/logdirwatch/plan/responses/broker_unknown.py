@@ -1,4 +1,4 @@
-"""A broker that does not tell of itself: a permission that is missing can be given."""
+"""A broker that does not report; if it refuses the collector, permissions can be granted."""
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
@@ -11,7 +11,7 @@ from logdirwatch.plan.responses.response import Response, Situation
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
+    """Return the actions for a broker that does not report: grant a missing permission, or investigate."""
     alert, look = situation.alert, situation.look
     if not _is_unauthorized(read_as(alert.evidence, BrokerAwayEvidence)):
         return [look]
@@ -19,7 +19,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _is_unauthorized(shown: BrokerAwayEvidence) -> bool:
-    """Tell whether the broker refused the collector; an alert that 0.1.0 opened says so in its reason only."""
+    """Tell whether the broker refused the collector; alerts opened by 0.1.0 say so only in their reason."""
     if shown.poll_status is not None:
         return shown.poll_status == PollStatus.UNAUTHORIZED
     return (shown.reason or "").startswith(PollStatus.UNAUTHORIZED)

@@ -1,6 +1,6 @@
-"""A whole cluster that fills: moves only shift the problem, so history, idle topics and room are what is left.
+"""A whole cluster that fills: moves only shift the problem, so retention, idle topics and new space remain.
 
-Cuts are planned over all directories above the target ratio together; an alert of one of them plans for that one alone.
+Cuts are planned for all directories above the target ratio together; an alert on one of them plans for that one alone.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return the cuts that give the filling directories of a cluster most, idle topics, and what is still missing."""
+    """Return the cuts that free most in a cluster's filling directories, idle topics, and what is still missing."""
     snapshot, policy = situation.snapshot, situation.policy
     needed = shortage(snapshot, policy)
     missing = sum(needed.values())
@@ -39,7 +39,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
     """Return the bytes that the serving directories above the target ratio need; a volume counts once.
 
-    That is what lets them last until there is more room, and no more than brings them to the target ratio.
+    They last until there is more space, and bring the directories at most to the target ratio.
     """
     space, sharing = Space(snapshot), volumes(snapshot)
     found: dict[LogDirId, int] = {}
@@ -62,7 +62,7 @@ def _needed(directory: LogDir, space: Space, policy: Policy) -> int:
 def _what_is_missing(
     left: int, missing: int, places: list[LogDir], snapshot: ClusterSnapshot, policy: Policy, reasons: list[str]
 ) -> str:
-    """Say whether the cuts are enough, and what would make up for the rest."""
+    """Say whether the cuts are enough, and what would provide the rest."""
     if not places:
         return "no directory is above the target ratio now"
     if left <= 0:

@@ -1,4 +1,4 @@
-"""A log directory that is not as it was: its volume, or its reserve file."""
+"""A log directory that has changed: its volume, or its reserve file."""
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
@@ -12,7 +12,7 @@ RESERVE_GONE = "reserve"
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return the reserve file made again, where it is what is gone."""
+    """Return the recreation of the reserve file, if that is what is missing."""
     shown = read_as(situation.alert.evidence, LogDirChangedEvidence)
     if situation.directory is None or shown.why != RESERVE_GONE:
         return []

@@ -1,4 +1,4 @@
-"""A broker whose log directories are filled unequally: the fullest gives what it has above their mean."""
+"""A broker with unequally filled log directories: move off the fullest what it has above their mean."""
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
@@ -13,9 +13,9 @@ _FILLING = frozenset({LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Answer a broker whose directories are filled unequally: the fullest gives what it has above their mean.
+    """Return the moves off the fullest directory, down to the mean of the broker's directories.
 
-    It yields to a directory that fills, whose own plan needs the same replicas and the same room.
+    A filling directory takes precedence: its own plan needs the same replicas and the same room.
     """
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     mine = [] if alert.broker is None else snapshot.directories_of.get(alert.broker, ())

@@ -1,7 +1,8 @@
-"""Directories that went offline: what their causes ask for, as one sequence for all that share an alert.
+"""Offline directories: the actions for their causes, as one sequence for all that share an alert.
 
-Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``).
-A disk is replaced only where an I/O error of the device is proven; without evidence one looks, and then restarts.
+Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``). A
+disk is replaced only with proof of an I/O error of the device; without evidence the disk is checked and the broker
+restarted.
 """
 
 from collections.abc import Collection, Sequence
@@ -41,9 +42,9 @@ _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about the offline directories of an alert: look or repair, copies elsewhere, one restart.
+    """Return the actions for the offline directories of an alert: checks or repairs, copies elsewhere, one restart.
 
-    The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
+    The fast lane knows no cause; moments later the state machine knows it, or reports it as unknown.
     """
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     away = offline_log_dirs_of(alert, snapshot)
@@ -79,9 +80,10 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _with_common_cause(proposals: list[ProposedAction], text: str, away: OfflineLogDirs) -> list[ProposedAction]:
-    """Return proposals of which the first one, which people read, says what other directories are offline at once.
+    """Return proposals of which the first says what other directories are offline at the same time.
 
-    No disk is replaced for it: where an error names no device of the directory's own, not before somebody looked.
+    People read the first. No disk is replaced for a common cause: unless an error names the directory's own device, a
+    person checks first.
     """
     asked = Precondition("no_common_cause", f"{text}, and nothing of that explains it", None)
     found = [replace(proposals[0], reason=f"{text}; {proposals[0].reason}"), *proposals[1:]]
@@ -94,7 +96,10 @@ def _with_common_cause(proposals: list[ProposedAction], text: str, away: Offline
 
 
 def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: Collection[str]) -> list[ProposedAction]:
-    """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
+    """Return one check for all directories with too little evidence.
+
+    Those without a known cause decide what it covers.
+    """
     found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
         cause = next(cause for cause in _LOOKED_AT if cause in {directory.cause for directory in found})
@@ -104,7 +109,7 @@ def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: C
 
 
 def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return what repairs the directories whose disks are sound."""
+    """Return the repairs of directories with healthy disks."""
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
@@ -116,13 +121,13 @@ def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -
 
 
 def _first_said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> OfflineEvidence:
-    """Return the evidence that quotes a line, of one directory if any has it: it tells which limit was reached."""
+    """Return the first evidence that quotes a log line, which tells the limit that was reached."""
     proofs = [away.proofs[directory.path] for directory in directories]
     return next((proof for proof in proofs if proof.said), proofs[0])
 
 
 def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[ProposedAction]:
-    """Return how room is made for what ran out."""
+    """Return how to free the exhausted resource."""
     proof = away.proofs[directory.path]
     if proof.full_by is FullBy.INODES:
         return [free_inodes(directory, proof)]
@@ -139,7 +144,7 @@ def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[Pr
 
 
 def _is_unclear(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> bool:
-    """Tell whether nobody knows what ran out: the space that was seen is not what lacks."""
+    """Tell whether the exhausted resource is unknown: the reported space is not what is missing."""
     if away.proofs[directory.path].full_by in {FullBy.INODES, FullBy.QUOTA}:
         return False
     needed = needed_bytes(directory, Space(away.snapshot), policy)
@@ -154,9 +159,10 @@ def _replaced(
     policy: Policy,
     now_ms: int,
 ) -> list[ProposedAction]:
-    """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks.
+    """Return the actions for failed disks: copies elsewhere, rescue of last copies, new disks.
 
-    An I/O error in the broker's log alone names no device: somebody looks before a disk is replaced, by ``step``.
+    An I/O error that only the broker's log reports names no device: a person checks before a disk is replaced, in
+    ``step``.
     """
     snapshot, proposals = away.snapshot, []
     if repair.assignments:
@@ -178,12 +184,12 @@ def _replaced(
 
 
 def _is_unnamed(proof: OfflineEvidence) -> bool:
-    """Tell whether an I/O error that somebody else than the kernel met is all that speaks against a disk."""
+    """Tell whether the only evidence against a disk is an I/O error that the kernel did not report."""
     return proof.said is not None and proof.device is None and proof.kernel_error is None
 
 
 def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
-    """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
+    """Return how to make room elsewhere, and leaders back if nothing was rebuilt."""
     found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
     return [*found, *([] if repair.assignments else elect_preferred(away.target, away.snapshot, policy))]
 
@@ -191,7 +197,7 @@ def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int)
 def _rebuilt_in_the_end(
     away: OfflineLogDirs, restarted: ProposedAction, policy: Policy, now_ms: int, *, has_array: bool
 ) -> list[ProposedAction]:
-    """Return copies elsewhere for what a restart should bring back, where that cannot be done or may not help."""
+    """Return copies elsewhere of what a restart should bring back, if it cannot be done or may not help."""
     sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
     is_asked = restarted.vetoes or away.is_several or has_array or away.of_cause(Cause.FILE_SYSTEM)
     if not sound or not is_asked or away.of_cause(Cause.FAILED):
@@ -221,7 +227,7 @@ def _loss(away: OfflineLogDirs, directories: Sequence[LogDir]) -> Loss:
 
 
 def _volumes(directories: Sequence[LogDir], snapshot: ClusterSnapshot) -> list[LogDir]:
-    """Return one directory of each volume; disks of one kind that are full to the last byte are several."""
+    """Return one directory of each volume; full disks of the same type are separate ones."""
     found: list[LogDir] = []
     for directory in directories:
         if not any(shares_volume(directory, other, snapshot) for other in found):

@@ -1,4 +1,4 @@
-"""Which actions answer an alert about space, balance, or what moves leave behind."""
+"""A filling log directory: free space, move leaders away, find what fills it."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ BY_INODES = "inodes"
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Answer a directory that fills."""
+    """Return the actions for a filling directory."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     directory = situation.directory
     if directory is None or not directory.is_serving:
@@ -51,7 +51,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
-    """Return what needs no inventory: nothing is known of what lies there by now, only what the directory tells."""
+    """Return the actions that need no inventory, only what the directory itself reports."""
     directory, snapshot, policy = situation.directory, situation.snapshot, situation.policy
     if directory is None or not directory.is_serving:
         return []
@@ -69,27 +69,30 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
 def _led_in_place(
     proposals: list[ProposedAction], led: list[ProposedAction], directory: LogDir
 ) -> list[ProposedAction]:
-    """Put the change of leaders behind what saves the directory: it frees nothing. Where nothing does it is first."""
+    """Put the change of leaders after the actions that save the directory, as it frees nothing.
+
+    Without any it is first.
+    """
     saves = [n for n, proposal in enumerate(proposals) if _saves(proposal, directory)]
     place = saves[0] + 1 if saves else 0
     return [*proposals[:place], *led, *proposals[place:]]
 
 
 def _looked_in_place(proposals: list[ProposedAction], looks: list[ProposedAction]) -> list[ProposedAction]:
-    """Put the search for what is no replica before anything is lost."""
+    """Put the search for files that are not replicas before any action that loses data."""
     losing = (n for n, proposal in enumerate(proposals) if proposal.data_loss and not proposal.vetoes)
     place = next(losing, len(proposals))
     return [*proposals[:place], *looks, *proposals[place:]]
 
 
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
-    """Tell whether an action frees something in time without loss, or wins the time for what does."""
+    """Tell whether an action frees space in time without loss, or wins the time for one that does."""
     is_brake = ACTION_TYPES[proposal.kind].relief.stage is Stage.SLOWS_WRITES and not proposal.vetoes
     return is_brake or (not proposal.data_loss and freed_in_time_bytes(proposal, directory) > 0)
 
 
 def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
-    """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
+    """Return how to free inodes if they run out, whatever space is left: free bytes alone do not help."""
     shown = read_as(alert.evidence, LogDirSpaceEvidence)
     if shown.decided_by != BY_INODES:
         return []
@@ -97,7 +100,7 @@ def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
 
 
 def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
-    """Return proposals that carry what makes the directory grow; the first one, which people read, says it."""
+    """Return proposals with the growth of the directory by topic; the first one, which people read, says it."""
     if growth is None:
         return proposals
     carried = [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]
@@ -105,7 +108,7 @@ def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None)
 
 
 def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:
-    """Return the search for what fills a directory when it is mostly not replicas, nor its own reserve."""
+    """Return the search for what fills a directory if it is mostly neither replicas nor its reserve file."""
     unaccounted, used = directory.unaccounted_bytes, directory.used_bytes
     reserve = reserve_of(directory, situation.policy)
     if unaccounted is None or used is None or (unaccounted - (reserve[1] if reserve else 0)) * 2 < used:
@@ -116,9 +119,10 @@ def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction
 def leaders_off(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, proposals: list[ProposedAction]
 ) -> list[ProposedAction]:
-    """Return who should lead instead of a saturated directory, besides what ``proposals`` move away from it anyway.
+    """Return the change of leaders off a saturated directory, except those that ``proposals`` move away anyway.
 
-    The next write may take it offline, and a tiered partition archives from its leader, which needs space (KIP-928).
+    The next write may take it offline, and a tiered partition copies to remote storage from its leader, which needs
+    space (KIP-928).
     """
     if directory.status is not LogDirStatus.SATURATED:
         return []

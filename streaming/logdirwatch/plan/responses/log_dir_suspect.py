@@ -1,6 +1,6 @@
-"""A directory that is suspect, or that nobody reports: leaders and replicas away from it while there is a choice.
+"""A suspect directory: move leaders and replicas off it while it still serves.
 
-Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what reads and writes less there helps.
+Kafka keeps slow and failing disks in service (KIP-112, operations 3); only fewer reads and writes there help.
 """
 
 import shlex
@@ -53,11 +53,11 @@ _LOOKS = {
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about a suspect directory, by what speaks against it.
+    """Return the actions for a suspect directory, by the evidence against it.
 
-    A failing disk is given up: others lead, its replicas are copied elsewhere. A lost path, a silent server or a task
-    that hangs is looked at first: the data is there, and copying it would only add load. A full pool is extended, a
-    file system gets room, a corrupt one is repaired.
+    A failing disk is given up: others lead, and its replicas are copied elsewhere. A lost path, a silent storage server
+    or a hung task is checked first: the data is there, and copying it would only add load. A full thin pool is
+    extended, a full file system gets room, a corrupt one is repaired.
     """
     alert, snapshot, policy, directory = situation.alert, situation.snapshot, situation.policy, situation.directory
     if directory is None:
@@ -96,7 +96,7 @@ def _waiting(directory: LogDir) -> str:
 
 
 def _is_the_way(kinds: frozenset[str]) -> bool:
-    """Tell whether it is the way to the disk, not the disk: an I/O error beside a lost path is of that path."""
+    """Tell whether the path to the disk failed, not the disk: an I/O error beside a lost path belongs to the path."""
     if KernelTrouble.MEDIUM_ERROR in kinds or not kinds & WAY:
         return False
     return KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
@@ -112,7 +112,7 @@ def _look_at_way(look: ProposedAction, kinds: frozenset[str], device: str) -> Pr
 
 
 def _degraded(alert: AlertRecord, directory: LogDir) -> Array | None:
-    """Return the array of a directory of which a member failed; None where there is none, or it is lost itself."""
+    """Return the array of a directory with a failed member; None if there is none, or the array itself is lost."""
     shown = read_as(alert.evidence, BrokerSuspectEvidence)
     found = array_in(shown.texts, shown.device, directory)
     return None if found is None or found.is_lost else found
@@ -178,7 +178,7 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
 def _rebuilt(
     alert: AlertRecord, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> tuple[list[ProposedAction], str | None]:
-    """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
+    """Return the copies of a failing disk's replicas from other replicas, or what would make them possible."""
     repair = plan_repair(directory.place, snapshot, policy)
     moved = _moved_inside(directory, repair, snapshot, policy, now_ms)
     if not repair.assignments:
@@ -199,9 +199,9 @@ def _rebuilt(
 def _moved_inside(
     directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[ProposedAction]:
-    """Return the move to the broker's other directories of what only a dying disk holds, if no other broker takes it.
+    """Return the move to the broker's other directories of last copies, if no other broker takes them.
 
-    The disk can still be read; what has a copy elsewhere can wait for room on another broker.
+    The disk can still be read; replicas with a copy elsewhere can wait for room on another broker.
     """
     taken = {assignment.key for assignment in repair.assignments}
     alone = [replica for replica in snapshot.replicas_in(directory.place) if _is_alone(replica, snapshot)]
@@ -222,7 +222,7 @@ def _moved_inside(
 def _cordoned_beside(
     directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[str]:
-    """Return the cordoned directories of the broker that could take what only the dying disk holds."""
+    """Return the cordoned directories of the broker that could take the last copies on a failing disk."""
     found = []
     for closed in snapshot.directories_of[directory.broker]:
         opened = {**snapshot.directories, closed.place: replace(closed, is_cordoned=False)}
@@ -233,13 +233,13 @@ def _cordoned_beside(
 
 
 def _is_alone(replica: Replica, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether no other broker that is seen has a complete copy of a replica's partition."""
+    """Tell whether no other reporting broker has a complete copy of a replica's partition."""
     partition = snapshot.partitions.get(replica.key)
     return partition is not None and not complete_copies(partition, snapshot) - {replica.broker}
 
 
 def with_endurance(look: ProposedAction, directory: LogDir, snapshot: ClusterSnapshot) -> ProposedAction:
-    """Return a look that says how much more the topics in a directory endure."""
+    """Return a check that also says how many more failures the topics in a directory tolerate."""
     lost = lost_partitions(directory.place, snapshot)
     return replace(look, expected={**look.expected, "endurance": fault_tolerance_of(lost, snapshot)})
 

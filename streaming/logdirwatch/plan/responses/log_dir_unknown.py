@@ -1,4 +1,4 @@
-"""A log directory that nobody reports: whether it left log.dirs, and what that means."""
+"""A log directory that no broker reports: whether it was removed from ``log.dirs``."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from logdirwatch.text.words import counted
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to look at when nobody reports a directory: whether it left ``log.dirs``, and what that means."""
+    """Return the check for an unreported directory: whether it was removed from ``log.dirs``, and what that means."""
     snapshot, directory = situation.snapshot, situation.directory
     if directory is None:
         return []
@@ -37,7 +37,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _configured(directory: LogDir, snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether the broker's ``log.dirs`` names the directory; None while its configuration is not known."""
+    """Tell whether the broker's ``log.dirs`` contains the directory; None if its configuration is unknown."""
     configs = snapshot.brokers[directory.broker].configs if directory.broker in snapshot.brokers else {}
     listed = configs.get("log.dirs") or configs.get("log.dir")
     return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]

@@ -1,4 +1,4 @@
-"""Stalled moves: whoever set a limit that is too low is asked to raise it, moves that cannot end are cancelled."""
+"""Stalled moves: ask the owner to raise a throttle that is too low, cancel moves that cannot complete."""
 
 from collections.abc import Mapping
 
@@ -22,9 +22,9 @@ ABOVE_WRITES = 2
 
 
 def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the question to whoever limits moves to less than is written to them, under which they never end.
+    """Return the request to raise a throttle below the write rate, under which a move never completes.
 
-    The limit may protect what is not seen here, so no command changes it.
+    The throttle may protect something that is not visible here, so no command changes it.
     """
     asked: dict[str, tuple[int, int]] = {}
     for path, move in sorted(read_as(alert.evidence, MoveStalledEvidence).moves.items()):
@@ -64,7 +64,7 @@ STANDS_STILL = "stands_still"
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit is its owner's."""
+    """Return the actions for stalled moves to a broker: cancel those that cannot complete, ask for higher throttles."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     asked = _asked(alert, snapshot, policy)
     broker, told = alert.broker, read_as(alert.evidence, MoveStalledEvidence).moves
@@ -86,7 +86,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 def _stalled(
     broker: int, told: Mapping[str, StalledMoves], snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
-    """Return the cancelling of copies that stand still though they could end; where a limit is set it comes first."""
+    """Return the cancellation of stalled copies that could complete; a request about a throttle comes first."""
     held_up = [path for path, found in sorted(told.items()) if found.verdict == STANDS_STILL and not _held(found)]
     proposals = []
     for place in ((broker, path) for path in held_up):

@@ -1,4 +1,4 @@
-"""Single bad partitions: others lead them first, then they are copied elsewhere."""
+"""Single failed partitions: move their leaders away first, then copy them elsewhere."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ from logdirwatch.text.words import some_of
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about single bad partitions: others lead them first, then they are copied elsewhere."""
+    """Return the actions for failed partitions: move their leaders away first, then copy them elsewhere."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     broker, labels = alert.broker, set(read_as(alert.evidence, PartitionFailedEvidence).why)
     bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
@@ -44,7 +44,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _only_here(broker: int, bad: Sequence[Partition], snapshot: ClusterSnapshot) -> str | None:
-    """Say of which bad copies there is no other: what a recovery at the start cuts off is lost."""
+    """Say which failed copies are the only ones: records that the recovery at start truncates are lost."""
     alone = [p.label for p in bad if not complete_copies(p, snapshot) - {broker}]
     if not alone:
         return None
@@ -71,7 +71,7 @@ def _rebuilt(
 def _copied_in_place(
     broker: int, bad: Sequence[Partition], repair: Repair, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
-    """Return how bad copies are made again on the broker itself, where no other broker can take them."""
+    """Return how to recreate failed copies on the broker itself, if no other broker can take them."""
     left = {one.label for one in repair.unplaced}
     chosen = [p for p in bad if p.label in left and complete_copies(p, snapshot) - {broker}][:EXAMPLES]
     if not chosen:

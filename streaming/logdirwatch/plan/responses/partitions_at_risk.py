@@ -1,4 +1,4 @@
-"""Partitions in danger, one by one or all over a cluster; and moves that do not get on."""
+"""Partitions in danger, a few or all over a cluster: bring brokers back, elect leaders as the last resort."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ EXAMPLES = 20
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what brings most partitions back, and the last resort for what nobody else can lead."""
+    """Return what brings most partitions back, and the last resort for those that nothing else can give a leader."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]
     returns = brought_back_by(endangered, snapshot)
@@ -43,7 +43,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Counter[int]:
-    """Return for each broker how many leaderless partitions are led again when it, or its disk, is back as it was."""
+    """Return by broker how many leaderless partitions get a leader when it, or its disk, returns with its data."""
     counts: Counter[int] = Counter()
     for partition in partitions:
         state, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
@@ -53,7 +53,7 @@ def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) 
 
 
 def _doubtful(snapshot: ClusterSnapshot) -> list[Partition]:
-    """Return the partitions that need a closer look: those without a leader, behind, or on a broker in trouble."""
+    """Return the partitions that need a closer look: leaderless, behind, or on an unhealthy broker."""
     troubled = {number for number in snapshot.brokers if not snapshot.is_alive(number)}
     troubled |= {place[0] for place, d in snapshot.directories.items() if d.status is LogDirStatus.OFFLINE}
     return [
@@ -66,7 +66,7 @@ def _doubtful(snapshot: ClusterSnapshot) -> list[Partition]:
 
 
 def _is_endangered(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a partition has no leader, is under its minimum, or has one copy left of several."""
+    """Tell whether a partition has no leader, is under its minimum ISR, or has one copy left of several."""
     state = leadership.current_leadership(partition, snapshot)
     needed = state.min_isr
     live = leadership.live_replicas(partition, snapshot) & set(state.isr)
@@ -83,7 +83,7 @@ def _best(returns: Counter[int]) -> str | None:
 
 
 def _most_missed(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> str | None:
-    """Say whose replicas most partitions lack that have a leader, and too few in sync."""
+    """Say whose replicas most partitions lack that have a leader, but too few in-sync replicas."""
     counts: Counter[int] = Counter()
     for partition in partitions:
         counts.update(set(partition.replicas) - leadership.live_replicas(partition, snapshot))

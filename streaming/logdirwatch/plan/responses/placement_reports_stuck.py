@@ -1,4 +1,4 @@
-"""A broker that cannot tell the controller where its replicas are."""
+"""A broker that cannot report to the controller where its replicas are."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, quorum_status
 from logdirwatch.plan.responses.response import Response

@@ -1,4 +1,4 @@
-"""How the alerts of a rule are answered: what a response is given, and what it states."""
+"""The response to the alerts of a rule: its input, and what it declares."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from logdirwatch.plan.proposal import Policy, ProposedAction
 
 @dataclass(frozen=True)
 class Situation:
-    """An open alert with all that its response may know; ``look`` is the step of its runbook."""
+    """An open alert with everything that a response may use; ``look`` is its runbook step."""
 
     alert: AlertRecord
     snapshot: ClusterSnapshot
@@ -25,7 +25,7 @@ class Situation:
         return directory_of(self.alert, self.snapshot)
 
     def look_because(self, why: str | None) -> ProposedAction:
-        """Return the step of the runbook; ``why`` says what keeps a better action back."""
+        """Return the runbook step; ``why`` says why there is no better action."""
         return self.look if why is None else self.look.because(why)
 
 
@@ -34,12 +34,12 @@ Propose = Callable[[Situation], list[ProposedAction]]
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """How the alerts of one rule are answered: by actions, or, as ``nothing_to_propose`` says, by its runbook alone.
+    """The response to the alerts of one rule: actions or, if it has ``nothing_to_propose``, its runbook step alone.
 
-    ``runbook`` is what to look at where nothing better can be proposed, None for an alert that nobody has to answer;
-    ``runbook_for`` chooses another one by what the alert says. ``on_old_inventory`` is what can be advised while nobody
-    knows where replicas lie now; None: the kinds of actions that need no inventory. ``ends_when`` is the evidence that
-    ends an alert, as it follows "it ends when".
+    ``runbook`` is used when nothing better can be proposed, None for an alert that needs no answer; ``runbook_for``
+    chooses another one by the evidence. ``on_old_inventory`` returns the actions possible while the places of replicas
+    are unknown; None: those kinds that need no inventory. ``ends_when`` describes what resolves an alert, as it follows
+    "it ends when".
     """
 
     runbook: Runbook | None

@@ -1,4 +1,4 @@
-"""Throttles that stayed behind: only those that the alert names go, the others are meant to stay."""
+"""Throttles left behind: only those that the alert names are deleted, others are intended."""
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import ThrottleLeftEvidence
@@ -10,7 +10,7 @@ from logdirwatch.plan.responses.response import Response, Situation
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Answer limits that stayed behind; only those that the alert names go, the others are meant to stay."""
+    """Return the deletion of the throttles that the alert names; others are intended."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     if alert.broker is None:
         return []

@@ -1,4 +1,4 @@
-"""Bytes that no replica explains: nobody but a person on the host sees whose they are."""
+"""Bytes that no replica explains: only a person on the host can see what they are."""
 
 import shlex
 from dataclasses import replace
@@ -13,7 +13,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Answer bytes that no replica explains: nobody but a person on the host sees whose they are."""
+    """Return the search on the host for what the bytes are."""
     directory = situation.directory
     if directory is None:
         return []
@@ -36,7 +36,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _explained(directory: LogDir, policy: Policy) -> str | None:
-    """Say what part of the bytes the configuration explains."""
+    """Say which part of the bytes the configuration explains."""
     reserve = reserve_of(directory, policy)
     return None if reserve is None else f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"
 

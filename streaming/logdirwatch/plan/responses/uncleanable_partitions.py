@@ -1,4 +1,4 @@
-"""Partitions that the log cleaner gave up on: fix what it met, then a restart lets it try again (KIP-346)."""
+"""Partitions that the log cleaner gave up: fix the cause, then restart the broker so that it tries again (KIP-346)."""
 
 import re
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ _UNKNOWN = _Answer(
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Say what the cleaner met and what helps; where a bad copy leads, others lead first."""
+    """Return the cleaner's error and the remedy; leaders move off a broken copy first."""
     alert = situation.alert
     answer = _answer(alert)
     looked = situation.look_because(answer.why)

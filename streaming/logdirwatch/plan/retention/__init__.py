@@ -1,1 +1,1 @@
-"""Lower retention of topics: which limits, which topics, how far, and what must stay."""
+"""Retention cuts: which limits, which topics, how far, and what must stay."""

@@ -1,4 +1,4 @@
-"""One topic's lower limit: what it frees where, how long that takes, and what stays whatever the limit is."""
+"""One topic's lower limit: what it frees and where, how long that takes, and what stays under any limit."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ CHECK_INTERVAL_MS = 300_000
 
 @dataclass(frozen=True)
 class RetentionCut:
-    """One topic's lower limit, and what it frees; ``keeps_ms`` is the history that stays at least."""
+    """One topic's lower limit and what it frees; ``keeps_ms`` is the minimum history that stays."""
 
     way: RetentionLimit
     new_value: int
@@ -29,18 +29,18 @@ class RetentionCut:
 
     @property
     def old_value(self) -> str | None:
-        """The value in force before."""
+        """The effective value before."""
         return self.topic.configs.get(self.way.key)
 
     @property
     def is_overridden(self) -> bool:
-        """Whether the old value stands on the topic itself, so that undoing means setting it again."""
+        """Whether the topic overrides the value, so that undoing means setting it again."""
         overridden = self.topic.overridden
         return self.old_value is not None and (overridden is None or self.way.key in overridden)
 
     @property
     def spares_unread(self) -> bool:
-        """Whether all stays that a consumer group has still to read."""
+        """Whether everything stays that a consumer group has not read yet."""
         return self.new_value >= self.way.unread
 
     def frees_at(self, place: LogDirId) -> int:
@@ -50,16 +50,16 @@ class RetentionCut:
 
 @dataclass(frozen=True)
 class RetentionCuts:
-    """The cuts that free a directory; ``vetoes`` say why there are not more, where they free less than asked for."""
+    """The cuts that free a directory; ``vetoes`` say why there are not more, if they free less than needed."""
 
     cuts: tuple[RetentionCut, ...] = ()
     vetoes: tuple[Veto, ...] = ()
 
 
 def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
-    """Return how long a cut takes at most: the slowest broker's next check, then the deletion's delay.
+    """Return the longest time until a cut takes effect: the slowest broker's next check and deletion delay.
 
-    What is not known of a broker is Kafka's default.
+    Unknown values of a broker count as Kafka's defaults.
     """
     hosts = {broker for partition in topic.partitions for broker in partition.replicas}
     checks = [_check_interval_ms(broker, snapshot) for broker in hosts]
@@ -69,7 +69,7 @@ def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
 
 
 def floor_bytes(cut: RetentionCut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
-    """Return what stays of a topic in a directory whatever its limit: the segments that are written, and one more."""
+    """Return what stays of a topic in a directory under any limit: the active segments, and one more."""
     here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)
     return sum((r.size_bytes or 0) - freed_bytes(r.size_bytes or 0, 0, segment) for r in here)

@@ -1,4 +1,4 @@
-"""What must hold before a cut is made, and what speaks against it: consumers, owner, history, held segments."""
+"""Preconditions and vetoes of a cut: consumers, owner, minimum history, segments held back."""
 
 from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
@@ -13,7 +13,7 @@ from logdirwatch.text.units import human_bytes, human_ms
 def cut_preconditions(
     cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy, *, is_moving: bool
 ) -> tuple[Precondition, ...]:
-    """Return what must hold of the topic: its consumers, owner, history, and that nothing holds its segments."""
+    """Return the preconditions of a cut: consumers, owner, minimum history, no segments held back."""
     topic = cut.topic.name
     moves = f"no replica of {topic} is moved meanwhile: its retention would stand still"
     agrees = Precondition("owner_agrees", f"{owner_of(topic, policy)} agrees to lose it", None)
@@ -27,7 +27,7 @@ def cut_preconditions(
 
 
 def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Veto, ...]:
-    """Refuse a cut that by its own numbers leaves less than must stay; nothing here plans one but by configuration."""
+    """Veto a cut that by its own numbers leaves too little; none is planned here unless configured."""
     history = _min_retention(cut, policy)
     found = [
         Veto("min_retention", f"of {cut.topic.name}, {history.text}") if history.holds is False else None,
@@ -37,9 +37,10 @@ def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> 
 
 
 def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> Precondition:
-    """Return that no consumer loses what it has to read, as far as committed offsets tell.
+    """Return the precondition that no consumer loses unread records, as far as committed offsets show.
 
-    ``spared``: what goes is no part of what groups have to read. Consumers without a group commit nothing.
+    ``spared``: the deleted records do not include any that groups have not read. Consumers without a group commit
+    nothing.
     """
     text = f"no consumer of {topic.name} still needs what is deleted"
     if not all(partition.is_unread_known for partition in topic.partitions):
@@ -53,9 +54,10 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
 
 
 def _remote_copied(topic: Topic) -> Precondition:
-    """Return that remote storage has what goes: Kafka deletes nothing else, so the lag only says how much goes.
+    """Return the precondition that remote storage has what is deleted; the lag says how much can be deleted.
 
-    A lag of 0 is no proof before Kafka 4.3: the gauge may stand still while copies fail (KAFKA-19995).
+    Kafka deletes nothing else. A lag of 0 proves nothing before Kafka 4.3: the gauge may be stuck while copies fail
+    (KAFKA-19995).
     """
     text = f"what goes of {topic.name} locally is in remote storage"
     lag = topic.remote_copy_lag_bytes
@@ -68,9 +70,9 @@ def _remote_copied(topic: Topic) -> Precondition:
 
 
 def _held_back(cut: RetentionCut) -> list[Precondition]:
-    """Return what may keep segments that the limit would delete; nothing where nothing does.
+    """Return why Kafka may keep segments that the limit would delete; empty if there is no reason.
 
-    Kafka waits for the high watermark, and looks at a segment's largest timestamp (``UnifiedLog.deletableSegments``).
+    Kafka waits for the high watermark, and uses a segment's largest timestamp (``UnifiedLog.deletableSegments``).
     """
     found = []
     needed = cut.topic.number("min.insync.replicas", 1)
@@ -88,7 +90,7 @@ def _held_back(cut: RetentionCut) -> list[Precondition]:
 
 
 def _min_retention(cut: RetentionCut, policy: Policy) -> Precondition:
-    """Return that enough history stays: known as soon as the rate is at which the topic is written."""
+    """Return the precondition that enough history stays; known if the topic's write rate is."""
     kept, wanted = cut.keeps_ms, wanted_ms(cut.topic, policy)
     text = f"{human_ms(wanted)} of history should stay; "
     if not cut.way.is_history_known:

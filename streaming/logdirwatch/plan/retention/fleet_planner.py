@@ -1,6 +1,6 @@
-"""The cuts for a whole cluster: every directory is given what it needs, every topic in it gives in proportion.
+"""Cuts for a whole cluster: every directory gets what it needs, every topic in it contributes in proportion.
 
-A cut works wherever the topic is, so a topic is cut as deep as the neediest of its directories asks.
+A cut applies wherever the topic is, so a topic is cut as deep as its neediest directory requires.
 """
 
 from collections import Counter
@@ -30,9 +30,9 @@ Needed = Mapping[LogDirId, int]
 def plan_fleet_cuts(
     needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]
 ) -> list[RetentionCut]:
-    """Cut the topics that give the directories most, as far as they need it; only the largest are looked at.
+    """Cut the largest topics as far as the directories need; among them those that free most.
 
-    Those whose local copy alone goes give first.
+    Topics of which only local copies are deleted come first.
     """
     here = largest_first(by_topic(replica for place in needed for replica in snapshot.replicas_in(place)))
     most = [_most(name, here[name], needed, snapshot, policy, refusals) for name in list(here)[:LOOKED_AT]]
@@ -47,12 +47,12 @@ def plan_fleet_cuts(
 
 
 def gain(cut: RetentionCut, needed: Needed) -> int:
-    """Return the bytes that a cut gives to directories that need them."""
+    """Return the bytes that a cut frees in directories that need them."""
     return _useful(needed, Counter(cut.frees))
 
 
 def left(needed: Needed, cuts: Sequence[RetentionCut]) -> dict[LogDirId, int]:
-    """Return what directories need beside what cuts give them."""
+    """Return the bytes that directories still need after the cuts."""
     found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
     return {place: size for place, size in found.items() if size > 0}
 
@@ -77,7 +77,7 @@ def _most(
 def _shares(
     ranked: Sequence[RetentionCut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[RetentionCut]:
-    """Let every topic give each directory the same share of what it can give there, or more for another's sake."""
+    """Take the same share of what each topic can free in each directory, or more if another directory needs it."""
     candidates = _chosen(ranked, needed, policy.limits.retention_topics)
     possible = {place: sum(most.frees_at(place) for most in candidates) for place in needed}
     cuts = []
@@ -91,9 +91,9 @@ def _shares(
 
 
 def _chosen(ranked: Sequence[RetentionCut], needed: Needed, most_topics: int) -> Sequence[RetentionCut]:
-    """Return who gives: the topics that give most, and more while any directory would take over half of what they can.
+    """Return the topics that free most, and more topics while any directory would take over half of what they can free.
 
-    More are of no use to a directory that they are not in.
+    Further topics do not help a directory that they are not in.
     """
     possible: Counter[LogDirId] = Counter()
     found: list[RetentionCut] = []
@@ -108,7 +108,7 @@ def _chosen(ranked: Sequence[RetentionCut], needed: Needed, most_topics: int) ->
 def _one_by_one(
     ranked: Sequence[RetentionCut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[RetentionCut]:
-    """Let the topics that can give most give first, as far as they can."""
+    """Cut the topics that can free most first, each as far as possible."""
     cuts: list[RetentionCut] = []
     for most in ranked[: policy.limits.retention_topics]:
         missing = left(needed, cuts)
@@ -126,7 +126,7 @@ def _giving(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:
 
 
 def _useful(needed: Needed, frees: Counter[LogDirId]) -> int:
-    """Count what a directory needs: bytes freed elsewhere, or beyond that, do not help."""
+    """Return the freed bytes that a directory needs: bytes elsewhere, or beyond its need, do not count."""
     return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
 
 

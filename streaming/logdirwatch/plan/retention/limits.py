@@ -1,11 +1,11 @@
-"""The ways to cut a topic's history: by bytes, whose effect the sizes tell, or by age, whose effect is an estimate.
+"""The limits of a topic's history: by bytes, with a certain effect, or by age, with an estimated one.
 
 ``retention.bytes`` is a limit per replica whose effect follows from the sizes alone, whatever the age of the data.
 Kafka deletes the oldest segments as long as at least the limit remains (Kafka 4.3.1 ``UnifiedLog.deletableSegments``),
-so what remains is less than the limit and one segment; that the newest one stays is our own floor. ``retention.ms``
-keeps what is younger, to the letter, but how much that is depends on how the data came: it is told from the size and
-the write rate. A tiered topic keeps its history in remote storage; ``local.retention.*`` cut the local copy only
-(KIP-405; -2 stands for the value of ``retention.*``).
+so what remains is less than the limit plus one segment; that the newest segment stays is our own floor.
+``retention.ms`` keeps exactly the history that is younger, but how many bytes that is depends on how the data arrived:
+it is estimated from the size and the write rate. A tiered topic keeps its history in remote storage;
+``local.retention.*`` limits the local copy only (KIP-405; -2 stands for the value of ``retention.*``).
 """
 
 import math
@@ -30,11 +30,11 @@ SEGMENT_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class RetentionLimit:
-    """One configuration key of a topic, and the limits that may be set: from ``lowest`` to ``highest`` by ``unit``.
+    """One configuration key of a topic, and its possible limits: from ``lowest`` to ``highest`` in steps of ``unit``.
 
-    ``history_ms`` is how far back each replica goes, for a limit of age. ``bytes_per_s`` is how fast the fastest of
-    them is written, None where that is not known. Under a limit below ``unread`` goes what a consumer group has still
-    to read.
+    ``history_ms`` is the age of the oldest record of each replica, for a limit by age. ``bytes_per_s`` is the write
+    rate of the fastest replica, None if unknown. A limit below ``unread`` deletes records that a consumer group has not
+    read.
     """
 
     topic: Topic
@@ -48,31 +48,31 @@ class RetentionLimit:
 
     @property
     def is_estimate(self) -> bool:
-        """Whether the freed bytes are told from a write rate, not from sizes alone."""
+        """Whether the freed bytes are estimated from a write rate, not computed from sizes."""
         return self.key.endswith(RETENTION_MS)
 
     @property
     def is_history_known(self) -> bool:
-        """Whether it is known how much history a limit leaves."""
+        """Whether the history that a limit leaves is known."""
         return self.is_estimate or self.bytes_per_s is not None
 
     @property
     def loses_data(self) -> bool:
-        """Whether what goes is gone: a local copy is still in remote storage."""
+        """Whether the deleted data is lost; a local copy still exists in remote storage."""
         return not self.key.startswith(LOCAL)
 
     def freed(self, replicas: Sequence[Replica], limit: int) -> int:
-        """Return the bytes that surely go from replicas of one directory under a limit.
+        """Return the bytes that a limit certainly frees from replicas in one directory.
 
-        What remote storage lacks stays. At worst one replica holds all of it, beyond what the limit leaves anyway: of
-        several, each would keep its part within its limit.
+        Data that remote storage lacks stays. At worst one replica holds all of it, beyond what the limit leaves anyway:
+        spread over several, each part would be within the limit.
         """
         kept = {replica: self._kept(replica, limit) for replica in replicas}
         going = sum(freed_bytes(r.size_bytes or 0, limit, segment_bytes(self.topic)) for r, limit in kept.items())
         return max(0, going - max(0, self._waiting_bytes() - min(kept.values(), default=0)))
 
     def keeps_ms(self, limit: int) -> int | None:
-        """Return the history that every replica keeps at least; None: not known, or nothing is written to any."""
+        """Return the minimum history of every replica in milliseconds; None: unknown, or none is written to."""
         if self.is_estimate:
             return limit
         return int(limit / self.bytes_per_s * 1000) if self.bytes_per_s else None
@@ -87,39 +87,40 @@ class RetentionLimit:
 
 
 def freed_bytes(size_bytes: int, limit_bytes: int, segment_bytes: int) -> int:
-    """Return the bytes that surely go from a replica under a limit; a replica keeps one segment at least.
+    """Return the bytes that a limit certainly frees from a replica, which keeps at least one segment.
 
-    What remains lies between the limit and the limit plus one segment. Segments are rolled before they are full, so
-    how many whole ones fit into the surplus cannot be told from the sizes; at most one segment more than this goes.
+    What remains is between the limit and the limit plus one segment. Segments are rolled before they are full, so the
+    sizes do not tell how many whole segments fit into the surplus; at most one segment more than this is deleted.
     """
     return max(0, size_bytes - max(limit_bytes, segment_bytes) - segment_bytes)
 
 
 def segment_bytes(topic: Topic) -> int:
-    """Return how large a segment of the topic grows."""
+    """Return the maximum size of the topic's segments."""
     return topic.number("segment.bytes", SEGMENT_BYTES)
 
 
 def unread_bytes(topic: Topic, snapshot: ClusterSnapshot) -> int:
-    """Return the bytes of the partition of which a consumer group has most to read, as far as that is known."""
+    """Return the bytes that the slowest group of any partition has not read yet, as far as known."""
     return max((unread_of(partition, snapshot) for partition in topic.partitions), default=0)
 
 
 def unread_of(partition: Partition, snapshot: ClusterSnapshot) -> int:
-    """Return the bytes of a partition that the slowest group has still to read: records count as equally large."""
+    """Return the bytes of a partition that its slowest group has not read; records count as equally large."""
     return math.ceil((partition.unread_ratio or 0.0) * (snapshot.layout.size_of(partition.key) or 0))
 
 
 def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
-    """Return how far back the slowest group still reads, as if records had come at an even pace."""
+    """Return how far behind the slowest group reads, assuming that records arrived at an even pace."""
     ratios = {partition.key: partition.unread_ratio or 0.0 for partition in topic.partitions}
     return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
 
 
 def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[RetentionLimit]:
-    """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
+    """Return the limits of a topic that can be lowered within the configured minimum, the most certain first.
 
-    ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
+    ``here`` are its replicas in the directory that needs room; what must stay is computed for all replicas, because all
+    are cut.
     """
     prefix = LOCAL if topic.is_tiered else ""
     everywhere = [r for partition in topic.partitions for r in snapshot.replicas_of(partition.key) if r.size_bytes]
@@ -131,21 +132,21 @@ def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, 
 
 
 def effective(topic: Topic, key: str) -> str | None:
-    """Return the limit that holds: a local one may follow the remote one."""
+    """Return the effective limit: a local one may follow the remote one."""
     value = topic.configs.get(key)
     return topic.configs.get(key.removeprefix(LOCAL)) if value == AS_REMOTE else value
 
 
 def is_copy_delayed(topic: Topic) -> bool:
-    """Whether segments wait on purpose before they are copied to remote storage: by age and by size (KIP-1241)."""
+    """Whether segments wait on purpose before they are copied to remote storage, by age and by size (KIP-1241)."""
     by_age, by_size = topic.number("remote.copy.lag.ms", 0), topic.number("remote.copy.lag.bytes", -1)
     return by_age != 0 and by_size != 0
 
 
 def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return the limit of bytes that leaves the configured history in every replica.
+    """Return the limit in bytes that leaves the configured history in every replica.
 
-    Where nobody knows how fast one is written, half of it stays, unless remote storage has what goes.
+    If the write rate of one is unknown, half of it stays, unless remote storage has what is deleted.
     """
     prefix = LOCAL if topic.is_tiered else ""
     age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
@@ -153,10 +154,10 @@ def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSn
 
 
 def copy_lag_floor(topic: Topic, unit: str) -> int:
-    """Return the local limit that a configured delay of copies to remote storage asks for, in ``bytes`` or ``ms``.
+    """Return the lowest local limit that a configured copy delay allows, in ``bytes`` or ``ms``.
 
-    A positive delay may be as large as the effective local limit, not larger: ``kafka-configs`` is refused otherwise
-    (KIP-1241; Kafka 4.4.0 ``LogConfig.validateRemoteCopyLagSize``). One of -1 follows the limit.
+    A positive delay must not exceed the effective local limit, or ``kafka-configs`` fails (KIP-1241; Kafka 4.4.0
+    ``LogConfig.validateRemoteCopyLagSize``). A delay of -1 follows the limit.
     """
     return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if topic.is_tiered else 0
 
@@ -189,7 +190,7 @@ def _by_bytes(
 def _by_age(
     topic: Topic, prefix: str, everywhere: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy
 ) -> RetentionLimit | None:
-    """Return the limit of age; None while the age of any replica's data is not known."""
+    """Return the limit by age; None if the age of any replica's data is unknown."""
     old = effective(topic, prefix + RETENTION_MS)
     if old is None:
         return None
@@ -205,17 +206,17 @@ def _by_age(
 
 
 def _rounded(way: RetentionLimit, unit: int) -> RetentionLimit:
-    """Return a way whose limits are whole units, as people write them, where there are any between its bounds."""
+    """Return a limit whose values are whole units, as people write them, if there are any within its bounds."""
     lowest, highest = -(-way.lowest // unit) * unit, way.highest // unit * unit
     return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way
 
 
 def _history_ms(replica: Replica, limit: str, snapshot: ClusterSnapshot) -> int | None:
-    """Return how far back a replica goes: as long as it took to write at its rate; None where that is not known."""
+    """Return the age of a replica's oldest record: its size divided by its write rate; None if unknown."""
     rate = written_per_s(replica, limit, snapshot)
     return None if not rate else int((replica.size_bytes or 0) / rate * 1000)
 
 
 def _below(largest: int, old: str | None) -> int:
-    """Return the highest limit that may be set: a limit is only ever lowered."""
+    """Return the highest limit that may be set: a limit is only lowered."""
     return largest if old is None or int(old) < 0 else min(largest, int(old) - 1)

@@ -1,12 +1,11 @@
-"""Retention cuts: which topics lose history, how far, what that frees, where, and when.
+"""Retention cuts: which topics lose history, how much, and what that frees, where and when.
 
-A cut works on every broker that hosts the topic. Of the ways to cut a topic the one is taken that leaves the longest
-history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. Where the owner names the
-history that must stay, a limit of age that frees enough is taken: one of bytes, right for today's write rate, leaves
-less than that as soon as more is written. A cut frees what is asked
-for and no more; where that is above a floor of the topic (a minimum of history, what a consumer group has still to
-read, the segment that is written) it stops at the floor. Who loses history, when several topics could, is told in
-``retention.shares``.
+A cut applies to every broker with a replica of the topic. Of the possible limits the one is chosen that leaves the
+longest history; because the effect of a limit in bytes is certain, a limit by age must leave a tenth more. If the owner
+names a minimum of history, a limit by age that frees enough is chosen: one in bytes, computed for today's write rate,
+leaves less as soon as more is written. A cut frees no more than needed, and stops at the topic's floor: a minimum of
+history, what a consumer group has not read, the active segment. ``retention.shares`` decides which of several topics
+lose history.
 """
 
 from collections import Counter
@@ -43,7 +42,7 @@ Gain = Callable[[Counter[LogDirId]], int]
 
 
 def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> RetentionCuts:
-    """Cut as few bytes as ``needed_bytes`` asks for, off the topics that the configured spread names."""
+    """Cut ``needed_bytes`` and no more, from topics according to the configured spread."""
     standing = replica_vetoes.first(
         [replica_vetoes.retention_frees_nothing(source), replica_vetoes.no_free_bytes(source)]
     )
@@ -75,7 +74,10 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
 def cuttable(
     name: str, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]
 ) -> Topic | None:
-    """Return a topic whose retention may be lowered; else count why not. ``here`` are its replicas that should give."""
+    """Return a topic whose retention may be lowered; otherwise count why not.
+
+    ``here`` are its replicas that should free space.
+    """
     topic = snapshot.topics.get(name)
     if topic is None:
         return None
@@ -103,9 +105,9 @@ def cuttable(
 def cut_topic(
     topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, gain: Gain, wanted: int | None
 ) -> RetentionCut | None:
-    """Return the cut of a topic that gains ``wanted``, leaving the longest history.
+    """Return the cut of a topic that frees ``wanted`` bytes and leaves the longest history.
 
-    ``here`` are its replicas that need to give. ``wanted`` None asks for as much as there is, told for them alone.
+    ``here`` are its replicas that should free space. ``wanted`` None: as much as possible, computed for these replicas.
     """
     everywhere = here if wanted is None else giving(topic, all_replicas(topic, snapshot), snapshot)
     promised = policy.limits.topic_rule(topic.name).min_retention_ms is not None
@@ -118,7 +120,10 @@ def cut_topic(
 
 
 def giving(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot) -> list[Replica]:
-    """Return those of a topic's replicas that retention reaches: served, and led, as the high watermark must move."""
+    """Return the replicas of a topic that retention reaches.
+
+    Serving, and with a leader, so that the high watermark moves.
+    """
     led = {partition.key for partition in topic.partitions if partition.leader is not None}
     return [replica for replica in replicas if replica.key in led and _is_serving(snapshot, replica.place)]
 
@@ -129,7 +134,7 @@ def all_replicas(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:
 
 
 def by_topic(replicas: Iterable[Replica]) -> dict[str, list[Replica]]:
-    """Return replicas by their topic, in their order."""
+    """Return replicas grouped by topic, in their order."""
     found: dict[str, list[Replica]] = {}
     for replica in replicas:
         found.setdefault(replica.topic, []).append(replica)
@@ -137,7 +142,7 @@ def by_topic(replicas: Iterable[Replica]) -> dict[str, list[Replica]]:
 
 
 def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
-    """Return topics with their replicas, those with most bytes first: what is said of them is said of the largest."""
+    """Return topics with their replicas, those with most bytes first: messages name the largest."""
 
     def rank(name: str) -> tuple[int, str]:
         return -sum(replica.size_bytes or 0 for replica in found[name]), name
@@ -146,7 +151,7 @@ def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
 
 
 def _limit(way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
-    """Find the highest limit that gains enough, in whole units: the effect never falls when the limit does."""
+    """Find the highest limit that frees enough, in whole units: a lower limit never frees less."""
     low, high = 0, (way.highest - way.lowest) // way.unit
     while wanted is not None and low < high:
         middle = (low + high + 1) // 2
@@ -165,9 +170,9 @@ def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int) -> Counte
 
 
 def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool) -> bool:
-    """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history.
+    """Whether a later limit, an estimate, beats the certain one before it: enough bytes first, then more history.
 
-    ``is_promised``: the owner names the history that must stay, which a limit of age keeps whatever is written.
+    ``is_promised``: the owner names a minimum of history, which a limit by age keeps at any write rate.
     """
     mine, other = gain(Counter(cut.frees)), gain(Counter(than.frees))
     if wanted is None:

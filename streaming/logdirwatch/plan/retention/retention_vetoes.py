@@ -1,4 +1,4 @@
-"""The vetoes of what gives a full directory room without a move: each a rule with a name, or None where it may be done.
+"""Vetoes of actions that free space without a move: each has a name and a reason, or is None.
 
 Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``, ``CordonedLogDirs``.
 """
@@ -33,7 +33,7 @@ _NAMED = 3
 
 
 def high_watermark_stands(topic: Topic) -> Veto | None:
-    """Refuse a topic none of whose partitions has a leader: retention waits for the high watermark.
+    """Veto a topic without any leader: retention waits for the high watermark.
 
     Kafka deletes a segment only once the high watermark has passed it (``UnifiedLog.deletableSegments``).
     """
@@ -43,10 +43,10 @@ def high_watermark_stands(topic: Topic) -> Veto | None:
 
 
 def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto | None:
-    """Refuse what its owner keeps for ever on purpose: without a limit of age, set so on the topic, and none of bytes.
+    """Veto a topic that its owner keeps forever on purpose: unlimited age set on the topic, and unlimited bytes.
 
-    A broker's default without a limit is nobody's purpose; where nobody knows whose it is, it may be one. Compacted
-    topics keep the newest record of a key for ever, whatever these limits are.
+    A broker's default without a limit is no such decision; if its source is unknown, it may be one. Compacted topics
+    keep the newest record of a key forever, whatever these limits are.
     """
     no_limit = _is_beyond(topic, RETENTION_MS, FOR_EVER_MS) and _is_beyond(topic, RETENTION_BYTES, FOR_EVER_BYTES)
     if not no_limit or (topic.overridden is not None and RETENTION_MS not in topic.overridden):
@@ -63,13 +63,13 @@ def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto
 
 
 def _is_beyond(topic: Topic, key: str, most: int) -> bool:
-    """Whether a limit is none: switched off, or so large that nothing ever reaches it, as ``Long.MAX_VALUE``."""
+    """Whether a limit never applies: switched off, or too large to be reached, such as ``Long.MAX_VALUE``."""
     value = topic.configs.get(key)
     return value is not None and (int(value) < 0 or int(value) >= most)
 
 
 def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
-    """Say that the configured minimum keeps all."""
+    """Veto a cut because the configured minimum keeps everything."""
     rule = policy.limits.topic_rule(topic.name)
     if rule.min_retention_bytes is None and rule.min_retention_ms is None:
         return None
@@ -77,7 +77,10 @@ def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
 
 
 def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Say that the history that every topic keeps is all that there is; not of what has no segment to give anyway."""
+    """Veto a cut because the general minimum of history keeps everything.
+
+    Not if there is no segment to delete anyway.
+    """
     replicas, segment = list(here), segment_bytes(topic)
     age, wanted = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), wanted_ms(topic, policy)
     has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
@@ -89,7 +92,7 @@ def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnap
 
 
 def consumers_unread(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Say that what consumer groups have still to read is all that there is."""
+    """Veto a cut because consumer groups have not read anything that could be deleted."""
     slowest = slowest_reader(topic, snapshot)
     if slowest is None or not policy.limits.spare_unread or topic.is_tiered:
         return None
@@ -97,25 +100,28 @@ def consumers_unread(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) ->
 
 
 def unread_goes(topic: Topic, snapshot: ClusterSnapshot, *, is_spared: bool) -> Veto | None:
-    """Refuse what goes on, as configured, into what a consumer group has still to read: a person must decide that."""
+    """Veto a cut that, as configured, deletes records that a consumer group has not read: a person must decide."""
     slowest = None if is_spared else slowest_reader(topic, snapshot)
     return None if slowest is None else Veto("consumers_unread", unread_text(slowest, snapshot))
 
 
 def slowest_reader(topic: Topic, snapshot: ClusterSnapshot) -> Partition | None:
-    """Return the partition of which a consumer group has most bytes to read; None where every group keeps up."""
+    """Return the partition with most bytes that a consumer group has not read; None if every group keeps up."""
     behind = [partition for partition in topic.partitions if (partition.unread_ratio or 0.0) > KEEPING_UP_RATIO]
     return max(behind, key=lambda partition: (unread_of(partition, snapshot), -partition.partition), default=None)
 
 
 def unread_text(partition: Partition, snapshot: ClusterSnapshot) -> str:
-    """Say which group has what to read."""
+    """Say which group has not read what."""
     size = human_bytes(unread_of(partition, snapshot))
     return f"consumer group {partition.slowest_group} has still to read about {size} of {partition.label}"
 
 
 def tiered_storage_off(topic: Topic, snapshot: ClusterSnapshot) -> Veto | None:
-    """Refuse a tiered topic where a host keeps no remote storage: nothing local goes before it was copied (KIP-405)."""
+    """Veto a tiered topic on a broker without remote storage.
+
+    Nothing local is deleted before it was copied (KIP-405).
+    """
     hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in snapshot.brokers}
     off = [b for b in sorted(hosts) if snapshot.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
     if not off:
@@ -124,9 +130,9 @@ def tiered_storage_off(topic: Topic, snapshot: ClusterSnapshot) -> Veto | None:
 
 
 def remote_copies_off(topic: Topic) -> Veto | None:
-    """Refuse a topic whose copies to remote storage are switched off: what was written since is nowhere else.
+    """Veto a topic whose copies to remote storage are switched off: later records exist nowhere else.
 
-    Kafka takes no local limit of it that differs from the other one (KIP-950; 4.3.1 ``LogConfig.validate``).
+    Its local limit must equal the other one (KIP-950; 4.3.1 ``LogConfig.validate``).
     """
     if topic.configs.get("remote.log.copy.disable") != "true":
         return None
@@ -135,7 +141,7 @@ def remote_copies_off(topic: Topic) -> Veto | None:
 
 
 def remote_copy_lags(topic: Topic) -> Veto | None:
-    """Say that what waits for its copy to remote storage is all that there is: local retention keeps it (KIP-405)."""
+    """Veto a cut because everything waits to be copied to remote storage: local retention keeps it (KIP-405)."""
     lag = topic.remote_copy_lag_bytes if topic.is_tiered else None
     if not lag:
         return None
@@ -147,7 +153,7 @@ def remote_copy_lags(topic: Topic) -> Veto | None:
 
 
 def leaderless_archives_nothing(topic: Topic) -> Veto | None:
-    """Refuse a tiered topic with a leaderless partition: only a leader copies to remote storage (KIP-405, KIP-928)."""
+    """Veto a tiered topic with a leaderless partition: only a leader copies to remote storage (KIP-405, KIP-928)."""
     without = [partition.label for partition in topic.partitions if partition.leader is None]
     if not without:
         return None
@@ -159,7 +165,7 @@ def leaderless_archives_nothing(topic: Topic) -> Veto | None:
 
 
 def delete_records_frees_nothing(directory: LogDir) -> Veto | None:
-    """Refuse a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
+    """Veto a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
     if directory.is_serving and directory.status is not LogDirStatus.SATURATED:
         return None
     return Veto(
@@ -168,7 +174,7 @@ def delete_records_frees_nothing(directory: LogDir) -> Veto | None:
 
 
 def policy_without_delete(topic: Topic) -> Veto | None:
-    """Refuse a cleanup policy without ``delete``: POLICY_VIOLATION (Kafka 4.3.1 ``deleteRecordsOnLeader``)."""
+    """Veto a cleanup policy without ``delete``: POLICY_VIOLATION (Kafka 4.3.1 ``deleteRecordsOnLeader``)."""
     policy = topic.configs.get("cleanup.policy")
     if policy is not None and "delete" in policy.split(","):
         return None
@@ -177,16 +183,17 @@ def policy_without_delete(topic: Topic) -> Veto | None:
 
 
 def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
-    """Refuse to delete records of a partition without a leader: only the leader takes the request (KIP-107)."""
+    """Veto deleting records of a partition without a leader: only the leader takes the request (KIP-107)."""
     without = [partition.label for partition in partitions if partition.leader is None]
     return Veto("leaders_missing", f"{some_of(without, _NAMED)} has no leader to ask") if without else None
 
 
 def deleted_leaderless(partitions: Iterable[Partition]) -> Veto | None:
-    """Refuse to delete a topic while a partition of it has no leader.
+    """Veto deleting a topic with a leaderless partition.
 
-    Seen once with Kafka 4.3.1: the deleted topic stayed in the controller's list of in-sync replicas, and at the next
-    failure of a directory one controller after the other ended with "existed in isrMembers, but not in the topics map".
+    Observed once with Kafka 4.3.1: the deleted topic stayed in the controller's list of in-sync replicas, and at the
+    next failure of a directory one controller after the other ended with "existed in isrMembers, but not in the topics
+    map".
     """
     without = [partition.label for partition in partitions if partition.leader is None]
     if not without:
@@ -196,7 +203,7 @@ def deleted_leaderless(partitions: Iterable[Partition]) -> Veto | None:
 
 
 def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None:
-    """Refuse a path that ``log.dirs`` spells otherwise: Kafka takes such a cordon and lets it lie (KAFKA-20901)."""
+    """Veto a path that ``log.dirs`` spells differently: Kafka accepts such a cordon and ignores it (KAFKA-20901)."""
     listed = tuple(listed)
     if not listed or directory.path in listed:
         return None
@@ -207,14 +214,17 @@ def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None
 
 
 def path_not_expressible(path: str) -> Veto | None:
-    """Refuse what ``kafka-configs`` cannot carry: it cuts lists at commas and drops brackets (``ConfigCommand``)."""
+    """Veto a path that ``kafka-configs`` cannot pass on.
+
+    It splits lists at commas and drops brackets (``ConfigCommand``).
+    """
     if not any(sign in path for sign in ",[]") and path == path.strip():
         return None
     return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
 
 
 def nowhere_else(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
-    """Refuse a cordon that leaves fewer brokers for new partitions than a topic has replicas.
+    """Veto a cordon that leaves fewer brokers for new partitions than a topic has replicas.
 
     Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
     """
@@ -231,7 +241,7 @@ def nowhere_else(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
 
 
 def reserve_gone(directory: LogDir, reserve_bytes: int) -> Veto | None:
-    """Refuse to count on a reserve file that cannot be there: too little is unexplained by replicas."""
+    """Veto relying on a reserve file that cannot exist: too few bytes are unexplained by replicas."""
     found = directory.unaccounted_bytes
     if found is None or found >= reserve_bytes:
         return None

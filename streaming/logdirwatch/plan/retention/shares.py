@@ -1,6 +1,6 @@
-"""Who loses how much history, when several topics could give: each in proportion to what it can give.
+"""How several topics share a cut: each in proportion to what it can free.
 
-Topics whose local copy alone goes give first, as far as they can: nothing is lost with it.
+Topics of which only local copies are deleted come first, as far as possible: they lose nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ Make = Callable[[Topic, int], RetentionCut | None]
 
 
 class RetentionCandidate(NamedTuple):
-    """A topic, and the most that a directory can be given by cutting it."""
+    """A topic, and the most bytes that cutting it can free in a directory."""
 
     topic: Topic
     most_bytes: int
@@ -27,7 +27,7 @@ class RetentionCandidate(NamedTuple):
 def spread(
     candidates: Iterable[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
 ) -> list[RetentionCut]:
-    """Return the cuts that gain ``needed`` in a directory, or all that there is."""
+    """Return the cuts that free ``needed`` bytes in a directory, or as many as possible."""
     ranked = sorted(candidates, key=lambda candidate: (-candidate.most_bytes, candidate.topic.name))
     cuts: list[RetentionCut] = []
     for is_lossless in (True, False):
@@ -43,7 +43,7 @@ def spread(
 
 
 def chosen(ranked: Sequence[RetentionCandidate], needed: int, most_topics: int) -> Sequence[RetentionCandidate]:
-    """Return who gives: the topics that can give most, and more where these would lose more than half of it."""
+    """Return the topics that can free most, and more topics if these would lose more than half of it."""
     count, possible = 0, 0
     for candidate in ranked:
         if count >= most_topics and needed <= MOST_OF_ONE * possible:
@@ -60,7 +60,7 @@ def is_few(limits: PlanSettings) -> bool:
 def _one_by_one(
     candidates: Sequence[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
 ) -> list[RetentionCut]:
-    """Let the topic that can give most give first, as far as it can."""
+    """Cut the topic that can free most first, as far as possible."""
     cuts: list[RetentionCut] = []
     for topic, most in candidates[: limits.retention_topics]:
         missing = needed - sum(done.frees_at(place) for done in cuts)
@@ -70,7 +70,7 @@ def _one_by_one(
 
 
 def _shares(candidates: Sequence[RetentionCandidate], needed: int, cut: Make) -> list[RetentionCut]:
-    """Let every topic give the same share of what it can give."""
+    """Take the same share of what each topic can free."""
     possible = sum(most for _, most in candidates)
     shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in candidates]
     return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]

@@ -1,4 +1,4 @@
-"""What published advice must still leave when it is carried out: what groups have to read, and what must stay."""
+"""Whether a published cut still leaves enough when it is carried out: unread records, and a minimum of history."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _PERCENT = 100
 
 
 def keeps_too_little(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
-    """Return why a cut or a deletion leaves too little by now; empty for others, and for limits that are set."""
+    """Return why a cut or a deletion leaves too little by now; empty for other kinds, and for limits already set."""
     topic = snapshot.topics.get(str(action.target.get("topic")))
     if topic is None:
         return []
@@ -56,7 +56,7 @@ def _against(
 
 
 def _too_short(topic: Topic, key: str, limit: int, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:
-    """Yield that a limit of bytes holds less history by now than must stay, as the topic is written faster."""
+    """Yield that a limit in bytes holds too little history by now, because the topic is written faster."""
     prefix = LOCAL if key.startswith(LOCAL) else ""
     replicas = [r for partition in topic.partitions for r in snapshot.replicas_of(partition.key) if r.size_bytes]
     rate, wanted = fastest(replicas, effective(topic, prefix + RETENTION_MS), snapshot), wanted_ms(topic, policy)
@@ -84,7 +84,7 @@ def _against_deletion(action: ActionRecord, topic: Topic, snapshot: ClusterSnaps
 
 
 def _unread_by_bytes(topic: Topic, limit: int, snapshot: ClusterSnapshot) -> Partition | None:
-    """Return the partition of which most would go unread; None where the limit keeps what is surely unread."""
+    """Return the partition that loses most unread bytes; None if the limit keeps what is certainly unread."""
     cut = [
         partition for partition in topic.partitions if _surely_unread(partition) * _size(partition, snapshot) > limit
     ]
@@ -92,7 +92,7 @@ def _unread_by_bytes(topic: Topic, limit: int, snapshot: ClusterSnapshot) -> Par
 
 
 def _unread_by_age(action: ActionRecord, topic: Topic, snapshot: ClusterSnapshot) -> Partition | None:
-    """Return the same for a limit of age, of which only the bytes that it was to free are known."""
+    """Return the same for a limit by age, of which only the bytes that it was to free are known."""
     for freed in action.expected["on"]:
         here = {r.key for r in snapshot.replicas_in((freed["broker"], freed["log_dir"])) if r.topic == topic.name}
         found = [partition for partition in topic.partitions if partition.key in here]
@@ -104,7 +104,7 @@ def _unread_by_age(action: ActionRecord, topic: Topic, snapshot: ClusterSnapshot
 
 
 def _surely_unread(partition: Partition) -> float:
-    """Return the share that is unread at least: the collector rounds it up by a step, and sizes drift meanwhile."""
+    """Return the share that is certainly unread: the collector rounds it up by a step, and sizes change meanwhile."""
     return max(0.0, (partition.unread_ratio or 0.0) - KEEPING_UP_RATIO)
 
 

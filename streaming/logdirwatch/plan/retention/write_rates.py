@@ -1,7 +1,7 @@
-"""How fast a topic is written, and so how much history a number of bytes holds.
+"""The write rate of a topic, and so how much history a number of bytes holds.
 
-Inventories tell how fast a replica grows, not how fast it is written: what retention deletes meanwhile is missing. A
-log that an age limit bounds was written within that limit, so it is written at least as fast as that takes.
+Inventories show how fast a replica grows, not how fast it is written: what retention deletes meanwhile is missing. A
+log that an age limit bounds was written within that limit, which gives a lower bound of its write rate.
 """
 
 import math
@@ -16,19 +16,19 @@ KEPT_UNKNOWN_RATIO = 0.5
 
 
 def wanted_ms(topic: Topic, policy: Policy) -> int:
-    """Return the history that must stay of a topic: its owner's word, else the general one."""
+    """Return the minimum history of a topic in milliseconds: its owner's, else the general one."""
     of_owner = policy.limits.topic_rule(topic.name).min_retention_ms
     return policy.limits.min_retention_ms if of_owner is None else of_owner
 
 
 def growth_of_partition(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
-    """Return how fast a replica's partition grew lately in any place: all its replicas are written alike."""
+    """Return the recent growth of a replica's partition in any place: all its replicas are written alike."""
     known = [rate for other in snapshot.replicas_of(replica.key) if (rate := snapshot.growth_of(other)) is not None]
     return max(known, default=None)
 
 
 def written_per_s(replica: Replica, limit: str | None, snapshot: ClusterSnapshot) -> float | None:
-    """Return the bytes per second written to a replica under an age limit; None where nobody knows."""
+    """Return the bytes per second written to a replica under an age limit; None if unknown."""
     growth = growth_of_partition(replica, snapshot)
     if growth is None:
         return None
@@ -37,7 +37,7 @@ def written_per_s(replica: Replica, limit: str | None, snapshot: ClusterSnapshot
 
 
 def fastest(replicas: Iterable[Replica], limit: str | None, snapshot: ClusterSnapshot) -> float | None:
-    """Return how fast the fastest of a topic's replicas is written; None while that of any is not known."""
+    """Return the write rate of the fastest of a topic's replicas; None if any is unknown."""
     rates = [written_per_s(replica, limit, snapshot) for replica in replicas]
     known = [rate for rate in rates if rate is not None]
     return max(known) if known and len(known) == len(rates) else None
@@ -46,7 +46,7 @@ def fastest(replicas: Iterable[Replica], limit: str | None, snapshot: ClusterSna
 def floor_bytes(
     replicas: Iterable[Replica], limit: str | None, history_ms: int, snapshot: ClusterSnapshot, *, unknown_ratio: float
 ) -> int:
-    """Return the bytes that hold a history in every replica; of one whose rate nobody knows a share of its own."""
+    """Return the bytes that hold a history in every replica; a share of its size for one with an unknown write rate."""
     floors = (floor_of_replica(r, limit, history_ms, snapshot, unknown_ratio=unknown_ratio) for r in replicas)
     return max(floors, default=0)
 

@@ -1,1 +1,1 @@
-"""Why something must not be done: every rule has a name and says what it found."""
+"""Vetoes: why something must not be done; each has a name and a reason."""

@@ -1,4 +1,4 @@
-"""What must hold and what speaks against an action never contradict each other: a veto denies its precondition."""
+"""Keep preconditions and vetoes of an action consistent: a veto makes its precondition false."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +25,7 @@ DENIED_BY: Mapping[str, frozenset[str]] = {
 
 
 def agreed(proposal: ProposedAction) -> Iterable[Precondition]:
-    """Return what must hold of a proposal; what one of its vetoes denies does not."""
+    """Return the preconditions of a proposal; those that one of its vetoes contradicts are false."""
     named = {veto.name for veto in proposal.vetoes}
     return (
         replace(precondition, holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition

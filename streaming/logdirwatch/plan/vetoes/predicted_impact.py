@@ -1,7 +1,7 @@
-"""What an action's own prediction says against it: one judge for every kind, whoever planned the action.
+"""Vetoes from an action's own prediction: one check for every kind, whoever planned the action.
 
-``expected.leadership`` tells step by step who leads and who is in sync. A partition that is led now and is not in a
-later step, or that takes writes now and does not then, speaks against the action until it is planned otherwise.
+``expected.leadership`` lists step by step who leads and who is in sync. A partition that loses its leader in a later
+step, or can no longer be written to, is a reason against the action until it is planned otherwise.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ _NAMED = 3
 
 
 def veto_predicted_harm(proposal: ProposedAction) -> ProposedAction:
-    """Return a proposal with the vetoes that its own prediction asks for."""
+    """Return a proposal with the vetoes that follow from its own prediction."""
     named = {veto.name for veto in proposal.vetoes}
     found = [veto for veto in against(proposal.expected) if not named & _SAID_BY[veto.name]]
     return replace(proposal, vetoes=(*proposal.vetoes, *found)) if found else proposal
 
 
 def against(expected: Mapping[str, Any]) -> list[Veto]:
-    """Return what the prediction in an action's ``expected`` says against it."""
+    """Return the vetoes that follow from the prediction in an action's ``expected``."""
     leadership = expected.get("leadership") or {}
     harms = (
         (

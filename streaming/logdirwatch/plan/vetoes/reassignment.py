@@ -1,6 +1,6 @@
-"""The judge of reassignments: whether one may be carried out on a given snapshot, whoever made it.
+"""Check whether a reassignment may be carried out on a snapshot, whoever made it.
 
-It shares no step with the planners, so that a plan is checked by something else than what made it.
+It shares no code with the planners, so that a plan is checked by something other than what made it.
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from logdirwatch.plan.vetoes import replica_vetoes
 
 
 def violations(assignments: Sequence[Assignment], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
-    """Return every reason why a reassignment must not be executed now; empty when it may."""
+    """Return every reason why a reassignment must not be executed now; empty if it may."""
     found = [*_repeated(assignments)]
     for assignment in assignments:
         partition = snapshot.partitions.get(assignment.key)
@@ -56,7 +56,7 @@ def _of_partition(assignment: Assignment, partition: Partition, snapshot: Cluste
 
 
 def _chosen_by_kafka(assignment: Assignment, partition: Partition) -> list[int]:
-    """Return the brokers that get a new replica into whatever directory they choose."""
+    """Return the brokers that choose the directory of a new replica themselves."""
     places = zip(assignment.replicas, assignment.log_dirs, strict=True)
     return [broker for broker, path in places if path == ANY and broker not in partition.replicas]
 
@@ -71,7 +71,7 @@ def _of_form(assignment: Assignment, partition: Partition) -> Iterator[Veto]:
 def _of_space(assignments: Iterable[Assignment], snapshot: ClusterSnapshot, policy: Policy) -> Iterator[Veto]:
     """Check what every broker receives: all copies at once, before anything is deleted.
 
-    What directories grow meanwhile is counted at the highest rate that the settings let a plan between brokers have.
+    The growth of directories meanwhile is counted at the highest rate that the settings allow between brokers.
     """
     limits, space = policy.limits, Space(snapshot)
     limit = limits.destination_max_ratio

@@ -1,4 +1,4 @@
-"""The vetoes: each a rule with a name that says why something must not be done, or None where it may.
+"""Vetoes on replicas, destinations and retention: each has a name and a reason, or is None.
 
 Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManager``, ``ReassignPartitionsCommand``.
 """
@@ -20,12 +20,12 @@ _FUTURE_SUFFIX = len(".") + 32 + len("-future")
 
 
 def first(vetoes: Iterable[Veto | None]) -> Veto | None:
-    """Return the first veto that is one."""
+    """Return the first veto that is not None."""
     return next((veto for veto in vetoes if veto is not None), None)
 
 
 def broker_not_alive(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
+    """Veto a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
     if snapshot.is_alive(broker):
         return None
     text = f"broker {broker} is not known to be alive; Kafka's tool refuses to name it"
@@ -33,7 +33,7 @@ def broker_not_alive(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse moves while a directory is offline: the broker creates no future log (``LogManager.getOrCreateLog``)."""
+    """Veto moves while a directory is offline: the broker creates no future log (``LogManager.getOrCreateLog``)."""
     paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
     if not paths:
         return None
@@ -45,7 +45,7 @@ def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse moves while a directory is unknown: it may be offline, and Kafka then refuses the move half way."""
+    """Veto moves while a directory is unknown: it may be offline, and Kafka then fails half way through."""
     paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
     if not paths:
         return None
@@ -53,26 +53,26 @@ def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def destination_not_serving(directory: LogDir) -> Veto | None:
-    """Refuse a directory that is offline or unknown."""
+    """Veto a directory that is offline or unknown."""
     if directory.is_serving:
         return None
     return Veto("destination_not_serving", f"{directory.path} on broker {directory.broker} is {directory.status}")
 
 
 def destination_closed(directory: LogDir) -> Veto | None:
-    """Refuse a directory that must take nothing: cordoned in Kafka, marked in the configuration, or suspect."""
+    """Veto a directory that must take nothing: cordoned in Kafka, excluded by configuration, or suspect."""
     return destination_cordoned(directory) or destination_marked(directory) or destination_suspect(directory)
 
 
 def destination_suspect(directory: LogDir) -> Veto | None:
-    """Refuse a directory against whose disk an open alert holds something."""
+    """Veto a directory whose disk an open alert suspects."""
     if not directory.is_suspect:
         return None
     return Veto("destination_suspect", f"{directory.path} on broker {directory.broker} is suspect")
 
 
 def destination_marked(directory: LogDir) -> Veto | None:
-    """Refuse a directory that a person marked as none to put anything into."""
+    """Veto a directory that the configuration excludes as a destination."""
     if not directory.is_marked:
         return None
     where = f"{directory.path} on broker {directory.broker}"
@@ -80,7 +80,7 @@ def destination_marked(directory: LogDir) -> Veto | None:
 
 
 def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to let Kafka choose the directory where it may choose a marked one, of which it does not know."""
+    """Veto letting Kafka choose the directory if it may choose an excluded one, which it does not know."""
     paths = [
         d.path for d in snapshot.directories_of.get(broker, ()) if d.is_serving and d.is_marked and not d.is_cordoned
     ]
@@ -94,14 +94,14 @@ def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def destination_cordoned(directory: LogDir) -> Veto | None:
-    """Refuse a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
+    """Veto a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
     if not directory.is_cordoned:
         return None
     return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
 
 
 def rack_spread_lost(snapshot: ClusterSnapshot, before: Iterable[int], after: Iterable[int]) -> Veto | None:
-    """Refuse to leave a partition on fewer racks than it had."""
+    """Veto leaving a partition on fewer racks than before."""
     racks_before, racks_after = _racks(snapshot, before), _racks(snapshot, after)
     if len(racks_after) >= len(racks_before):
         return None
@@ -109,9 +109,9 @@ def rack_spread_lost(snapshot: ClusterSnapshot, before: Iterable[int], after: It
 
 
 def no_live_source(snapshot: ClusterSnapshot, partition: Partition, without: int | None) -> Veto | None:
-    """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends.
+    """Veto a reassignment without a live in-sync replica on a healthy disk to copy from: it never completes.
 
-    ``without`` is the broker whose replica is lost; None where none is.
+    ``without`` is the broker whose replica is lost; None if none is.
     """
     if (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {without}:
         return None
@@ -119,16 +119,16 @@ def no_live_source(snapshot: ClusterSnapshot, partition: Partition, without: int
 
 
 def size_unknown(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
-    """Refuse to place what nobody measured."""
+    """Veto placing a replica of unknown size."""
     if snapshot.layout.size_of(partition.key) is not None:
         return None
     return Veto("size_unknown", f"the size of {partition.label} is not known")
 
 
 def partition_moving(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
-    """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too.
+    """Veto partitions that are being moved (KIP-18); retention and cleaning do not run on them either.
 
-    A copy between directories has ended when its source or destination went offline (KIP-113, notes).
+    A copy between directories has ended if its source or destination went offline (KIP-113, notes).
     """
     if partition.key not in snapshot.layout.moving or not (partition.is_reassigned or _is_copied(snapshot, partition)):
         return None
@@ -137,47 +137,47 @@ def partition_moving(snapshot: ClusterSnapshot, partition: Partition) -> Veto | 
 
 
 def partition_claimed(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
-    """Refuse a second reassignment of one partition: each names the whole list of replicas, so it undoes the other."""
+    """Veto a second reassignment of a partition: each names the complete list of replicas and undoes the other."""
     if partition.key not in snapshot.claimed:
         return None
     return Veto("partition_claimed", f"an open action of another alert reassigns {partition.label}")
 
 
 def retention_waits(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
-    """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
+    """Veto moving a topic with a pending retention cut: retention does not run on a moving replica."""
     if topic not in snapshot.decisions.cutting:
         return cut_elsewhere(snapshot, topic)
     return Veto("retention_waits", _WAITS.format(topic))
 
 
 def cut_elsewhere(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
-    """Refuse to cut once more what an action of another alert cuts."""
+    """Veto cutting a topic again that an action of another alert cuts."""
     return Veto("retention_waits", _WAITS.format(topic)) if topic in snapshot.cutting else None
 
 
 def rejected_cut(snapshot: ClusterSnapshot, target: Mapping[str, Any]) -> Veto | None:
-    """Leave a topic whose cut a person rejected."""
+    """Veto a topic whose cut a person rejected."""
     if not snapshot.decisions.is_rejected(ActionKind.LOWER_RETENTION, target):
         return None
     return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
 
 
 def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
-    """Leave alone what the configuration excludes from every recommendation."""
+    """Veto topics that the configuration excludes from every recommendation."""
     if not _matches(topic, limits.never_touch) and not limits.topic_rule(topic).never_touch:
         return None
     return Veto("never_touch", f"the configuration says that {topic} is never touched")
 
 
 def internal_topic(topic: Topic, limits: PlanSettings) -> Veto | None:
-    """Leave internal topics alone: they are no candidates for retention or balance."""
+    """Veto internal topics, for retention and for balance."""
     if not topic.is_internal and not _matches(topic.name, limits.internal_topics):
         return None
     return Veto("internal_topic", f"{topic.name} is an internal topic")
 
 
 def not_deleted_by_retention(topic: Topic) -> Veto | None:
-    """Refuse any policy but ``delete``: ``compact`` ignores retention, ``compact,delete`` is left to the cleaner."""
+    """Veto any policy but ``delete``: ``compact`` ignores retention, ``compact,delete`` is left to the cleaner."""
     policy = topic.configs.get("cleanup.policy")
     if policy == "delete":
         return None
@@ -186,28 +186,28 @@ def not_deleted_by_retention(topic: Topic) -> Veto | None:
 
 
 def retention_frees_nothing(directory: LogDir) -> Veto | None:
-    """Refuse an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
+    """Veto an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
     if directory.is_serving:
         return None
     return Veto("retention_frees_nothing", f"retention frees nothing in {directory.path}: it is {directory.status}")
 
 
 def no_free_bytes(directory: LogDir) -> Veto | None:
-    """Refuse a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
+    """Veto a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
     if directory.usable_bytes != 0:
         return None
     return Veto("no_free_bytes", f"{directory.path} has no free byte left, so a retention cut may fail there")
 
 
 def name_too_long(topic: str, partition: int) -> Veto | None:
-    """Refuse names too long for ``topic-partition.<32 digits>-future``, a file name of at most 255 bytes."""
+    """Veto names too long for ``topic-partition.<32 digits>-future``, a file name of at most 255 bytes."""
     if len(f"{topic}-{partition}") + _FUTURE_SUFFIX <= _FILE_NAME_MAX:
         return None
     return Veto("name_too_long", f"the name {topic} is too long for Kafka to move it between directories")
 
 
 def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | None:
-    """Refuse a copy that is slower than the writes: it never ends."""
+    """Veto a copy that is slower than the writes: it never completes."""
     if growth_bytes_per_s is None or growth_bytes_per_s < rate:
         return None
     return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below what is written to what it copies")

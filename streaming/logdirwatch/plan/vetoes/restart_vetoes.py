@@ -1,4 +1,4 @@
-"""Why a broker must not be stopped, or started, now: each rule has a name and says what it found, or None.
+"""Vetoes on stopping or starting a broker now: each has a name and a reason, or is None.
 
 Sources: KIP-112 (changes in operation) and KIP-928; Kafka 4.3.1 ``LogManager`` and ``ReplicationControlManager``.
 """
@@ -22,13 +22,13 @@ _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 
 
 def against_starting(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
-    """Return what stands against starting a broker that is down: it takes nothing away, but disks may fail again."""
+    """Return the vetoes on starting a broker that is down: it takes nothing away, but disks may fail again."""
     directories = snapshot.directories_of.get(broker, ())
     return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(snapshot, broker))
 
 
 def against_stopping(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
-    """Return what stands against taking a broker away for a while, whatever is done to its disks meanwhile."""
+    """Return the vetoes on stopping a broker for a while, whatever is done to its disks meanwhile."""
     return _standing(
         other_broker_down(snapshot, broker),
         last_in_sync_replica(snapshot, broker),
@@ -38,13 +38,13 @@ def against_stopping(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]
 
 
 def against_restart(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
-    """Return what stands against a restart: a stop, and a start on the same disks."""
+    """Return the vetoes on a restart: a stop, and a start on the same disks."""
     room = no_room_for_recovery(snapshot.directories_of.get(broker, ()))
     return (*against_starting(snapshot, broker), *_standing(room), *against_stopping(snapshot, broker))
 
 
 def known_sick_disk(directories: Iterable[LogDir]) -> Veto | None:
-    """Refuse to start a broker on a disk that failed: it may fail while it recovers (KIP-112, operations 3)."""
+    """Veto starting a broker on a failed disk: it may fail during recovery (KIP-112, operations 3)."""
     sick = [d.path for d in directories if d.status in _LOST and d.cause in SICK_CAUSES]
     if not sick:
         return None
@@ -52,7 +52,7 @@ def known_sick_disk(directories: Iterable[LogDir]) -> Veto | None:
 
 
 def unrepaired(directories: Iterable[LogDir]) -> Veto | None:
-    """Refuse to start a broker on a file system that reports corruption: what is written there may be lost again."""
+    """Veto starting a broker on a file system that reports corruption: new data there may be lost as well."""
     paths = [d.path for d in directories if d.status in _LOST and d.cause is Cause.FILE_SYSTEM]
     if not paths:
         return None
@@ -61,7 +61,7 @@ def unrepaired(directories: Iterable[LogDir]) -> Veto | None:
 
 
 def suspect_disk(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to start on a disk that behaves badly: a start reads and writes all of it (KIP-112, operations 3)."""
+    """Veto starting on a suspect disk: a start reads and writes all of it (KIP-112, operations 3)."""
     paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.is_suspect]
     if paths:
         return Veto("suspect_disk", f"{', '.join(paths)} of broker {broker} is suspect; a restart may finish it off")
@@ -71,7 +71,7 @@ def suspect_disk(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def no_room_for_recovery(directories: Iterable[LogDir]) -> Veto | None:
-    """Refuse a restart while a serving directory is saturated: recovery writes, and would take it offline (KIP-928)."""
+    """Veto a restart while a serving directory is saturated: recovery writes, and would take it offline (KIP-928)."""
     full = [d.path for d in directories if d.status is LogDirStatus.SATURATED or (d.is_serving and d.usable_bytes == 0)]
     if not full:
         return None
@@ -79,7 +79,7 @@ def no_room_for_recovery(directories: Iterable[LogDir]) -> Veto | None:
 
 
 def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to take a second broker away."""
+    """Veto stopping a second broker."""
     down = [other for other in snapshot.brokers if other != broker and not snapshot.is_alive(other)]
     if not down:
         return None
@@ -87,7 +87,7 @@ def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to stop who has the only live in-sync replica: it takes the partition's leader away."""
+    """Veto stopping a broker with the only live in-sync replica: its partition would lose its leader."""
     alone = [p.label for p, in_sync in _in_sync_on(snapshot, broker) if in_sync == {broker}]
     if not alone:
         return None
@@ -95,7 +95,7 @@ def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def min_isr_lost(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to stop who is needed for the minimum of in-sync replicas, where waiting for others helps."""
+    """Veto stopping a broker needed for the minimum of in-sync replicas, if waiting for others helps."""
     short = [
         partition.label
         for partition, left, needed in _stopped_writes(snapshot, broker)
@@ -107,7 +107,7 @@ def min_isr_lost(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def quorum_unsafe(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to stop a controller without which no majority of the known voters is left."""
+    """Veto stopping a controller without which the known voters have no majority."""
     known = voters(snapshot)
     if broker not in known or len(known) == 1:
         return None
@@ -118,9 +118,10 @@ def quorum_unsafe(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 
 def quorum_safe(snapshot: ClusterSnapshot, broker: int) -> Precondition:
-    """Say whether the controllers keep a majority; that it is caught up nobody sees here, but for who is no controller.
+    """Return the precondition that a majority of controllers is caught up without the broker.
 
-    Roles and static voters are those of the brokers' configuration (KIP-853's dynamic voters are not in it).
+    It holds for a broker that is no controller, fails for the only one, and is otherwise for a person to check. Roles
+    and static voters come from the brokers' configuration, which does not contain KIP-853's dynamic voters.
     """
     text = f"a majority of controllers is caught up without broker {broker}"
     roles = None if broker not in snapshot.brokers else snapshot.brokers[broker].configs.get("process.roles")
@@ -132,7 +133,10 @@ def quorum_safe(snapshot: ClusterSnapshot, broker: int) -> Precondition:
 
 
 def writes_go_on(snapshot: ClusterSnapshot, broker: int) -> Precondition:
-    """Say whether every partition of a broker takes writes while it is away: what the vetoes judge by, too."""
+    """Return the precondition that all partitions of a broker stay writable while it is down.
+
+    The vetoes use the same test.
+    """
     text = f"every partition of broker {broker} takes writes while it is away"
     stopped = [partition.label for partition, _, _ in _stopped_writes(snapshot, broker)]
     if stopped:
@@ -152,9 +156,9 @@ def voters(snapshot: ClusterSnapshot) -> frozenset[int]:
 
 
 def _stopped_writes(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:
-    """Yield the partitions that take no writes without a broker, with how many are in sync then, and are needed.
+    """Yield the partitions that take no writes without a broker, with the in-sync replicas left and the minimum.
 
-    By the replicas that are alive and in sync (None: this broker is not), or by the prediction, which knows the ELR.
+    By the replicas that are alive and in sync (None: this broker's is not), or by the prediction, which knows the ELR.
     """
     in_sync_on = {partition.key: in_sync for partition, in_sync in _in_sync_on(snapshot, broker)}
     for partition in snapshot.partitions.values():
@@ -172,7 +176,7 @@ def _stopped_writes(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Pa
 
 
 def _in_sync_on(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, set[int]]]:
-    """Yield the partitions of which a broker has a live in-sync replica, with all that have one."""
+    """Yield the partitions with a live in-sync replica on a broker, and all brokers that have one."""
     for partition in snapshot.partitions.values():
         if broker in partition.isr:
             in_sync = leadership.live_replicas(partition, snapshot) & set(partition.isr)

@@ -1,1 +1,1 @@
-"""What would happen if: changes of a cluster tried on its snapshot, one kind of change a file. Pure."""
+"""What-if scenarios: changes to a cluster tried on its snapshot, one kind of change per module. Pure."""

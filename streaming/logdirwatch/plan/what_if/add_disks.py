@@ -26,7 +26,7 @@ class AddDisks:
     size_bytes: int
 
     def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
-        """Return the cluster with the directories, which are empty: what moves there is planned for all of them."""
+        """Return the cluster with the empty directories; moves into them are planned for all changes together."""
         del policy
         snapshot = scenario.snapshot
         if self.broker not in snapshot.brokers:

@@ -1,4 +1,4 @@
-"""``growth=1.5x``: what is written grows faster, or slower, everywhere."""
+"""``growth=1.5x``: writes grow faster, or slower, everywhere."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""``lose-broker=7``: a broker is gone for good, and its replicas are rebuilt on the others."""
+"""``lose-broker=7``: a broker is lost for good, and its replicas are rebuilt on the others."""
 
 from dataclasses import dataclass, replace
 
@@ -16,13 +16,13 @@ EXAMPLE = "lose-broker=7"
 
 @dataclass(frozen=True)
 class LoseBroker:
-    """A broker is gone with all of its directories."""
+    """A broker is lost with all of its directories."""
 
     written: str
     broker: int
 
     def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
-        """Return the cluster without the broker, what it held rebuilt where the planner would rebuild it."""
+        """Return the cluster without the broker; its replicas are where the planner would rebuild them."""
         snapshot = scenario.snapshot
         if self.broker not in snapshot.brokers:
             known = number_ranges(snapshot.brokers)
@@ -63,12 +63,12 @@ def _emptiest(snapshot: ClusterSnapshot, broker: int) -> str:
 
 
 def _needs_ms(repair: Repair, rate: int) -> int:
-    """Return how long the copies take: brokers copy side by side, each within its limit."""
+    """Return how long the copies take: brokers copy in parallel, each within its throttle."""
     return max(repair.bytes_per_broker.values(), default=0) * 1000 // rate
 
 
 def _without(scenario: Scenario, broker: int) -> Scenario:
-    """Return the cluster without what is left of a broker: replicas that nothing could rebuild."""
+    """Return the cluster without the broker's remaining replicas, which nothing could rebuild."""
     left = [replica for replica in scenario.snapshot.layout.replicas if replica.broker != broker]
     gone = {key_of(replica) for replica in scenario.snapshot.layout.replicas if replica.broker == broker}
     return replace(
@@ -80,7 +80,7 @@ def _without(scenario: Scenario, broker: int) -> Scenario:
 
 
 def _homeless(before: Homeless, repair: Repair, held: list[Partition], broker: int) -> Homeless:
-    """Return what cannot be rebuilt: what has no other copy is lost, the rest finds no place."""
+    """Return what cannot be rebuilt: replicas without another copy are lost, the others have no place."""
     only = {partition.label for partition in held if set(partition.replicas) == {broker}}
     rest = [one for one in repair.unplaced if one.label not in only]
     return Homeless(

@@ -1,4 +1,4 @@
-"""How full each directory is and when it will be full, before and after some changes."""
+"""The fill of each directory and when it is full, before and after the changes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ MOST_MS = 100 * 365 * 86_400_000
 
 
 class Fill(Struct, frozen=True, kw_only=True):
-    """One directory at one time; ``full_in_ms`` null: it is not known, or never."""
+    """One directory at one time; ``full_in_ms`` null: unknown, or never."""
 
     used_bytes: int | None
     total_bytes: int | None
@@ -24,7 +24,7 @@ class Fill(Struct, frozen=True, kw_only=True):
 
 
 class DirectoryOutlook(Struct, frozen=True, kw_only=True):
-    """One directory; ``before`` is null for a new one, ``after`` for one that is lost."""
+    """One directory; ``before`` is null for a new one, ``after`` for a lost one."""
 
     broker: int
     log_dir: str
@@ -33,7 +33,7 @@ class DirectoryOutlook(Struct, frozen=True, kw_only=True):
 
 
 def outlooks(before: Scenario, after: Scenario) -> list[DirectoryOutlook]:
-    """Return every directory of both, what is full first then before the others."""
+    """Return every directory of both clusters, those that are full first afterwards at the front."""
     then, now = _fills(after), _fills(before)
     places = sorted({*now, *then})
     found = [DirectoryOutlook(broker=p[0], log_dir=p[1], before=now.get(p), after=then.get(p)) for p in places]
@@ -81,9 +81,9 @@ def _fill(directory: LogDir, growth: float | None, ramps: Sequence[Ramp]) -> Fil
 
 
 def full_in_ms(left_bytes: int, growth_bytes_per_s: float, ramps: Iterable[Ramp] = ()) -> int | None:
-    """Return when ``left_bytes`` are used up, with growth on top of the steady one as long as each ramp lasts.
+    """Return when ``left_bytes`` are used up, at steady growth plus that of each ramp while it lasts.
 
-    None: never. What a directory loses by itself, negative growth, fills it never.
+    None: never. Negative growth never fills a directory.
     """
     left, at_ms = float(left_bytes), 0
     open_ramps = sorted(ramps, key=lambda ramp: ramp.until_ms)

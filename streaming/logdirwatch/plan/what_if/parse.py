@@ -1,4 +1,4 @@
-"""The changes that can be tried, by name, in the order in which they are applied, however they are written."""
+"""The supported changes by name; they are applied in this order, whatever order they are given in."""
 
 from collections.abc import Iterable, Mapping
 from types import ModuleType
@@ -13,14 +13,14 @@ MOST_CHANGES = 20
 
 
 class Change(Protocol):
-    """One change of a cluster."""
+    """One change to a cluster."""
 
     @property
     def written(self) -> str:
-        """As it was asked for."""
+        """The change as it was given."""
 
     def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
-        """Return the cluster after it; raises UserError where it is none of this cluster."""
+        """Return the cluster after the change; raises UserError if it does not fit this cluster."""
 
 
 # What is there is settled before what is lost: a new disk takes what a lost broker held.
@@ -34,7 +34,7 @@ EXAMPLES = ", ".join(kind.EXAMPLE for kind in KINDS.values())
 
 
 def parse(texts: Iterable[str]) -> list[Change]:
-    """Read changes such as ``lose-broker=7``; raises UserError, one line, for what is none."""
+    """Read changes such as ``lose-broker=7``; raises UserError, one line, for an invalid one."""
     found = [_parsed(text.strip()) for text in texts]
     if len(found) > MOST_CHANGES:
         raise refused(f"({len(found)} of them)", f"at most {MOST_CHANGES} at once")

@@ -1,4 +1,4 @@
-"""From a cluster and some changes to what they bring and cost."""
+"""Apply changes to a cluster and report their effect and cost."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -30,7 +30,7 @@ class Moves(Struct, frozen=True, kw_only=True):
 
 
 class Unplaced(Struct, frozen=True, kw_only=True):
-    """Replicas that fit nowhere, the reason of the first, and partitions whose only copy is lost."""
+    """Replicas without a place, the reason of the first, and partitions whose only copy is lost."""
 
     replicas: int
     bytes: int
@@ -39,7 +39,7 @@ class Unplaced(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What some changes bring; ``notes`` are the assumptions behind it."""
+    """The effect of some changes; ``notes`` are the assumptions behind it."""
 
     cluster: str
     what_if: list[str]
@@ -52,10 +52,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def what_if(snapshot: ClusterSnapshot, changes: Iterable[Change], policy: Policy, mode: Mode | None = None) -> Outcome:
-    """Return what changes bring, on the snapshot as it is, however old.
+    """Return the effect of changes on the snapshot, however old it is.
 
-    New disks are filled from the others of their broker; with a ``mode`` the whole cluster is balanced by it instead.
-    Raises UserError for a change that is none of this cluster, and where no balance can be planned.
+    New disks are filled from the others of their broker; with a ``mode`` the whole cluster is balanced instead. Raises
+    UserError for a change that does not fit this cluster, and if no balance can be planned.
     """
     tried = list(changes)
     before = after = Scenario.of(snapshot)
@@ -79,7 +79,7 @@ def _balanced(scenario: Scenario, policy: Policy, mode: Mode | None) -> Scenario
 
 
 def _only(model: ClusterModel, brokers: set[int]) -> ClusterModel:
-    """Return the model with every replica of the other brokers held where it is."""
+    """Return the model with every replica of the other brokers kept in place."""
     wanted = np.isin(model.broker_ids[model.replica_broker], list(brokers))
     return replace(model, is_held=~(wanted & model.is_free))
 

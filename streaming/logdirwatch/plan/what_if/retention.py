@@ -1,7 +1,7 @@
 """``retention=orders:3d``: a topic keeps less history, or more.
 
-Nobody knows how old the first record of a replica is. A topic that deletes by age is taken to hold as much history as
-it may: its bytes then follow its retention in proportion, and a cut frees no more than Kafka surely deletes.
+The age of a replica's first record is unknown. A topic that deletes by age is assumed to hold as much history as it
+may: its bytes then change in proportion to its retention, and a cut frees no more than Kafka certainly deletes.
 """
 
 from collections import defaultdict
@@ -21,14 +21,14 @@ TIERED = "local.retention.ms"
 
 @dataclass(frozen=True)
 class Retention:
-    """A topic keeps the history of ``keeps_ms``."""
+    """A topic keeps a history of ``keeps_ms``."""
 
     written: str
     topic: str
     keeps_ms: int
 
     def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
-        """Return the cluster with that retention; a longer one is grown into at the rate at which it is written."""
+        """Return the cluster with that retention; a longer one fills up at the topic's write rate."""
         del policy
         topic, before_ms = self._topic(scenario)
         share = self.keeps_ms / before_ms

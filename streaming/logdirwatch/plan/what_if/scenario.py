@@ -1,4 +1,4 @@
-"""A cluster as it would be: its snapshot, how fast each replica grows, and what has to be copied to get there."""
+"""A hypothetical cluster: its snapshot, the growth of each replica, and what has to be copied to get there."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Key = tuple[int, str, int]
 
 @dataclass(frozen=True)
 class Ramp:
-    """Growth on top of the present one, in bytes per second, until ``until_ms`` from now."""
+    """Additional growth in bytes per second, until ``until_ms`` from now."""
 
     bytes_per_s: float
     until_ms: int
@@ -22,7 +22,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Copies:
-    """What has to be copied: ``needs_ms`` at the configured rates, one kind of copies after the other."""
+    """What has to be copied: ``needs_ms`` at the configured rates, kinds of copies one after the other."""
 
     replicas: int = 0
     within_brokers_bytes: int = 0
@@ -30,7 +30,7 @@ class Copies:
     needs_ms: int = 0
 
     def plus(self, other: "Copies") -> "Copies":
-        """Return both."""
+        """Return the sum."""
         return Copies(
             self.replicas + other.replicas,
             self.within_brokers_bytes + other.within_brokers_bytes,
@@ -41,7 +41,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class Homeless:
-    """Replicas for which there is no room anywhere; ``reason`` is that of the first. ``lost`` have no other copy."""
+    """Replicas without a place; ``reason`` is that of the first. ``lost`` are those without another copy."""
 
     replicas: int = 0
     size_bytes: int = 0
@@ -53,8 +53,8 @@ class Homeless:
 class Scenario:
     """The cluster after some changes.
 
-    ``growth`` are bytes per second by replica, ``other_growth`` those by directory that no replica explains; what is
-    missing in both is not known. ``new`` are directories that do not exist yet, ``notes`` what was assumed.
+    ``growth`` is in bytes per second by replica, ``other_growth`` by directory for what no replica explains; missing in
+    both: unknown. ``new`` are directories that do not exist yet, ``notes`` the assumptions.
     """
 
     snapshot: ClusterSnapshot
@@ -68,7 +68,7 @@ class Scenario:
 
     @classmethod
     def of(cls, snapshot: ClusterSnapshot) -> "Scenario":
-        """Return the cluster as it is: the growth of a directory is spread over its replicas by their sizes."""
+        """Return the cluster as it is; the growth of a directory is spread over its replicas by size."""
         growth: dict[Key, float] = {}
         others: dict[LogDirId, float] = {}
         for place, directory in snapshot.directories.items():
@@ -86,7 +86,7 @@ class Scenario:
         return replace(self, notes=(*self.notes, note))
 
     def moved(self, to: Mapping[Key, LogDirId], copies: Copies) -> "Scenario":
-        """Return it with replicas in other directories: bytes and growth go along, directories gain and lose them."""
+        """Return it with replicas in other directories, to which their bytes and growth move as well."""
         bytes_by_place: defaultdict[LogDirId, int] = defaultdict(int)
         keys: dict[Key, Key] = {}
         replicas = []
@@ -112,7 +112,7 @@ class Scenario:
 
 
 def _reassigned(topics: Mapping[str, Topic], keys: Mapping[Key, Key]) -> dict[str, Topic]:
-    """Return the topics with new brokers in place of the old ones of their replicas."""
+    """Return the topics with new brokers in place of their replicas' old ones."""
     named: defaultdict[TopicPartition, dict[int, int]] = defaultdict(dict)
     for (broker, topic, number), (there, _, _) in keys.items():
         if broker != there:
@@ -148,7 +148,7 @@ def key_of(replica: Replica) -> Key:
 def with_replicas(
     snapshot: ClusterSnapshot, replicas: Iterable[Replica], freed_bytes: Mapping[LogDirId, int]
 ) -> ClusterSnapshot:
-    """Return the snapshot with other replicas; ``freed_bytes`` are gained, or if negative lost, by directory."""
+    """Return the snapshot with other replicas; ``freed_bytes`` by directory, negative if bytes are added."""
     directories = dict(snapshot.directories)
     for place, freed in freed_bytes.items():
         if place in directories:
@@ -163,5 +163,5 @@ def _freed(directory: LogDir, freed_bytes: int) -> LogDir:
 
 
 def refused(written: str, why: str) -> UserError:
-    """Return the error of a change that cannot be tried, in one line."""
+    """Return the error, one line, of a change that cannot be tried."""
     return UserError(f"what-if {written}: {why}", exit_code=2)

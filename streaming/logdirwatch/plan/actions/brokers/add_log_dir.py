@@ -1,4 +1,4 @@
-"""The action that gives a broker one more log directory, where its volumes cannot grow."""
+"""``add_log_dir``: give a broker one more log directory when its volumes cannot grow."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ from logdirwatch.text.units import human_bytes
 def add_log_dir(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
 ) -> ProposedAction:
-    """Return the advice to give the broker one more directory; ``instead`` says why the volume is not grown.
+    """Return the advice to add a log directory to the broker; ``instead`` says why the volume is not grown.
 
-    ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
-    (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
+    Kafka reads ``log.dirs`` only at start, and an empty directory without ``meta.properties`` prevents the start (Kafka
+    4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
     """
     broker = directory.broker
     least = int(needed / policy.limits.target_ratio)

@@ -1,4 +1,4 @@
-"""More room where nothing gentler helps: a bigger volume, or one more log directory."""
+"""``expand_disk``: grow a volume when nothing less invasive frees enough."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
@@ -23,7 +23,8 @@ LEAST_GROWTH_RATIO = 0.1
 def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedAction:
     """Return the advice to grow the volume until the directory is under the target ratio.
 
-    How far a volume can grow, and how long that takes, is configured per directory; unknown where it is not.
+    How far a volume can grow and how long that takes are configured per directory; without configuration both are
+    unknown.
     """
     rule = policy.limits.log_dir_rule(directory.broker, directory.path)
     size = directory.total_bytes or 0
@@ -63,7 +64,7 @@ def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
 
 
 def _at_maximum(directory: LogDir, max_bytes: int | None) -> Veto | None:
-    """Refuse to grow a volume that is as large as the configuration says it can be."""
+    """Veto growing a volume that already has its configured maximum size."""
     if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
         return None
     return Veto(
@@ -77,7 +78,7 @@ def _can_grow(more: int, least: int, max_bytes: int | None) -> Precondition:
 
 
 def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
-    """Return whether a bigger volume comes in time; nobody knows where it is not configured how long that takes."""
+    """Return whether a larger volume comes in time; unknown unless the time to grow it is configured."""
     left = time_to_full_ms(directory)
     if takes_ms is None:
         if left is None:

@@ -1,4 +1,4 @@
-"""The steps of a person who makes room on a host: space or inodes, with the broker running or stopped."""
+"""Manual steps that free space or inodes on a host, with the broker running or stopped."""
 
 import shlex
 
@@ -19,7 +19,7 @@ INODES = "free_inodes"
 
 
 def free_inodes(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
-    """Return the way back from a file system without inodes: a bigger volume may not bring any."""
+    """Return the remedy for a file system without free inodes: a larger volume may not add any."""
     path = shlex.quote(directory.path)
     ratio, is_serving = proof.used_inodes_ratio, directory.is_serving
     used = "" if ratio is None else f" ({human_ratio(ratio)} of the inodes used)"
@@ -46,7 +46,7 @@ def free_inodes(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
 def free_while_stopped(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full"
 ) -> ProposedAction:
-    """Return how room is made where a broker cannot run: what may be removed there, and what never."""
+    """Return how to free space while the broker cannot run: what may be removed, and what must stay."""
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)
     spare = [p for p in lost if _has_enough_copies(p, broker, snapshot)]
@@ -75,5 +75,5 @@ def free_while_stopped(
 
 
 def _has_enough_copies(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
+    """Whether two live in-sync replicas remain elsewhere, so that the last copy is never removed."""
     return len(complete_copies(partition, snapshot) - {broker}) > 1

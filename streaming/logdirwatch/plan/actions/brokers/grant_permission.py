@@ -1,4 +1,4 @@
-"""The action that gives a permission: to Kafka's user in a log directory, or to the collector in the cluster."""
+"""``grant_permission``: file permissions for Kafka's user, or ACLs for the collector."""
 
 import shlex
 
@@ -16,7 +16,7 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effe
 
 
 def grant_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
-    """Return what lets the broker's user write in a directory again."""
+    """Return how to let the broker's user write to a directory again."""
     path = shlex.quote(directory.path)
     steps = (
         f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path)",
@@ -33,7 +33,7 @@ def grant_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
 
 
 def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
-    """Return what lets the collector ask a broker that refuses it."""
+    """Return the ACLs that the collector needs on a broker that refuses it."""
     return ProposedAction(
         kind=ActionKind.GRANT_PERMISSION,
         target={"broker": alert.broker, "log_dir": None},

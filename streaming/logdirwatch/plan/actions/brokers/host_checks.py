@@ -1,4 +1,4 @@
-"""What to look at on the host of an offline directory, by its cause: nothing is changed, and nothing is lost by it."""
+"""Read-only checks on the host of an offline directory, by cause."""
 
 import shlex
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _WHY = {
 
 
 def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
-    """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
+    """Return ``found``, the runbook step, as checks on the broker's host for directories with one cause."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY[cause]
     reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
@@ -52,7 +52,7 @@ def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogD
 
 
 def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
-    """Return the commands of a person on the host, the quickest first."""
+    """Return the commands to run on the host, the quickest first."""
     paths = " ".join(shlex.quote(directory.path) for directory in directories[:_NAMED])
     first = shlex.quote(directories[0].path)
     if cause is Cause.FULL:
@@ -82,7 +82,7 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
 
 
 def _is_of_pool(away: OfflineLogDirs, directories: Sequence[LogDir]) -> bool:
-    """Tell whether the kernel says of each directory that the thin pool below it has no room left."""
+    """Tell whether the kernel reports a full thin pool below every directory."""
     lines = [(away.proofs[directory.path].kernel_error, away.proofs[directory.path].said) for directory in directories]
     return all(any(_is_pool_line(line) for line in told if line) for told in lines)
 
@@ -93,7 +93,7 @@ def _is_pool_line(line: str) -> bool:
 
 
 def _said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> str:
-    """Return what the log, the kernel or the host said of the first of them that anything was said of."""
+    """Return the first line of the broker's log, the kernel or the host about these directories."""
     for directory in directories:
         proof = away.proofs[directory.path]
         lines = dict.fromkeys(line for line in (proof.said, proof.kernel_error) if line)

@@ -1,4 +1,4 @@
-"""The runbook step of every alert for which there is no other action yet: what to look at, and how."""
+"""``investigate``: the runbook step of an alert that has no other action yet."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ Step = Callable[[Tools, AlertRecord], str]
 
 @dataclass(frozen=True)
 class Runbook:
-    """What to find out, and commands that change nothing; ``zookeeper`` is another one for clusters with ZooKeeper."""
+    """What to find out and read-only commands for it; ``zookeeper`` replaces it on clusters with ZooKeeper."""
 
     text: str
     steps: tuple[Step, ...]
@@ -33,7 +33,7 @@ class Runbook:
 
 
 def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy, *, has_zookeeper: bool = False) -> ProposedAction:
-    """Return the step of an alert's runbook; a cluster with ZooKeeper has no metadata quorum to ask."""
+    """Return the runbook step of an alert; a cluster with ZooKeeper has no metadata quorum to query."""
     if has_zookeeper:
         runbook = runbook.zookeeper or runbook
         runbook = replace(runbook, steps=tuple(step for step in runbook.steps if step is not quorum_status))
@@ -47,7 +47,7 @@ def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy, *, has_zookeep
 
 
 def on_host_of(look: str) -> Step:
-    """Return a step that a person does on the host of the alert's broker."""
+    """Return a manual step on the host of the alert's broker."""
     return lambda _, alert: note(f"On broker {alert.broker}'s host: {look}")
 
 
@@ -72,22 +72,22 @@ def quorum_status(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - on
 
 
 def list_reassignments(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """List the reassignments that run."""
+    """List the running reassignments."""
     return tools.call(REASSIGN, "--list")
 
 
 def show_status(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Say where the state of logdirwatch is shown."""
+    """Say which command shows the state that logdirwatch stores."""
     return note("Where logdirwatch runs: logdirwatch status")
 
 
 def select_rejected(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Say where rejected records are counted."""
+    """Say which table counts rejected records."""
     return note("SELECT topic, reason, count(*), max(offset) FROM rejected_records GROUP BY topic, reason")
 
 
 def list_topics(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Say where the retention of telemetry topics is shown."""
+    """Say which command shows the retention of the telemetry topics."""
     return note("Where logdirwatch runs: logdirwatch topics list")
 
 
@@ -102,7 +102,7 @@ PLANNED = Runbook(
 
 
 def _stops_broker(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    """Yield why a broker must not be stopped now, for the steps that stop one."""
+    """Yield the vetoes against stopping the broker, for steps that stop it."""
     step = action.target.get("step")
     if step in restart_vetoes.STOPPING_STEPS:
         yield from against_restart_now(action, snapshot, quorum, keeps_disks=step == restart_vetoes.COPY_AGAIN)

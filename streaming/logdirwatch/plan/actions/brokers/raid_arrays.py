@@ -1,8 +1,8 @@
-"""Directories on a RAID array, which goes on without one of its disks as long as it has enough others.
+"""Directories on a RAID array, which keeps working as long as enough of its disks do.
 
-The kernel then names the disk, not the volume: what is done to that disk alone must not be done to the directory. The
-data is on the other members, so the array is looked at and its member replaced, and nothing is formatted. Only an array
-that has too few members left is as lost as a disk.
+The kernel then names the disk, not the volume, and what is done to that disk must not be done to the directory. The
+data is on the other members: the array is checked and the failed member replaced, and nothing is formatted. Only an
+array with too few members left is lost like a single disk.
 """
 
 import re
@@ -31,9 +31,9 @@ _ARRAY = re.compile(r"md[\w-]*\d+(?:p\d+)?")
 
 
 class Array(NamedTuple):
-    """An array below a directory: its name and the member that failed, where they are known.
+    """The array below a directory: its name and its failed member, if known.
 
-    ``is_lost``: the kernel says that it cannot go on, or it is the array itself that fails.
+    ``is_lost``: the kernel reports that the array stopped, or the array itself fails.
     """
 
     name: str | None
@@ -42,7 +42,7 @@ class Array(NamedTuple):
 
     @property
     def device(self) -> str:
-        """Its device file."""
+        """The device file of the array."""
         return f"/dev/{self.name or 'ARRAY'}"
 
     def __str__(self) -> str:
@@ -50,12 +50,12 @@ class Array(NamedTuple):
 
 
 def array_of(directory: LogDir, proof: OfflineEvidence) -> Array | None:
-    """Return the array that a directory lies on, as the kernel's words or its volume show; None where none does."""
+    """Return the array below a directory, from the kernel's messages or its volume; None if there is none."""
     return array_in((proof.said, proof.kernel_error), proof.device, directory)
 
 
 def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir) -> Array | None:
-    """Return the same from the lines and the device that speak against a directory."""
+    """Return the array named by the lines and the device that an alert holds against a directory."""
     lines = [text for text in texts if text]
     named = [found for line in lines if (found := _LINE.search(line)) is not None]
     by_volume = _VOLUME.fullmatch(directory.volume or "")
@@ -70,9 +70,9 @@ def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir)
 
 
 def apart_from_lost(away: OfflineLogDirs) -> tuple[OfflineLogDirs, Mapping[str, Array]]:
-    """Return what is away, those directories no more called failed that lie on an array of which a member failed.
+    """Return the offline directories without those that only lost a member of their array.
 
-    They are in the mapping with their array: it may well go on, and then nothing is lost with them.
+    These are returned in the mapping, by array: the array may still work, and then no data is lost.
     """
     found = {
         directory.path: array
@@ -87,7 +87,7 @@ def apart_from_lost(away: OfflineLogDirs) -> tuple[OfflineLogDirs, Mapping[str, 
 
 
 def look_at_array(directory: LogDir, array: Array, proof: OfflineEvidence) -> ProposedAction:
-    """Return the look at an array one of whose members failed: the array decides what becomes of the directory."""
+    """Return the check of an array with a failed member: the state of the array decides what to do next."""
     line = next((text for text in (proof.kernel_error, proof.said) if text), None)
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
@@ -109,7 +109,7 @@ def looked_at(directory: LogDir, array: Array) -> str:
 
 
 def is_active(arrays: Iterable[Array]) -> tuple[Precondition, ...]:
-    """Ask for arrays that go on before a broker starts on them."""
+    """Return the precondition that arrays are active before a broker starts on them."""
     return tuple(
         Precondition("array_is_active", f"{array} is active, if degraded, and its file system is mounted", None)
         for array in arrays
@@ -117,7 +117,7 @@ def is_active(arrays: Iterable[Array]) -> tuple[Precondition, ...]:
 
 
 def array_steps(array: Array) -> list[str]:
-    """Return what a person does on the host, what changes nothing first."""
+    """Return the manual steps on the host, read-only ones first."""
     member = "MEMBER" if array.member is None else " ".join(f"/dev/{one}" for one in array.member.split(", "))
     return [
         f"cat /proc/mdstat; mdadm --detail {array.device} (active and degraded, or failed?); lvs -a for LVM",

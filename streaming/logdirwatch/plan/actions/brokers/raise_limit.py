@@ -1,4 +1,4 @@
-"""The action that raises a limit of the operating system, or a disk quota: the disks themselves are well."""
+"""``raise_limit``: raise a limit of the operating system or a disk quota; the disks are healthy."""
 
 import shlex
 
@@ -26,7 +26,7 @@ _ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
 
 
 def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
-    """Return the way back from an exhausted limit of the operating system: the disks themselves are well."""
+    """Return the remedy for an exhausted limit of the operating system; the disks are healthy."""
     which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
     return ProposedAction(
@@ -39,7 +39,7 @@ def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
 
 
 def raise_quota(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
-    """Return the way back from a disk quota: a bigger volume changes nothing of it."""
+    """Return the remedy for an exhausted disk quota, which a larger volume does not change."""
     path = shlex.quote(directory.path)
     steps = (
         (

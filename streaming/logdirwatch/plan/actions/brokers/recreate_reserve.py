@@ -1,4 +1,4 @@
-"""The action that makes a reserve file again, once its log directory has room for it."""
+"""``recreate_reserve``: create the reserve file again once its log directory has room."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
@@ -22,9 +22,9 @@ RESERVE_BYTES_PER_PARTITION = 10_000
 
 
 def propose_recreation(directory: LogDir, policy: Policy, after: str | None = None) -> ProposedAction | None:
-    """Return how the reserve is made again once there is room; None where none is configured any more.
+    """Return the action that creates the reserve file again; None if none is configured any more.
 
-    ``after`` is the action that gave it up, where one did.
+    ``after`` is the action that released it, if there was one.
     """
     reserve = reserve_of(directory, policy)
     if reserve is None:
@@ -50,7 +50,7 @@ def propose_recreation(directory: LogDir, policy: Policy, after: str | None = No
 
 
 def advised_bytes(directory: LogDir) -> int | None:
-    """Return the size of the reserve that is advised: about 10 KB a partition, 40 MB for 4,000 of them (KIP-928)."""
+    """Return the recommended size of the reserve file: about 10 KB per partition, 40 MB for 4,000 (KIP-928)."""
     return None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
 
 
@@ -74,7 +74,7 @@ MOSTLY = 0.9
 
 
 def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Return whether a reserve file was given up, or made again: nobody lists it, its bytes show."""
+    """Return whether a reserve file was released or created again, inferred from the used bytes."""
     directory, before = directory_of(action, snapshot), action.expected.get("unaccounted_bytes_before")
     if directory is None or before is None or directory.unaccounted_bytes is None:
         return None

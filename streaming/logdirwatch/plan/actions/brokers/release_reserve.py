@@ -1,7 +1,7 @@
-"""The space of last resort: a plain file in a log directory that is given up when it is full (KIP-928).
+"""``release_reserve``: delete the reserve file of a full log directory (KIP-928).
 
-Kafka knows nothing of it. It must be a file: an unknown folder in a log directory stops a broker's start (Kafka 4.3.1
-``LogManager.loadLogs``).
+Kafka does not know about it. It must be a file: an unknown folder in a log directory prevents the broker's start (Kafka
+4.3.1 ``LogManager.loadLogs``).
 """
 
 from logdirwatch.model.records import ActionRecord
@@ -27,7 +27,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def propose_release(directory: LogDir, policy: Policy) -> list[ProposedAction]:
-    """Return the release of the reserve, where one is configured."""
+    """Return the release of the reserve file, if one is configured."""
     reserve = reserve_of(directory, policy)
     if reserve is None:
         return []

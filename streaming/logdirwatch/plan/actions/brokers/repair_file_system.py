@@ -1,4 +1,4 @@
-"""The repair of a file system whose disk is sound, while its broker is stopped."""
+"""``repair_file_system``: repair a file system on a healthy disk while its broker is stopped."""
 
 import shlex
 
@@ -13,7 +13,7 @@ from logdirwatch.plan.vetoes import restart_vetoes
 
 
 def _steps(device: str) -> tuple[str, str]:
-    """Return how to look at a file system, and how to repair it."""
+    """Return how to check and repair a file system."""
     repaired = (
         f"xfs_repair {device}, or fsck -f {device}. Where xfs_repair asks for -L, mount and unmount first to replay "
         "its log; -L throws data away"
@@ -22,7 +22,7 @@ def _steps(device: str) -> tuple[str, str]:
 
 
 def _btrfs_steps(device: str) -> tuple[str, str]:
-    """Return the same for btrfs: fsck does nothing to it, and what its own check repairs may get worse."""
+    """Return the same for btrfs: fsck does nothing there, and the repair of ``btrfs check`` can make damage worse."""
     repaired = (
         "mount it and btrfs scrub start -B MOUNT, which repairs what has a second copy; where dmesg names files beyond "
         "that, move the whole partition folders aside, if other replicas are in sync. btrfs check --repair comes last"
@@ -37,7 +37,7 @@ def _is_btrfs(proof: OfflineEvidence) -> bool:
 def repair_file_system(
     directory: LogDir, proof: OfflineEvidence, away: OfflineLogDirs | None, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
-    """Return the repair of a file system while its broker is stopped; ``away`` None where the broker is down anyway."""
+    """Return the repair of a file system while its broker is stopped; ``away`` None: the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
     looked, repaired = _btrfs_steps(device) if _is_btrfs(proof) else _steps(device)

@@ -1,4 +1,4 @@
-"""A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
+"""``replace_disk``: replace and format a failed disk, or remove its directory from ``log.dirs``."""
 
 import math
 import re
@@ -39,7 +39,7 @@ SAVE_DATA = "save_data"
 
 
 def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapshot) -> ProposedAction | None:
-    """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
+    """Return how to save data that only a failed disk holds before it is replaced; None if it holds no last copy."""
     broker, path = directory.broker, shlex.quote(directory.path)
     alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
     if not alone:
@@ -70,9 +70,9 @@ def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapsh
 def replace_disk(
     directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: OfflineEvidence | None = None
 ) -> ProposedAction:
-    """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
+    """Return the replacement of a disk: what it holds is copied again, and last copies on it are lost.
 
-    ``proof`` says which device it is and what shows that it is dying.
+    ``proof`` names the device and the evidence that it fails.
     """
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)
@@ -115,7 +115,7 @@ def replace_disk(
 
 
 def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
-    """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
+    """Return the restart without the failed directory, if the broker's other directories have the room (KIP-112)."""
     broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
     found = leaving(directory, lost, snapshot, policy)
     if not found.fits or not lost:
@@ -143,7 +143,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
 
 
 def named(device: str) -> str:
-    """Return a device by name; of a mapped volume, which is no disk, with what names the disk below it."""
+    """Return a device by name; a mapped volume, which is no disk, with the command that names the disk below it."""
     if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None:
         return device
     return f"below {device} (lsblk -s shows which)"
@@ -157,7 +157,7 @@ def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
 
 
 def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
-    """Say that an array must be lost before anything is formatted: enough members may be well to assemble it again."""
+    """Require that an array is lost before formatting: with enough healthy members it can be assembled again."""
     if array is None:
         return ()
     text = f"{array} is lost: mdadm --detail {array.device} says so, and mdadm --assemble does not bring it back"
@@ -165,7 +165,7 @@ def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
 
 
 def _evidence(proof: OfflineEvidence | None) -> str:
-    """Say what shows that the device is dying: nobody replaces a disk on a guess."""
+    """Quote the evidence that the device fails: a disk is never replaced on a guess."""
     if proof is None or not (proof.said or proof.kernel_error):
         return ""
     return f"; evidence: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
@@ -191,7 +191,7 @@ def _preconditions(
 
 
 def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
-    """Return the lost partitions of which no other broker that is seen has a complete copy."""
+    """Return the lost partitions without a complete copy on any other reporting broker."""
     return [partition for partition in lost if not complete_copies(partition, snapshot) - {directory.broker}]
 
 
@@ -200,7 +200,7 @@ def _gone_with_it(alone: Sequence[Partition]) -> str:
 
 
 def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> dict[str, Any]:
-    """Return how much is copied again, and how long that takes at the usual rate at least."""
+    """Return how much is copied again, and the least time that takes at the usual rate."""
     sizes = [
         snapshot.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, snapshot)
     ]
@@ -210,10 +210,10 @@ def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: 
 
 
 def _least_disk_bytes(directory: LogDir, copied_bytes: int | None, policy: Policy) -> int | None:
-    """Return the smallest new disk that holds what is copied again, a reserve file too, within the planner's limit.
+    """Return the smallest new disk that holds all replicas and the reserve file within the planner's limit.
 
-    All of it counts: Kafka makes replicas again in the directory with the fewest logs, which is the empty one (Kafka
-    4.3.1 ``LogManager.nextLogDirs``).
+    All replicas count: Kafka creates them in the directory with the fewest logs, which is the empty one (Kafka 4.3.1
+    ``LogManager.nextLogDirs``).
     """
     if copied_bytes is None:
         return None
@@ -222,7 +222,7 @@ def _least_disk_bytes(directory: LogDir, copied_bytes: int | None, policy: Polic
 
 
 def _new_disk(directory: LogDir, least: int | None, policy: Policy) -> str:
-    """Say how large the new disk must be, loudly where the old size will not do."""
+    """Say how large the new disk must be, with a warning if the old size is too small."""
     if least is None:
         return "; how large the new disk must be is not known, as the size of a replica is not"
     if least == 0:
@@ -234,7 +234,7 @@ def _new_disk(directory: LogDir, least: int | None, policy: Policy) -> str:
 
 
 def _unfinished_copies(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[str]:
-    """Return replicas of which an unfinished copy lies in another directory of the broker: untouched (KIP-113)."""
+    """Return replicas with an unfinished copy in another directory of the broker, which stays as it is (KIP-113)."""
     keys = {partition.key: partition.label for partition in lost}
     found = (r for r in snapshot.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
     return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]

@@ -1,4 +1,4 @@
-"""Restarting a broker: what speaks against it, what comes back by it, who leads meanwhile and after.
+"""``restart_broker``: its vetoes, what it brings back, and who leads during and after it.
 
 Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``).
 """
@@ -34,7 +34,7 @@ EXAMPLES = 20
 
 
 def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
-    """Return the restart that brings directories back, with what must be true before."""
+    """Return the restart that brings directories back, with its preconditions."""
     broker, directories = away.broker, away.directories
     filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
     return ProposedAction(
@@ -56,7 +56,7 @@ def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Poli
 
 
 def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: str) -> ProposedAction:
-    """Return the start of a broker that is down; it takes nothing away from the others."""
+    """Return the start of a broker that is down; it takes nothing away from other brokers."""
     returns = partitions_on(broker, snapshot)
     directories = snapshot.directories_of.get(broker, ())
     return ProposedAction(
@@ -74,7 +74,7 @@ def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: st
 def restart_steps(
     broker: int, snapshot: ClusterSnapshot, policy: Policy, between: Sequence[str] = (), *, is_running: bool = True
 ) -> list[str]:
-    """Return the commands of a controlled restart; ``between`` are done while the broker is stopped."""
+    """Return the commands of a controlled restart; the commands ``between`` run while the broker is stopped."""
     tools = policy.tools
     stop = [
         *([] if snapshot.is_zookeeper(broker) else [tools.call(QUORUM, "describe", "--status")]),
@@ -90,11 +90,11 @@ def restart_steps(
 
 
 def format_steps(broker: int, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
-    """Return how the new directories of a stopped broker are formatted: by commands, else by a person.
+    """Return how to format the new directories of a stopped broker: as commands, or as a manual step.
 
-    Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties, and a
-    controller whose voters are not in its configuration must be told that it brings none along. In ZooKeeper mode the
-    tool refuses, and a broker starts with an empty directory.
+    ``--ignore-formatted`` skips directories with a meta.properties, and a controller whose voters are not configured
+    needs the option that it adds no voter (Kafka 4.3.1 ``StorageTool``). In ZooKeeper mode the tool refuses, and a
+    broker starts with an empty directory.
     """
     if snapshot.is_zookeeper(broker):
         return []
@@ -109,8 +109,8 @@ def format_steps(broker: int, snapshot: ClusterSnapshot, policy: Policy) -> list
 def rejoin_steps(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
     """Return how a controller becomes a voter again after the disk with its metadata log was replaced (KIP-853).
 
-    It comes back with another directory id as an observer. A voter of its id must be gone before it is added
-    (Kafka 4.3.1 ``AddVoterHandler``), and only the tool on its own host knows how to add it.
+    It returns with a new directory id, as an observer. The old voter with its id must be removed first (Kafka 4.3.1
+    ``AddVoterHandler``), and only the tool on the controller's own host can add it.
     """
     broker = directory.broker
     if directory.is_metadata_dir is False or not _has_dynamic_voters(broker, snapshot):
@@ -129,15 +129,15 @@ def rejoin_steps(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -
 
 
 def _has_dynamic_voters(broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker is seen to be a controller of a quorum whose voters may change (KIP-853)."""
+    """Tell whether a broker is a controller of a quorum with dynamic voters (KIP-853)."""
     configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
     return "controller" in (configs.get("process.roles") or "") and not configs.get("controller.quorum.voters")
 
 
 def after_start(policy: Policy) -> list[str]:
-    """Return how to see that replicas are back in sync, and to give leadership back then.
+    """Return how to check that replicas are in sync again, and how to move leadership back.
 
-    Kafka does the latter itself within minutes unless ``auto.leader.rebalance.enable`` says otherwise.
+    Kafka moves it back within minutes by itself unless ``auto.leader.rebalance.enable`` is false.
     """
     return [
         policy.tools.call(TOPICS, "--describe", "--under-replicated-partitions"),
@@ -146,7 +146,7 @@ def after_start(policy: Policy) -> list[str]:
 
 
 def restart_effect(broker: int, returns: Sequence[Partition], snapshot: ClusterSnapshot, **more: Any) -> dict[str, Any]:
-    """Return ``expected`` of a restart: what returns by it, and what becomes of all partitions of the broker."""
+    """Return ``expected`` of a restart: what it brings back, and what happens to the broker's partitions."""
     mine = partitions_on(broker, snapshot)
     return effect(
         returns=[partition.label for partition in returns[:EXAMPLES]],
@@ -159,7 +159,7 @@ def restart_effect(broker: int, returns: Sequence[Partition], snapshot: ClusterS
 
 
 def restart_partitions(broker: int, partitions: Iterable[Partition]) -> dict[str, Any]:
-    """Return partitions in the form of KIP-18's ``/restart_partitions``, whose numbers are strings."""
+    """Return partitions in the format of KIP-18's ``/restart_partitions``, whose numbers are strings."""
     numbers: defaultdict[str, list[int]] = defaultdict(list)
     for partition in partitions:
         numbers[partition.topic].append(partition.partition)
@@ -174,17 +174,17 @@ def restart_partitions(broker: int, partitions: Iterable[Partition]) -> dict[str
 
 
 def room_for_recovery(directory: LogDir) -> Precondition:
-    """Say that there must be room where a broker recovers; an offline directory's is not seen before it is back."""
+    """Return the precondition that a recovering directory has room; the use of an offline one is not visible yet."""
     usable = directory.usable_bytes
     seen = "" if usable is None else f"; when last seen {human_bytes(usable)} were free"
     return Precondition("room_for_recovery", f"{directory.path} has room: recovery itself writes{seen}", None)
 
 
 def deleted_since(paths: Sequence[str]) -> Precondition:
-    """Say what becomes of topics that were deleted while their replica lay on an offline directory.
+    """Say what happens to topics that were deleted while their replica was on an offline directory.
 
-    The broker cannot delete it there; it finds it at its restart, renames it, and leaves it to people (KIP-112, topic
-    deletion; Kafka 4.3.1 ``LogManager.loadLog``: "marked stray and renamed").
+    The broker cannot delete it there. At restart it finds the folder, renames it and keeps it (KIP-112, topic deletion;
+    Kafka 4.3.1 ``LogManager.loadLog``: "marked stray and renamed").
     """
     return Precondition(
         "strays",
@@ -195,7 +195,7 @@ def deleted_since(paths: Sequence[str]) -> Precondition:
 
 
 def _is_tight(directory: LogDir, policy: Policy) -> bool:
-    """Tell whether a directory was so full when last seen, or so little is known, that room must be looked for."""
+    """Tell whether a directory was so full when last seen, or is so little known, that room must be checked."""
     if directory.used_bytes is None or not directory.total_bytes:
         return True
     return directory.used_bytes > policy.limits.destination_max_ratio * directory.total_bytes
@@ -208,7 +208,7 @@ WITHOUT_DIRECTORY, REPAIR = "leave_log_dirs", "repair_file_system"
 def against_restart_now(
     action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, *, keeps_disks: bool
 ) -> Iterator[str]:
-    """Yield why a broker must not be stopped or started now; ``keeps_disks``: it starts again on the same ones."""
+    """Yield why a broker must not be stopped or started now; ``keeps_disks``: it starts on the same disks."""
     broker = action.target.get("broker")
     if not isinstance(broker, int):
         return
@@ -222,7 +222,7 @@ def against_restart_now(
 
 
 def disks_replaced(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    """Yield why a broker must not be stopped now whose disks are changed meanwhile."""
+    """Yield why a broker must not be stopped now to change its disks."""
     return against_restart_now(action, snapshot, quorum, keeps_disks=False)
 
 
@@ -232,7 +232,7 @@ def _restarted(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum |
 
 
 def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
-    """Yield that no majority of the voters is caught up without the broker; a single voter has no other choice."""
+    """Yield that no majority of voters is caught up without the broker; a single voter cannot avoid that."""
     if quorum is None:
         yield "the controllers' quorum cannot be asked"
         return

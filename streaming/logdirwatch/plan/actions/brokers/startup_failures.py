@@ -1,6 +1,6 @@
-"""What brings a broker back whose log says why it is away: what to do first, and what to look at on its host.
+"""Remedies for a broker whose own log says why it is down.
 
-Each remedy keeps what may be the last copy of something: folders are moved out of the way, not deleted.
+No remedy deletes what may be a last copy: folders are moved aside.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, o
 
 
 class Remedy(NamedTuple):
-    """What to do before the next start, and commands that change nothing, for the broker's own host."""
+    """What to do before the next start, and read-only commands for the broker's host."""
 
     text: str
     look: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ ZOOKEEPER_REMEDIES: Mapping[Reason, Remedy] = {
 
 
 def remedy_of(reason: object, *, has_zookeeper: bool = False) -> Remedy:
-    """Return the remedy for a reason that a record names; one that this release does not know is a general one."""
+    """Return the remedy for a recorded reason; a general one for reasons that this release does not know."""
     known = Reason(reason) if reason in set(Reason) else Reason.OTHER
     if not has_zookeeper:
         return REMEDIES[known]
@@ -221,7 +221,7 @@ def remedy_of(reason: object, *, has_zookeeper: bool = False) -> Remedy:
 
 
 def as_its_log_says(alert: AlertRecord) -> Runbook | None:
-    """Return the way back of a broker whose own log says why it is away; its words are never a part of a command."""
+    """Return the remedy for a broker whose log says why it is down; no text of the log becomes part of a command."""
     shown = read_as(alert.evidence, BrokerAwayEvidence)
     if shown.maintenance is not None or not shown.log_says:
         return None

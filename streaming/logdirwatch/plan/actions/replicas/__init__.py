@@ -1,1 +1,1 @@
-"""Actions on replicas: where they lie, which are copied, which lead."""
+"""Actions on replicas: where they are stored, which are copied, which lead."""

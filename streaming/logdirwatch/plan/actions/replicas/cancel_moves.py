@@ -1,4 +1,4 @@
-"""The action that cancels moves that run: copies that would fill a log directory, and reassignments that cannot end."""
+"""``cancel_moves``: cancel copies that would fill a log directory, and reassignments that cannot complete."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ from logdirwatch.text.words import some_of
 def propose_overflow_cancel(
     directory: LogDir, chosen: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
-    """Return the end of the copies that :func:`overflowing` names."""
+    """Return the action that cancels the copies named by :func:`overflowing`."""
     if not chosen:
         return []
     coming = len(copies_to([directory.place], snapshot))
@@ -52,7 +52,7 @@ def propose_overflow_cancel(
 def propose_copy_cancel(
     directory: LogDir, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
 ) -> ProposedAction:
-    """Return the end of running copies; the replicas go on serving where they were."""
+    """Return the action that cancels running copies; the replicas keep serving where they are."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
     operation = _ending_copies(copies, name, snapshot)
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
@@ -92,16 +92,16 @@ def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot)
 
 
 def _outlook(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
+    """Return who leads after reassignments are cancelled; empty if only copies within brokers are."""
     partitions = [snapshot.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
     reassigned = [partition for partition in partitions if partition.is_reassigned]
     return {"leadership": of_cancelling(reassigned, snapshot)} if reassigned else {}
 
 
 def _as_they_move(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> list[Assignment]:
-    """Return the partitions as the tool must be told them: a copy within a broker by the directory that it goes to.
+    """Return the partitions in the form that the tool needs: a copy within a broker by its destination directory.
 
-    ``--cancel`` ends the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
+    ``--cancel`` cancels the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
     ``ReassignPartitionsCommand.cancelAssignment``).
     """
     futures = {
@@ -129,7 +129,10 @@ EXAMPLES = 20
 
 
 def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the cancelling of the reassignments that cannot end and name a broker; empty where there are none."""
+    """Return the cancellation of the reassignments that cannot complete and involve a broker.
+
+    Empty if there are none.
+    """
     mine = [one for one in dead_ends(snapshot) if broker in one.partition.replicas]
     if not mine:
         return []
@@ -137,7 +140,7 @@ def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, p
 
 
 def why_hopeless(found: Sequence[DeadEnd]) -> str:
-    """Say how many reassignments cannot end, and the first of the reasons."""
+    """Say how many reassignments cannot complete, and why the first cannot."""
     reasons = list(dict.fromkeys(one.why.reason for one in found))
     return f"{len(found)} reassignments can no longer end ({'; '.join(reasons[:3])})"
 
@@ -145,9 +148,9 @@ def why_hopeless(found: Sequence[DeadEnd]) -> str:
 def cancel_moves(
     broker: int, path: str | None, partitions: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy, why: str
 ) -> ProposedAction:
-    """Return the action that takes running reassignments back; their partitions can then be moved otherwise.
+    """Return the action that cancels running reassignments, after which their partitions can be moved otherwise.
 
-    Those whose only good copies are what the move adds come in none with others: cancelling drops these copies.
+    A partition whose only good copies are the new ones gets an action of its own: cancelling drops these copies.
     """
     harmless = [partition for partition in partitions if not drops_last_copy(partition, snapshot)]
     wave = (harmless or partitions)[: policy.limits.partitions_per_reassignment]
@@ -190,7 +193,7 @@ def _kept(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> str:
 
 
 def _target(partition: Partition) -> Assignment:
-    """Return what the reassignment was to reach: ``--cancel`` wants the partitions in the form of a plan."""
+    """Return what the reassignment was to reach: ``--cancel`` takes the partitions in the format of a plan."""
     removing = set(partition.removing or ())
     target = tuple(broker for broker in partition.replicas if broker not in removing)
     return Assignment(partition.topic, partition.partition, target, (ANY,) * len(target))
@@ -211,7 +214,7 @@ LIMITS_STAY = "limits that were set for them stay: throttle_left names them once
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Count what runs no more; a reassignment that came to its end was not cancelled."""
+    """Count the reassignments that no longer run; one that completed was not cancelled."""
     if "cancels" in action.expected:
         targets = from_json(action.expected["cancels"])
         ended, of = sum(_is_cancelled(target, snapshot) for target in targets), len(targets)

@@ -1,4 +1,4 @@
-"""The action that takes throttles away that nothing needs."""
+"""``clear_throttles``: delete throttles that nothing needs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,7 +34,10 @@ def propose_clear(
     target: Mapping[str, Any],
     keys: Iterable[str] | None = None,
 ) -> ProposedAction | None:
-    """Return the end of limits that nothing needs, None without any; ``keys`` are the rates that may go, None: all."""
+    """Return the deletion of throttles that nothing needs, None if there are none; ``keys`` limits the rates, None.
+
+    All.
+    """
     allowed = None if keys is None else set(keys)
     rates = {
         broker: {key: rate for key, rate in found.items() if allowed is None or key in allowed}
@@ -59,12 +62,15 @@ def propose_clear(
 
 
 def agreed(limits: str) -> Precondition:
-    """Ask for the word of whoever set limits: that they are in the way makes them nobody's less."""
+    """Return the precondition that the owner of the throttles agrees.
+
+    A throttle in the way still belongs to its owner.
+    """
     return Precondition("throttle_agreed", f"whoever set {limits} agrees, or is not to be found", None)
 
 
 def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
-    """Tell whether none of the limits that an action named is set any more."""
+    """Tell whether none of the throttles that an action named is set any more."""
     of_brokers = any(
         key in rates_of(snapshot.brokers[int(number)].configs)
         for number, keys in clears["brokers"].items()
@@ -89,7 +95,7 @@ def _clears(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping
 def _still_needed(
     rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]], snapshot: ClusterSnapshot
 ) -> tuple[Veto, ...]:
-    """Refuse while a move runs that the limit holds back: without it the move would take all that there is (KIP-73)."""
+    """Veto while a throttled move runs: without the throttle it would use the whole bandwidth (KIP-73)."""
     is_between = bool(topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
     moving = [snapshot.partitions[key] for key in sorted(snapshot.layout.moving) if key in snapshot.partitions]
     moved = [partition.label for partition in moving if is_between and partition.is_reassigned]
@@ -115,9 +121,9 @@ def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[s
 
 
 def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
-    """Return the end of limits that a plan set and its last command did not take away: of those with its own values.
+    """Return the deletion of throttles that a plan set and did not clear, if they still have its values.
 
-    A plan of 0.1.0 did not say what it sets: ``throttle_left`` names what it left behind.
+    Plans of 0.1.0 do not record what they set: the evidence of ``throttle_left`` names the throttles instead.
     """
     if SETS_LIMITS not in action.expected or not was_begun(action):
         return None

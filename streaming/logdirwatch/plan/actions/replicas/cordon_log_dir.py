@@ -1,7 +1,7 @@
-"""Keeping new replicas out of a filling or sick directory, and letting them in again (KIP-1066).
+"""``cordon_log_dir``: keep new replicas out of a filling or failing directory (KIP-1066).
 
-Kafka puts a new replica into the directory with the fewest logs, so one that was emptied is the next to be filled
-(Kafka 4.3.1 ``LogManager.nextLogDirs``). A cordoned directory goes on serving what it has.
+Kafka creates a new replica in the directory with the fewest logs, so a directory that was just emptied is filled next
+(Kafka 4.3.1 ``LogManager.nextLogDirs``). A cordoned directory keeps serving its replicas.
 """
 
 from logdirwatch.model.records import ActionRecord
@@ -28,9 +28,9 @@ from logdirwatch.plan.retention import retention_vetoes
 def propose_cordon(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str
 ) -> list[ProposedAction]:
-    """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
+    """Return the cordon, if the cluster's metadata version allows one and there is none yet.
 
-    ``why`` and ``until`` go on in the sentences that say what it is for and when it ends.
+    ``why`` and ``until`` complete the sentences that say what it is for and when it ends.
     """
     if at_least(snapshot.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
@@ -65,10 +65,10 @@ def propose_cordon(
 
 
 def _deleted_by_strimzi(policy: Policy) -> Veto | None:
-    """Refuse a cordon where Strimzi runs the cluster.
+    """Veto a cordon where Strimzi manages the cluster.
 
     It deletes a broker's own value of every key that Kafka's brokers know and its resource does not set (Strimzi 1.2
-    ``KafkaConfigurationDiff``); there, a value is one for all brokers of a cluster, and a list of directories is not.
+    ``KafkaConfigurationDiff``). A value in the resource applies to all brokers, and a list of directories does not.
     """
     if not policy.is_strimzis:
         return None

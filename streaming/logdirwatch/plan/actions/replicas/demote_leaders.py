@@ -1,8 +1,8 @@
-"""Leaders off a directory that is full or behaves badly: followers in sync elsewhere lead instead.
+"""``demote_leaders``: move leadership off a full or failing directory to in-sync followers elsewhere.
 
-Kafka has no command for it. Another order of the same replicas makes one of them the preferred leader, and an election
-lets it lead: no byte moves (Kafka 4.3.1 ``ReplicationControlManager.changePartitionReassignment``). The order has to
-change, since Kafka gives leadership back to the first replica by itself (``auto.leader.rebalance.enable``).
+Kafka has no command for it. Reordering the same replicas makes another one the preferred leader, and an election makes
+it lead: no data moves (Kafka 4.3.1 ``ReplicationControlManager.changePartitionReassignment``). The order has to change
+because Kafka returns leadership to the first replica by itself (``auto.leader.rebalance.enable``).
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
 def partitions_led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
-    """Return the partitions whose leader lies in a directory."""
+    """Return the partitions whose leader is in a directory."""
     keys = {replica.key for replica in snapshot.replicas_in(directory.place)}
     return [snapshot.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, snapshot)]
 
@@ -51,9 +51,10 @@ def demote(
     *,
     besides: Collection[TopicPartition] = (),
 ) -> list[ProposedAction]:
-    """Return the action that lets others lead what a broker leads; empty where nobody else well can.
+    """Return the action that moves leadership off a broker; empty if no other healthy replica can lead.
 
-    ``besides`` are partitions that another action of the same alert reassigns: one order would undo the other.
+    Partitions in ``besides`` are reassigned by another action of the same alert and left out: one order would undo the
+    other.
     """
     chosen = _chosen([p for p in led if p.key not in besides], broker, snapshot, policy)
     if not chosen:
@@ -89,7 +90,7 @@ def demote(
 def _chosen(
     led: Iterable[Partition], broker: int, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[tuple[Partition, tuple[int, ...]]]:
-    """Return what can be led by others, with the new order; of several the broker that leads least is first."""
+    """Return the partitions that others can lead, with the new order; the broker that leads least comes first."""
     counts = Counter(p.leader for p in snapshot.partitions.values() if p.leader is not None)
     found: list[tuple[Partition, tuple[int, ...]]] = []
     for partition in led:
@@ -107,7 +108,7 @@ def _chosen(
 
 
 def _is_well(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker's replica could lead: in sync, and its disk neither full nor doubtful."""
+    """Tell whether a broker's replica can lead: in sync, and its disk neither full nor suspect."""
     if (
         broker not in complete_copies(partition, snapshot)
         or broker not in partition.isr
@@ -144,7 +145,7 @@ def _file_name(broker: int, path: str | None) -> str:
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Count a demotion as begun with the new order of preference, and as reached when another one leads."""
+    """Count a partition as begun once the order has changed, and as done once another broker leads."""
     if action.reassignment is None:
         return None
     assignments = from_json(action.reassignment)

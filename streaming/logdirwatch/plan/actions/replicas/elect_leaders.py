@@ -1,7 +1,7 @@
-"""Elections: leadership back to the preferred replicas after a repair, or to whoever is left, at the price of data.
+"""``elect_leaders``: return leadership to preferred replicas, or to any replica left, which loses data.
 
-A preferred election needs the first assigned replica in sync and alive (Kafka 4.3.1 ``PartitionChangeBuilder``
-``electPreferredLeader``); an unclean one takes the first that is alive, and what only the others had is gone.
+A preferred election needs the first assigned replica alive and in sync (Kafka 4.3.1 ``PartitionChangeBuilder``
+``electPreferredLeader``). An unclean one takes the first that is alive, and records that only the others had are lost.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ EXAMPLES = 20
 
 
 def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the election of the preferred leaders that could lead and do not; empty when there are none."""
+    """Return the election of preferred leaders that could lead and do not; empty if there are none."""
     partitions = [p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)]
     chosen = sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
     wave = chosen[: policy.limits.partitions_per_reassignment]
@@ -61,11 +61,11 @@ def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy
 def elect_unclean(
     target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, veto: Veto | None
 ) -> list[ProposedAction]:
-    """Return the election of replicas that are not in sync, for partitions that nobody else can lead.
+    """Return the election of out-of-sync replicas, for partitions that no other replica can lead.
 
-    KIP-18 leaves it to ``offlinePartitionLeaderSelector``. Acknowledged records that only the lost replicas have are
-    gone then, so it is a person's decision, and only once these cannot come back; ``veto`` while they may. Partitions
-    whose data may be intact wait behind the others.
+    KIP-18 leaves it to ``offlinePartitionLeaderSelector``. It loses acknowledged records that only the lost replicas
+    have, so a person decides, and only once those cannot come back; until then there is a ``veto``. Partitions whose
+    data may be intact come after the others.
     """
     found = [p for p in snapshot.partitions.values() if not _is_led(p, snapshot) and _only_stale_ones_left(p, snapshot)]
     chosen = sorted(found, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
@@ -100,7 +100,7 @@ def elect_unclean(
 
 
 def _may_be_intact(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Veto | None:
-    """Refuse to give up data that is there: a start, or the end of what keeps a directory offline, brings it back."""
+    """Veto giving up data that still exists: starting a broker or fixing a directory brings it back."""
     brokers = sorted({broker for partition in partitions for broker in _intact_on(partition, snapshot)})
     if not brokers:
         return None
@@ -111,13 +111,13 @@ def _may_be_intact(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -
 
 
 def _intact_on(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
-    """Return the brokers, not known to be gone, that have all of a partition on a disk that did not fail."""
+    """Return the brokers, not known to be gone, with a complete copy of a partition on a disk that did not fail."""
     holders = {*partition.isr, *(partition.elr or ()), *(partition.last_known_elr or ())}
     return {broker for broker in holders if not snapshot.is_gone(broker) and not _is_lost(partition, broker, snapshot)}
 
 
 def _is_lost(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker's replica lay on a disk that failed, or, where that is not known, all that is offline."""
+    """Tell whether a broker's replica was on a failed disk; where the directory is unknown, whether all are offline."""
     found = [one.place for one in snapshot.replicas_of(partition.key) if one.broker == broker]
     there = [snapshot.directories[place] for place in found if place in snapshot.directories]
     there = there or [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving]
@@ -138,13 +138,13 @@ def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bo
 
 
 def _is_led(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell at a glance whether a partition is led: the metadata names a leader whose broker and disks are well."""
+    """Tell whether a partition has a leader whose broker and disks are healthy."""
     leader = partition.leader
     return leader is not None and snapshot.is_alive(leader) and snapshot.all_serving(leader)
 
 
 def _is_doubtful(broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker has a disk that is not well: leaders are not given to it now."""
+    """Tell whether a broker has an unhealthy disk, so that it gets no leaders now."""
     return snapshot.brokers[broker].is_suspect or not snapshot.all_serving(broker)
 
 
@@ -159,7 +159,7 @@ def _stale(partition: Partition, snapshot: ClusterSnapshot) -> tuple[int, ...]:
 
 
 def _file_name(kind: str, target: Mapping[str, Any]) -> str:
-    """Return the name of an election's file: the same for the same action, in the working directory."""
+    """Return the file name of an election, in the working directory; the same action always gets the same name."""
     words = identity(*(f"{key}={value}" for key, value in sorted(target.items())))
     return f"logdirwatch-elect-{kind}-{words[:8]}.json"
 
@@ -181,7 +181,7 @@ def _is_elected(key: tuple[str, int], snapshot: ClusterSnapshot, *, is_preferred
 
 
 def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    """Yield why an election would now elect nobody, or is needed no more."""
+    """Yield why an election would elect no leader, or is no longer needed."""
     del quorum
     is_preferred = action.target.get("election") == "preferred"
     entries = (action.expected.get("election") or {}).get("partitions", ())

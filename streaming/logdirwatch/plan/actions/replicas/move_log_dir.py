@@ -1,4 +1,4 @@
-"""The action that moves replicas to other directories of the same broker: what it brings, when, and its commands."""
+"""``move_log_dir``: move replicas to other directories of the same broker."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,7 +43,7 @@ from logdirwatch.text.words import counted
 def propose_move(
     source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[ProposedAction]:
-    """Return the action for planned moves; a vetoed one where a veto stands against every move; else nothing."""
+    """Return the action for planned moves, with a veto if every move has one; empty if none is planned."""
     if moves.assignments:
         return [_move(source, moves, snapshot, policy, now_ms)]
     if any(veto.name in HINDERING for veto in moves.vetoes):
@@ -137,13 +137,16 @@ def _why_waves(waves: Waves, pace: Pace) -> str:
 
 
 def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:
-    """Return what other moves inside the broker have still to copy under the same limit."""
+    """Return the bytes that other moves within the broker still have to copy under the same throttle."""
     mine = [copy for copies in snapshot.layout.copies_of.values() for copy in copies if copy.broker == broker]
     return sum(max(0, (snapshot.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
 
 
 def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
-    """Whether the directory is saved; of several waves, whether each ends before what was free then is full."""
+    """Whether the moves save the directory.
+
+    With waves, whether each wave ends before the room that it relies on is full.
+    """
     if len(waves.groups) == 1:
         return in_time(source, needs_ms)
     text = (

@@ -1,4 +1,4 @@
-"""Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
+"""``reassign``: rebuild lost replicas on other brokers, or move replicas there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -43,7 +43,10 @@ EXAMPLES = 20
 
 
 class Loss(NamedTuple):
-    """What was lost, in words: ``what`` after "replicas", ``stray`` what becomes of the old copies, ``undo``."""
+    """What was lost, as text.
+
+    ``what`` follows "replicas"; ``stray`` says what happens to the old copies, ``undo`` how to undo the reassignment.
+    """
 
     what: str
     stray: str
@@ -59,7 +62,7 @@ def rebuild(
     policy: Policy,
     now_ms: int,
 ) -> ProposedAction:
-    """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
+    """Return the reassignment of a repair; ``place`` names its file (an empty path: the whole broker)."""
     rate = policy.limits.replication_throttle_bytes_per_s
     wanted = limits_of_repair(repair, rate, snapshot)
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
@@ -103,13 +106,16 @@ def rebuild(
 
 
 def limits_of_repair(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits of a repair: of its new replicas, and of the leaders that they are copied from."""
+    """Return the throttles of a repair: for its new replicas, and for the leaders that send them."""
     arriving = [(snapshot.partitions[key], broker) for key, broker in repair.arriving]
     return limits_of_copies(arriving, rate, snapshot)
 
 
 def _keys_of(limits: Limits) -> dict[int, tuple[str, ...]]:
-    """Return by broker the limits that hold the copies back; where they arrive also that of its directories."""
+    """Return by broker the throttle keys that affect the copies.
+
+    Where they arrive, also the one between directories.
+    """
     return {
         broker: (*rates, LOG_DIR_THROTTLE) if FOLLOWER_THROTTLE in rates else tuple(rates)
         for broker, rates in limits.brokers.items()
@@ -117,16 +123,17 @@ def _keys_of(limits: Limits) -> dict[int, tuple[str, ...]]:
 
 
 def back_of(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
-    """Return the limits of the way back, where none is set; a broker that is away takes none."""
+    """Return the throttles for undoing the move, where none is set; brokers that are down take none."""
     wanted = of_plan(to_json(repair.before), log_dir_rate=None, rate=rate)
     living = {broker: rates for broker, rates in wanted.brokers.items() if snapshot.is_alive(broker)}
     return unset(Limits(living, wanted.topics), snapshot)
 
 
 def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondition, ...]:
-    """Say where new replicas may be born that the plan does not mean for there: they take their full size until moved.
+    """Say where Kafka may create new replicas that the plan assigns to another directory.
 
-    Kafka's tool assigns first and places after, so nothing must slow down their way to the right directory.
+    They occupy their full size there until moved: Kafka's tool assigns first and places afterwards. So nothing may slow
+    down their way to the right directory.
     """
     passing = passing_bytes(repair.assignments, snapshot)
     if not passing:
@@ -144,7 +151,7 @@ def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondit
 def rebuild_later(
     target: Mapping[str, Any], loss: Loss, repair: Repair, snapshot: ClusterSnapshot, veto: Veto
 ) -> ProposedAction:
-    """Return the same reassignment where something stands against doing it now: what it would cost, no commands."""
+    """Return the same reassignment with a veto: its cost, and no commands."""
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
         kind=ActionKind.REASSIGN,
@@ -164,7 +171,7 @@ def rebuild_later(
 def propose_offload(
     source: LogDir, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[ProposedAction]:
-    """Return the action for planned moves to other brokers; nothing where none was found."""
+    """Return the action for planned moves to other brokers; empty if there are none."""
     if plan.repair is None:
         return []
     repair = plan.repair
@@ -225,7 +232,7 @@ def propose_offload(
 
 
 def _in_time(source: LogDir, needs_ms: int, moved: Sequence[Partition]) -> tuple[Precondition, ...]:
-    """Return whether a move is in time: nobody knows of one that waits for replicas that are out of sync."""
+    """Return whether a move is in time; unknown for one that waits for out-of-sync replicas."""
     found = in_time(source, needs_ms)
     behind = [partition.label for partition in moved if is_behind(partition, source.broker)]
     if not behind:

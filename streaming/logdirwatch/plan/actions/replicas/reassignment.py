@@ -1,4 +1,4 @@
-"""What published reassignments have in common: how far they are, and whether they may still be carried out."""
+"""Progress and validity of published reassignments, shared by the kinds that reassign."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ CLEARS_THROTTLES = FollowUp(clear_left_behind, while_firing=True)
 
 
 def copying_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Return how many partitions are where a reassignment wants them, and how many are on their way."""
+    """Return how many partitions a reassignment has placed, and how many are on their way."""
     if action.reassignment is None:
         return None
     assignments = from_json(action.reassignment)
@@ -72,9 +72,9 @@ def _replicas_before(action: ActionRecord, assignment: Assignment) -> tuple[int,
 
 
 def _copied_bytes(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return the bytes of the replicas of a reassignment that are where it wants them: what it copied so far.
+    """Return the bytes that a reassignment has copied so far: of replicas that are where it wants them.
 
-    Within a broker these are also the bytes that left the directory they were in (KIP-113).
+    Within a broker these are also the bytes that left the source directory (KIP-113).
     """
     before = {old.key: old for old in from_json(action.undo["reassignment"])}
     copied = 0

@@ -1,4 +1,4 @@
-"""The action that lets new replicas into a log directory again (KIP-1066)."""
+"""``uncordon_log_dir``: let new replicas into a log directory again (KIP-1066)."""
 
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
@@ -23,7 +23,7 @@ from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 def propose_uncordon_for(
     source: LogDir, directory: LogDir, then: ProposedAction, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
-    """Return the end of a cordon that makes room for ``then``, the move that it allows."""
+    """Return the uncordoning that makes room for the move ``then``."""
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
@@ -56,7 +56,7 @@ def propose_uncordon_for(
 
 
 def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> ProposedAction:
-    """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
+    """Return the uncordoning of a directory that has room again; ``after`` is the action that set the cordon."""
     operation = uncordoning(directory, snapshot)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return ProposedAction(
@@ -73,7 +73,7 @@ def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Polic
 
 
 def uncordoning(directory: LogDir, snapshot: ClusterSnapshot) -> Operation:
-    """Return the operation that ends a cordon; its inverse sets it again."""
+    """Return the operation that removes a cordon; its inverse sets it again."""
     others = others_cordoned(directory, snapshot)
     return broker_list(directory.broker, KEY, others, old=[*others, directory.path])
 

@@ -1,9 +1,9 @@
-"""What goes for good: records of a topic once, and whole topics that nobody seems to use.
+"""``delete_records``: delete records of a topic once, which cannot be undone.
 
-``DeleteRecords`` moves the start of a log; whole segments before it go at the next retention check, the one that is
-written never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It changes no configuration. Kafka takes the
-request wherever the cleanup policy names ``delete`` (``deleteRecordsOnLeader``); where it names ``compact`` as well,
-the last value of every key that was not written since goes too, which only a person can decide (KIP-71).
+``DeleteRecords`` moves the start of a log; whole segments before it are deleted at the next retention check, the active
+segment never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It changes no configuration. Kafka takes the
+request wherever the cleanup policy contains ``delete`` (``deleteRecordsOnLeader``); where it also contains ``compact``,
+the last value of every key that was not written since is deleted too, which only a person can decide (KIP-71).
 """
 
 import math
@@ -47,7 +47,7 @@ _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 def propose_deletion(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
 ) -> list[ProposedAction]:
-    """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
+    """Return the deletion of records of the topic that frees most and that no retention cut (``cut``) reaches."""
     here = by_topic(snapshot.replicas_in(source.place))
     topics = (snapshot.topics[name] for name in here if name in snapshot.topics and name not in cut)
     gains = {
@@ -66,7 +66,7 @@ def propose_deletion(
 
 
 def _most_percent(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return how much of a topic may go: what a consumer group has still to read stays, and the last of its history."""
+    """Return how much of a topic may be deleted: unread records of consumer groups and a minimum of history stay."""
     wanted, age = wanted_ms(topic, policy), topic.configs.get(RETENTION_MS)
     sized = [(r, r.size_bytes) for r in all_replicas(topic, snapshot) if r.size_bytes]
     kept = max((floor_of_replica(replica, age, wanted, snapshot) / size for replica, size in sized), default=0.0)
@@ -79,7 +79,7 @@ def _unread_ratio(topic: Topic) -> float:
 
 
 def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Precondition:
-    """Return that enough history stays, which is known where the rate is at which every partition is written."""
+    """Return the precondition that enough history stays; known if the write rate of every partition is."""
     rate = fastest(
         [r for r in all_replicas(topic, snapshot) if r.size_bytes], topic.configs.get(RETENTION_MS), snapshot
     )
@@ -90,7 +90,7 @@ def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 
 def _last_values(topic: Topic) -> tuple[Precondition, ...]:
-    """Say what goes of a topic that is compacted as well; nothing of others."""
+    """Say what a topic that is also compacted loses; empty for others."""
     if not topic.is_compacted:
         return ()
     text = (
@@ -144,7 +144,7 @@ def _delete_records(
 
 
 def refused(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Return why a topic may lose nothing, whatever the means."""
+    """Return why a topic may lose no data, by any means."""
     return replica_vetoes.first(
         [
             replica_vetoes.internal_topic(topic, policy.limits),
@@ -158,9 +158,9 @@ def refused(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | N
 
 
 def _may_lose(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> bool:
-    """Tell whether records may be deleted: where a minimum is asked for, only a retention limit can keep to it.
+    """Tell whether records may be deleted: only a retention limit can respect a configured minimum of history.
 
-    Of a tiered topic the remote copy would go as well (KIP-405).
+    For a tiered topic the remote copy would be deleted as well (KIP-405).
     """
     rule = policy.limits.topic_rule(topic.name)
     has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
@@ -178,7 +178,7 @@ def _freed(topic: Topic, replica: Replica, percent: int) -> int:
 
 
 def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
-    """Return what every serving directory gains: followers delete as their leaders do."""
+    """Return the bytes that every serving directory gains: followers delete what their leaders delete."""
     freed: Counter[LogDirId] = Counter()
     for replica in all_replicas(topic, snapshot):
         freed[replica.place] += _freed(topic, replica, percent)
@@ -186,7 +186,7 @@ def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str,
 
 
 def serving_only(freed: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
-    """Return what directories gain that serve: nothing is deleted in others."""
+    """Return the gains of serving directories: nothing is deleted in others."""
     return [
         {"broker": place[0], "log_dir": place[1], "bytes": size}
         for place, size in sorted(freed.items())
@@ -195,9 +195,10 @@ def serving_only(freed: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> li
 
 
 def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
-    """Return the command that deletes a share of each partition's offsets: the first and last are queried.
+    """Return the command that deletes a share of each partition's offsets.
 
-    ``kafka-get-offsets`` takes a pattern, so the dots of a name are escaped; it prints ``topic:partition:offset``.
+    It queries the first and last offset. ``kafka-get-offsets`` takes a pattern, so the dots in a name are escaped; it
+    prints ``topic:partition:offset``.
     """
     pattern = "--topic=" + topic.replace(".", "\\.")
     earliest = tools.call(OFFSETS, pattern, "--time", "-2")

@@ -1,4 +1,4 @@
-"""The action that names a large topic which nobody seems to use, for a person to think about; nothing deletes it."""
+"""``delete_topic_candidate``: name a large topic that seems unused, for a person to decide; nothing deletes it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ MOST_CANDIDATES = 3
 
 
 def propose_candidates(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
-    """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
+    """Return the large idle topics in a directory, for a person to decide; nothing here deletes them."""
     return propose_candidates_in([source], place_target(source), snapshot, policy, now_ms)
 
 
@@ -53,7 +53,7 @@ def propose_candidates_in(
 
 
 def idle_for_ms(topic: Topic, snapshot: ClusterSnapshot, now_ms: int) -> int | None:
-    """Return how long no replica of a topic has changed its size; None where nobody knows."""
+    """Return how long no replica of a topic has changed its size; None if unknown."""
     since = [replica.same_since_ms for replica in all_replicas(topic, snapshot)]
     if not since or None in since:
         return None
@@ -111,14 +111,17 @@ def _may_be_named(topic: Topic, snapshot: ClusterSnapshot, policy: Policy, now_m
 
 
 def _has_groups(topic: Topic) -> bool:
-    """Whether a consumer group reads the topic: Kafka forgets one that is gone (``offsets.retention.minutes``)."""
+    """Whether a consumer group has offsets on the topic.
+
+    Kafka drops those of a dead group (``offsets.retention.minutes``).
+    """
     return any(partition.groups for partition in topic.partitions)
 
 
 def room_elsewhere(
     broker: int, target: Mapping[str, Any], repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[ProposedAction]:
-    """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
+    """Return idle topics whose deletion would make room on other brokers, if room is what is missing."""
     if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
         return []
     full = [

@@ -1,4 +1,4 @@
-"""The action that lowers a topic's retention: what it frees, where and when, what it loses, and how it is undone."""
+"""``lower_retention``: lower a topic's retention; what it frees, where and when, what is lost, and the undo."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -68,7 +68,7 @@ def propose_cut(
 def propose_fleet_cut(
     cut: RetentionCut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> ProposedAction:
-    """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
+    """Return the action for a cut that serves several directories; ``useful_bytes`` are those that they need."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
     needs, before = (
         effective_after_ms(cut.topic, snapshot),
@@ -104,7 +104,7 @@ def propose_fleet_cut(
 
 
 def cut_effect(cut: RetentionCut, policy: Policy, **numbers: Any) -> dict[str, Any]:
-    """Return what a cut brings: every directory that gains, the history that stays, whose it is."""
+    """Return the effect of a cut: every directory that gains, the history that stays, and the topic's owner."""
     return effect(
         on=[{"broker": b, "log_dir": path, "bytes": size} for (b, path), size in sorted(cut.frees.items())],
         keeps_ms_at_least=cut.keeps_ms,
@@ -115,7 +115,7 @@ def cut_effect(cut: RetentionCut, policy: Policy, **numbers: Any) -> dict[str, A
 
 
 def cut_undo(cut: RetentionCut, policy: Policy) -> dict[str, Any]:
-    """Return how the limit of before is set again, or the override taken away that was not there."""
+    """Return how to set the old limit again, or delete an override that did not exist before."""
     topic, inverse = cut.topic.name, _operation(cut).inverse
     return {
         "configs": {topic: {cut.way.key: inverse.args.value}},
@@ -125,7 +125,7 @@ def cut_undo(cut: RetentionCut, policy: Policy) -> dict[str, Any]:
 
 
 def _operation(cut: RetentionCut) -> Operation:
-    """Return the change itself; undoing deletes an override that was not there."""
+    """Return the change itself; its inverse deletes an override that did not exist before."""
     old = cut.old_value
     new = str(cut.new_value)
     return topic_config(cut.topic.name, cut.way.key, new, now=old, old=old if cut.is_overridden else None)
@@ -158,7 +158,7 @@ def _stays(cut: RetentionCut) -> str:
 
 
 def _wins_ms(directory: LogDir, freed_bytes: int) -> int | None:
-    """Return how much later a directory is full."""
+    """Return how much later the directory is full."""
     growth = directory.growth_bytes_per_s
     return int(freed_bytes / growth * 1000) if growth is not None and growth > 0 else None
 
@@ -178,7 +178,10 @@ def _limit(value: str | None, *, is_age: bool) -> str:
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Count the limit as begun once it is set, and as reached once half of the bytes are gone: retention runs late."""
+    """Count the cut as begun once its limit is set, and as done once half of the bytes are gone.
+
+    Retention runs late.
+    """
     name = str(action.target["topic"])
     topic, changes = snapshot.topics.get(name), (action.configs or {})[name]
     if topic is None:
@@ -197,7 +200,7 @@ def _restored(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -
 
 
 def _moves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    """Yield what moves: its retention stands still."""
+    """Yield a veto if the topic moves: retention does not run on moving replicas."""
     del quorum
     topic = snapshot.topics.get(str(action.target.get("topic")))
     found = (replica_vetoes.partition_moving(snapshot, partition) for partition in (topic.partitions if topic else ()))

@@ -1,7 +1,7 @@
-"""The old retention again, once the danger is over and there is room for what it keeps.
+"""``restore_retention``: set a topic's old retention again once there is room for the history.
 
-Restoring too early fills the directory again, forgetting it loses data later. What a cut freed comes back: so much room
-must be there, below the target ratio, in every directory that the cut freed.
+Restoring too early fills the directory again; forgetting it loses data later. The bytes that a cut freed come back, so
+every directory that it freed must have that much room below the target ratio.
 """
 
 from collections import Counter
@@ -33,14 +33,14 @@ _NAMED = 3
 
 
 def is_cut(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a cut stands: a limit of its topic is what it set, or lower by a later one."""
+    """Tell whether a cut is in force: a limit of its topic has the value that it set, or a later cut's lower one."""
     return bool(_standing(action, snapshot))
 
 
 def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:
-    """Return a deeper cut of a topic with what the limits were before the first one: that is what is restored.
+    """Return a deeper cut with the limits from before the first cut, which are the ones to restore.
 
-    The cut before has the same identity, and its record gives way to the new one.
+    The first cut has the same identity, and its record is replaced by the new one.
     """
     if old is None or plan.kind is not ActionKind.LOWER_RETENTION or not (old.observed or {}).get("is_set"):
         return plan
@@ -64,12 +64,12 @@ def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRec
 
 
 def _after(before: Mapping[str, Any] | None, change: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a change with the limit before the first cut, and the one that stands until it is made."""
+    """Return a change with the limit from before the first cut, and the limit in force until it is made."""
     return change if before is None else {**change, "was": was(before), "stands": before["to"]}
 
 
 def _freed(action: ActionRecord) -> list[dict[str, Any]]:
-    """Return what a cut freed, with what those before it did."""
+    """Return the bytes that a cut freed, including earlier cuts."""
     found: Counter[LogDirId] = Counter()
     for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
         found[one["broker"], one["log_dir"]] += one["bytes"]
@@ -77,12 +77,12 @@ def _freed(action: ActionRecord) -> list[dict[str, Any]]:
 
 
 def was(change: Mapping[str, Any]) -> Any:
-    """Return the limit before the first cut."""
+    """Return the limit from before the first cut."""
     return change.get("was", change["from"])
 
 
 def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
-    """Return the action that gives a topic its old limits back; vetoed while there is no room for it."""
+    """Return the action that restores a topic's old limits; vetoed while there is no room."""
     standing, topic = _standing(action, snapshot), str(action.target["topic"])
     if not standing:
         return None
@@ -120,7 +120,7 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
 
 
 def with_returning(known: Iterable[ActionRecord], snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot with the bytes that will come back, with time, of cuts that were taken back already."""
+    """Return the snapshot with the bytes that cuts restored earlier will bring back over time."""
     found = Counter(snapshot.reserved)
     for action in known:
         if action.kind is ActionKind.LOWER_RETENTION and _was_set(action) and not is_cut(action, snapshot):
@@ -129,7 +129,10 @@ def with_returning(known: Iterable[ActionRecord], snapshot: ClusterSnapshot) -> 
 
 
 def with_room_for(proposal: ProposedAction, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot with what a restored retention will write: one more needs its room beside it."""
+    """Return the snapshot with the bytes that a restored retention will write.
+
+    The next restored retention then needs its own room beside them.
+    """
     if proposal.kind is not ActionKind.RESTORE_RETENTION or proposal.vetoes:
         return snapshot
     found = Counter(snapshot.reserved)
@@ -142,7 +145,7 @@ def _was_set(action: ActionRecord) -> bool:
 
 
 def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
-    """Return what the alert's own directory lacks of what it had before the cut; of others that is not known."""
+    """Return the bytes that the alert's own directory has not regained since the cut; unknown for others."""
     before, topic = action.expected.get("topic_bytes_before"), str(action.target["topic"])
     place = action.target["broker"], action.target["log_dir"]
     freed = sum(one["bytes"] for one in _freed(action) if (one["broker"], one["log_dir"]) == place)
@@ -152,7 +155,7 @@ def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[Lo
 
 
 def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapping[str, Any]]:
-    """Return the changes of a cut that still hold, by their key."""
+    """Return the changes of a cut that are still in force, by key."""
     topic = snapshot.topics.get(str(action.target["topic"]))
     changes = (action.configs or {}).get(str(action.target["topic"]), {})
     if topic is None:
@@ -166,14 +169,14 @@ def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapp
 
 
 def _cut_again(topic: str, now: str | None, to: str) -> Veto | None:
-    """Refuse while a later cut stands: undoing the earlier one first would undo both."""
+    """Veto while a later cut is in force: undoing the earlier one would undo both."""
     if now is None or _size(now) >= _size(to):
         return None
     return Veto("cut_again", f"a later cut lowered {topic} further, to {now}: that one is to be taken back first")
 
 
 def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
-    """Refuse while a directory is filling, not seen, or would be above the target ratio again."""
+    """Veto while a directory is filling, not reported, or would exceed the target ratio again."""
     space, limit = Space(snapshot), policy.limits.target_ratio
     found = []
     for place, size in sorted(comes_back.items()):
@@ -192,13 +195,13 @@ def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, poli
 
 
 def _is_known(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether the room of every directory is known; what there is too little of is a veto."""
+    """Tell whether the free space of every directory is known; too little of it is a veto."""
     found = [snapshot.directories[place] for place in comes_back if place in snapshot.directories]
     return True if all(d.used_bytes is not None and d.total_bytes for d in found) else None
 
 
 def _size(value: Any) -> float:
-    """Order limits: unlimited, unknown, and the remote limit for a local one are above every number."""
+    """Order limits: unlimited, unknown, and a local limit that follows the remote one sort above every number."""
     return float("inf") if value is None or int(value) < 0 else int(value)
 
 

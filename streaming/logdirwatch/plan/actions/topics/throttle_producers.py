@@ -1,7 +1,7 @@
-"""The fastest brake on a filling directory: slow down who writes to it, until something gives it room.
+"""``throttle_producers``: slow down the producers of a filling directory until something frees space.
 
-Kafka limits producers by user and client id, on every broker alike (KIP-13), and tells nobody who writes to a topic:
-which topics grow is known from two inventories, whose producers they are is not.
+Kafka limits producers by user and client id, on every broker alike (KIP-13), and does not report who writes to a topic.
+Two inventories show which topics grow, but not which clients write to them.
 """
 
 from collections import defaultdict
@@ -38,9 +38,9 @@ SLACK = 1.5
 def propose_producer_throttle(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[ProposedAction]
 ) -> list[ProposedAction]:
-    """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for.
+    """Return the quota, if the directory is known to grow; ``reliefs`` are the actions that it wins time for.
 
-    None where it wins nothing: a limit above what is written now slows down nobody.
+    None if it wins no time: a limit above the present write rate slows down no one.
     """
     growth, left = source.growth_bytes_per_s, time_to_full_ms(source)
     if growth is None or left is None:
@@ -81,19 +81,19 @@ def propose_producer_throttle(
 
 
 def _first_relief_ms(reliefs: Sequence[ProposedAction]) -> int:
-    """Return how long it takes until the first of the actions that free something helps."""
+    """Return how long it takes until the first of the actions that free space takes effect."""
     known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
     return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
 
 
 def _is_all_internal(source: LogDir, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether only brokers write there, which no producer quota limits."""
+    """Tell whether only brokers write there, which producer quotas do not limit."""
     names = {replica.topic for replica in snapshot.replicas_in(source.place)}
     return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
 
 
 def top_topics(source: LogDir, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
-    """Return the topics that grow fastest in a directory, with their bytes per second; empty where nobody knows."""
+    """Return the topics that grow fastest in a directory, in bytes per second; empty if unknown."""
     rates: defaultdict[str, float] = defaultdict(float)
     for replica in snapshot.replicas_in(source.place):
         rate = snapshot.growth_of(replica)
@@ -131,7 +131,7 @@ def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
 
 
 def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
-    """Return the end of a producer's quota: nobody sees whether it was set, but somebody said that it would be."""
+    """Return the removal of a producer's quota: brokers do not show whether it was set, but its action was accepted."""
     del snapshot
     if not was_accepted(action):
         return None

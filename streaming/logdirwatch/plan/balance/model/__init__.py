@@ -1,1 +1,1 @@
-"""A cluster as arrays, the task, and the neutral CSV of both."""
+"""A cluster as arrays, the task of a plan, and the CSV format of both."""

@@ -1,8 +1,7 @@
-"""Where every replica is while a plan grows, and which broker may take which.
+"""The place of every replica while a plan is made, and which broker may take which replica.
 
-Every replica moves at most once, so a plan is some replicas and their new directories. The rules are such that the
-moves may be carried out in any order, or only some of them: no partition is ever twice on a broker, or on fewer racks
-than before.
+Every replica moves at most once, so a plan is a set of replicas with their new directories. The rules allow the moves
+in any order, or only some of them: a partition is never twice on a broker, nor on fewer racks than before.
 """
 
 from collections import defaultdict
@@ -19,7 +18,7 @@ CLOSED = -1
 
 
 class Attempts:
-    """How many more moves and swaps a plan may try, so that rules which forbid nearly all of them cost no minutes."""
+    """A limit on moves and swaps that a plan may try: rules that forbid nearly all of them must not cost minutes."""
 
     def __init__(self, replicas: int) -> None:
         self.left = ATTEMPTS + ATTEMPTS_PER_REPLICA * replicas
@@ -31,7 +30,7 @@ class Attempts:
 
 
 class Board:
-    """A model's replicas and directories as lists, which single steps read and write faster than arrays."""
+    """A model's replicas and directories as lists, which are faster than arrays to read and write one by one."""
 
     def __init__(self, model: ClusterModel, limit_ratio: float) -> None:
         self.model = model
@@ -65,7 +64,7 @@ class Board:
         self._no_rack = model.racks.index("") if "" in model.racks else None
 
     def move(self, replica: int, directory: int) -> None:
-        """Plan a replica's new directory in place of the one planned before; back where it was it is not moved."""
+        """Plan a replica's new directory, replacing an earlier plan; back in its old one, it is not moved."""
         size = self.sizes[replica]
         for sibling in self._others(replica):
             self._openings.pop(sibling, None)
@@ -86,21 +85,21 @@ class Board:
         return self.limits[directory] - self.used[directory]
 
     def may_go(self, replica: int, broker: int) -> bool:
-        """Whether the rules allow a replica on a broker; space is not looked at."""
+        """Whether the rules allow a replica on a broker, regardless of space."""
         if broker == self.broker_of[self.origin[replica]]:
             return True
         taken, racks = self._opening(replica)
         return broker not in taken and self._rack[broker] in racks
 
     def taken_brokers(self, replica: int) -> set[int]:
-        """Return the brokers that have another replica of the partition, before the plan or in it."""
+        """Return the brokers that have another replica of the partition, before or in the plan."""
         return self._opening(replica)[0]
 
     def open_racks(self, replica: int) -> set[int]:
         """Return the racks that may take a replica: its own, and those with fewer replicas of the partition.
 
-        Counted against the move, since the order of the moves is open: what comes to the other rack is there already,
-        what leaves its own is gone. A broker without a rack takes nothing from a rack.
+        The order of the moves is open, so the worst is assumed: a replica that moves to the other rack has arrived, one
+        that leaves its own is gone. A broker without a rack takes nothing from a rack.
         """
         return self._opening(replica)[1]
 

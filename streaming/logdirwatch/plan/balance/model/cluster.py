@@ -1,4 +1,4 @@
-"""A cluster at one moment as numpy arrays: what the planner of whole clusters works on."""
+"""A cluster at one moment as numpy arrays, which the planner of whole clusters works on."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +15,9 @@ Ratios = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClusterModel:
-    """Brokers, their directories and the replicas in them; a thing is named by its place in these arrays.
+    """Brokers, their directories and the replicas in them, each identified by its index in these arrays.
 
-    Replicas stand in the order in which they were read, which is the order of preference within a partition.
+    Replicas are in the order in which they were read, which is the order of preference within a partition.
     """
 
     broker_ids: Numbers
@@ -64,7 +64,7 @@ class ClusterModel:
 
     @cached_property
     def is_free(self) -> Flags:
-        """By replica: whether nothing known of the cluster holds it where it is."""
+        """By replica: whether nothing requires it to stay where it is."""
         return np.ones(len(self.replica_bytes), dtype=np.bool_) if self.is_held is None else ~self.is_held
 
     @cached_property
@@ -74,32 +74,32 @@ class ClusterModel:
 
     @cached_property
     def used_bytes(self) -> Numbers:
-        """By directory: its replicas and whatever else is there."""
+        """By directory: its replicas and everything else in it."""
         return self.replicas_bytes if self.other_bytes is None else self.replicas_bytes + self.other_bytes
 
     @cached_property
     def used_ratios(self) -> Ratios:
-        """By directory: its fill."""
+        """By directory: its fill ratio."""
         return self.used_bytes / self.capacity_bytes
 
     @cached_property
     def broker_used_bytes(self) -> Numbers:
-        """By broker: what those of its directories hold that take part."""
+        """By broker: the bytes in those of its directories that take part."""
         return sums(self.directory_broker, self.used_bytes * self.is_open, len(self.broker_ids))
 
     @cached_property
     def broker_capacity_bytes(self) -> Numbers:
-        """By broker: what those of its directories could hold that take part."""
+        """By broker: the capacity of those of its directories that take part."""
         return sums(self.directory_broker, self.capacity_bytes * self.is_open, len(self.broker_ids))
 
     @cached_property
     def broker_ratios(self) -> Ratios:
-        """By broker: the fill of all these directories together; 0 where none takes part."""
+        """By broker: the fill ratio of these directories together; 0 if none takes part."""
         return self.broker_used_bytes / np.maximum(1, self.broker_capacity_bytes)
 
     @cached_property
     def mean_ratio(self) -> float:
-        """The fill of the whole cluster, as far as it takes part."""
+        """The fill ratio of all directories that take part."""
         capacity = self.broker_capacity_bytes.sum(dtype=np.float64)
         return float(self.broker_used_bytes.sum(dtype=np.float64) / capacity) if capacity else 0.0
 

@@ -1,4 +1,4 @@
-"""The lines of a model's CSV, a column at a time, and the refusal of a line that makes no sense."""
+"""The lines of a model's CSV as columns, and the errors of invalid lines."""
 
 import codecs
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer
-    """Why a file is no model, and where: ``line`` None for the file as a whole."""
+    """Why a file is not a model, and in which line; ``line`` None: the file as a whole."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer
 
 
 class Lines:
-    """A file's lines but the empty ones; a mask is by line."""
+    """The non-empty lines of a file; a mask is by line."""
 
     def __init__(self, path: Path) -> None:
         columns = _columns(path)
@@ -51,7 +51,7 @@ class Lines:
         return len(self._rows)
 
     def number_of(self, line: int) -> int:
-        """Return the number that an editor shows for a line."""
+        """Return the line number that an editor shows."""
         return int(self._rows[line]) + _FIRST_LINE
 
     def word(self, name: str, line: int) -> str:
@@ -59,17 +59,17 @@ class Lines:
         return str(self._columns[name][line].as_py())
 
     def words(self, name: str) -> tuple[Numbers, list[str]]:
-        """Return a column: by line the number of its word, and the words."""
+        """Return a column: by line the index of its word, and the words."""
         column = self._columns[name]
         return column.indices.to_numpy().astype(np.int64), column.dictionary.to_pylist()
 
     def is_empty(self, name: str) -> Flags:
-        """Return which lines have nothing in a column."""
+        """Return the mask of lines without a value in a column."""
         column = self._columns[name]
         return _by_word(column, pc.equal(column.dictionary, ""))
 
     def numbers(self, name: str, least: int, most: int, needed: Flags) -> Numbers:
-        """Return a column of whole numbers; 0 where none is needed."""
+        """Return a column of whole numbers; 0 where none is required."""
         column = self._columns[name]
         is_number = pc.match_substring_regex(column.dictionary, "^[0-9]{1,16}$")
         values = pc.cast(pc.if_else(is_number, column.dictionary, "0"), pa.int64()).to_numpy()
@@ -87,14 +87,14 @@ class Lines:
         self.refuse(broken, lambda line: f"{name} {self.word(name, line)!r} holds a control character")
 
     def refuse(self, wrong: Flags, reason: Callable[[int], str]) -> None:
-        """Raise Refusal for the first line that is wrong, if there is one."""
+        """Raise Refusal for the first line that a mask marks as invalid, if there is one."""
         if wrong.any():
             line = int(np.argmax(wrong))
             raise Refusal(reason(line), self.number_of(line))
 
 
 def _columns(path: Path) -> dict[str, Any]:
-    """Return the columns as text, each word once; every line is a row, so that a row tells its line."""
+    """Return the columns as dictionary-encoded text; every line is one row, so that a row identifies its line."""
     bad: list[Any] = []
 
     def skip(row: Any) -> str:
@@ -119,7 +119,7 @@ def _columns(path: Path) -> dict[str, Any]:
 
 
 def _text(path: Path) -> bytes:
-    """Return a file's bytes; Refusal where they are not UTF-8, which Arrow would tell of in many ways."""
+    """Return a file's bytes; raises Refusal unless they are UTF-8, for which Arrow has many different errors."""
     data = path.read_bytes()
     try:
         data.decode()
@@ -133,7 +133,7 @@ def _text(path: Path) -> bytes:
 
 
 def _by_word(column: Any, is_so: Any) -> Flags:
-    """Return by row what is known by word."""
+    """Expand values by word to values by row."""
     if not len(column):
         return np.zeros(0, dtype=np.bool_)
     found: Flags = is_so.to_numpy(zero_copy_only=False).astype(np.bool_)[column.indices.to_numpy()]

@@ -1,7 +1,7 @@
-"""The neutral CSV of a cluster: one line per replica.
+"""The CSV format of a cluster: one line per replica.
 
 ``broker,rack,disk,capacity_bytes,topic,partition,size_bytes,is_leader``. A directory without replicas has a line whose
-last four fields are empty. A partition's lines come in the order of preference.
+last four fields are empty. The lines of a partition are in order of preference.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ _BYTES_MAX = 2**53
 
 
 def read_model(path: Path) -> ClusterModel:
-    """Read a cluster; UserError with the line's number where the file makes no sense."""
+    """Read a cluster; raises UserError with the line number if the file is invalid."""
     try:
         return _Reader(Lines(path)).model()
     except OSError as error:
@@ -29,7 +29,7 @@ def read_model(path: Path) -> ClusterModel:
 
 
 class _Reader:
-    """Lines turned into arrays; each step refuses what only it can see. ``_broker``, ... are by line."""
+    """Turns lines into arrays; each step rejects what only it can see. ``_broker``, ... are by line."""
 
     def __init__(self, lines: Lines) -> None:
         if not len(lines):
@@ -105,7 +105,7 @@ class _Reader:
         return tuple(names[code] for code in disk[first]), broker[first], capacity[first], directory
 
     def _partitions(self) -> tuple[tuple[str, ...], Numbers, Numbers, Numbers]:
-        """Return the topics' names, and by partition topic and number, and by replica the partition."""
+        """Return the topics' names, the topic and number of each partition, and the partition of each replica."""
         number = self._lines.numbers("partition", 0, _INT32_MAX, self._is_replica)[self._replica_lines]
         word, names = self._lines.words("topic")
         used, topic = np.unique(word[self._replica_lines], return_inverse=True)
@@ -119,7 +119,7 @@ class _Reader:
         self._refuse_second(leading, "has two leaders")
 
     def _refuse_second(self, key: Numbers, what: str) -> None:
-        """Refuse the first replica whose key was there before."""
+        """Reject the first replica whose key occurred before."""
         _, first, again = np.unique(key, return_index=True, return_inverse=True)
         earlier = self._replica_lines[first[again]]
 
@@ -132,7 +132,7 @@ class _Reader:
         self._lines.refuse(self._by_line(earlier != self._replica_lines), reason)
 
     def _refuse_overfull(self, model: ClusterModel) -> None:
-        """Refuse the replica with which its directory holds more than fits."""
+        """Reject the replica with which its directory exceeds its capacity."""
         order = np.argsort(model.replica_directory, kind="stable")
         owner = model.replica_directory[order]
         running = np.cumsum(model.replica_bytes[order])

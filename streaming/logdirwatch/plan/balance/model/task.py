@@ -1,4 +1,4 @@
-"""What a plan is asked for."""
+"""The task of a plan: its mode, tolerance and limits."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -33,7 +33,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class Task:
-    """A mode, how far from the mean is good enough (a share of the mean), and what no plan may do."""
+    """A mode, the tolerance (a share of the mean fill ratio), and what no plan may do."""
 
     mode: Mode
     limits: PlanSettings
@@ -41,7 +41,7 @@ class Task:
 
 
 def parse_mode(text: str) -> Mode:
-    """Read ``balance-disks``, ``balance-brokers``, ``balance-all`` or ``evacuate:BROKER:DISK``; UserError otherwise."""
+    """Read ``balance-disks``, ``balance-brokers``, ``balance-all`` or ``evacuate:BROKER:DISK``; else UserError."""
     name, *rest = text.split(":", 2)
     if name == Kind.EVACUATE.value and len(rest) == 2 and rest[0].isdecimal() and rest[1]:
         return Mode(Kind.EVACUATE, (int(rest[0]), rest[1]))

@@ -1,4 +1,4 @@
-"""Planning a pool, and planning it again in another way where that took many bytes."""
+"""Plan a pool, and plan it again in other ways if that took many bytes."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,11 +15,11 @@ MOST_UNITS = 1_000
 
 
 def plan_pool(board: Board, make_pool: Callable[[], Pool], circles: Sequence[Flags]) -> None:
-    """Plan the moves that bring a pool into its bands; ``make_pool`` returns it as it is on the board.
+    """Plan the moves that bring a pool into its bands; ``make_pool`` returns the pool as it is on the board.
 
-    ``circles`` as for :class:`Leveller`. Of up to three attempts the one remains that leaves least outside the bands,
-    and of such the cheapest: as it comes; the largest replicas first; and before these, swaps for the units that single
-    moves cannot bring in.
+    ``circles`` as for :class:`Leveller`. Of up to three attempts it keeps the one that leaves least outside the bands,
+    and among equals the cheapest: the default order; the largest replicas first; and swaps before moves, for units that
+    single moves cannot bring in.
     """
     known = set(board.moves)
     tries: list[tuple[float, int, dict[int, int]]] = []

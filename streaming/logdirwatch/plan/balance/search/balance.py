@@ -1,4 +1,4 @@
-"""The three ways to balance a cluster: which units with each other, around which mean, by which replicas first."""
+"""The three balance modes: which units are balanced with each other, around which mean, with which replicas first."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,9 +14,9 @@ from logdirwatch.plan.balance.search.pool import Pool
 
 
 def goal(model: ClusterModel, kind: Kind, tolerance_ratio: float) -> Band:
-    """Return the band of a mode's units: by broker for ``balance-brokers``, by directory else.
+    """Return the band of a mode's units: brokers for ``balance-brokers``, else directories.
 
-    What takes no part is always within it.
+    Units that take no part are always within it.
     """
     if kind is Kind.BALANCE_BROKERS:
         return band(model.mean_ratio, model.broker_capacity_bytes, tolerance_ratio)
@@ -39,10 +39,10 @@ def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) ->
 
 
 def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Flags]:
-    """Return which replicas may move, a larger circle each time.
+    """Return which replicas may move, each set larger than the one before.
 
-    Between brokers followers first, so that the leaders stay; from whole brokers first what lies in directories that
-    are fuller than their broker.
+    Between brokers followers come first, so that leaders stay; from whole brokers, replicas in directories that are
+    fuller than their broker.
     """
     if kind is Kind.BALANCE_DISKS:
         return [movable]
@@ -54,7 +54,7 @@ def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Fla
 
 
 def pools(model: ClusterModel, kind: Kind) -> list[list[int]]:
-    """Return the groups of units that replicas can be exchanged within: brokers, racks, or the whole cluster."""
+    """Return the groups of units that may exchange replicas: brokers, racks, or the whole cluster."""
     group = group_of_units(model, kind)
     takes_part = model.broker_capacity_bytes > 0 if kind is Kind.BALANCE_BROKERS else model.is_open
     return [np.flatnonzero((group == number) & takes_part).tolist() for number in np.unique(group[takes_part])]
@@ -71,7 +71,7 @@ def group_of_units(model: ClusterModel, kind: Kind) -> Numbers:
 
 
 def racks_are_closed(model: ClusterModel) -> bool:
-    """Whether no replica can change its rack: every partition has as many replicas in each rack as in any other."""
+    """Whether no replica can change its rack: every partition has equally many replicas in each rack."""
     racks = len(model.racks)
     if (np.diff(model.partition_starts) < racks).any():
         return False
@@ -81,7 +81,7 @@ def racks_are_closed(model: ClusterModel) -> bool:
 
 
 def units_directories(model: ClusterModel, kind: Kind, units: Sequence[int]) -> list[list[int]]:
-    """Return the directories of each unit, as far as they take part."""
+    """Return the directories of each unit that take part."""
     if kind is not Kind.BALANCE_BROKERS:
         return [[unit] for unit in units]
     order = np.argsort(model.directory_broker, kind="stable")

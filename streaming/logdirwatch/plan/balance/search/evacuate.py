@@ -1,4 +1,4 @@
-"""Emptying one directory into the others of its broker: no other broker is touched, and racks and leaders stay."""
+"""Empty one directory into the others of its broker: no other broker is involved, and racks and leaders stay."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:
-    """Return a directory; UserError where the model has none of that name."""
+    """Return a directory; raises UserError if the model has none with that name."""
     own = np.flatnonzero(model.broker_ids[model.directory_broker] == broker).tolist()
     if not own:
         raise UserError(f"plan: evacuate:{broker}:{log_dir}: the model has no broker {broker}", exit_code=2)
@@ -23,10 +23,10 @@ def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:
 
 
 def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> None:
-    """Plan the moves off a directory, those of replicas that come first at the head; both flags are by replica.
+    """Plan the moves off a directory, those of the replicas that come first at the head; both masks are by replica.
 
-    The largest replica is placed first, each where the directory is the emptiest with it; and where so not all fit,
-    each where the least room is left. UserError with the bytes that are missing where that fails, too.
+    The largest replica is placed first, each where the directory ends up emptiest (worst fit); if not all fit that way,
+    where the least room is left (best fit). Raises UserError with the missing bytes if that fails too.
     """
     replicas = sorted(np.flatnonzero(board.model.replica_directory == source).tolist(), key=lambda r: -board.sizes[r])
     _refuse_immovable(board, source, replicas, movable)
@@ -41,7 +41,7 @@ def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> N
 
 
 def best_ratio(model: ClusterModel, source: int) -> float:
-    """Return the least fill that the fullest directory of the broker can have once ``source`` is empty."""
+    """Return the lowest possible fill ratio of the broker's fullest directory once ``source`` is empty."""
     targets = targets_of(model, source)
     if not targets:
         return 0.0
@@ -62,7 +62,7 @@ def targets_of(model: ClusterModel, source: int) -> list[int]:
 def _placed(
     board: Board, replicas: Sequence[int], targets: Sequence[int], *, is_even: bool
 ) -> tuple[dict[int, int], list[int]]:
-    """Return the replicas' new directories, and the replicas for which there was no room."""
+    """Return the new directories of the replicas, and the replicas without room."""
     room = {target: board.room(target) for target in targets}
     places: dict[int, int] = {}
     homeless: list[int] = []

@@ -1,7 +1,7 @@
-"""The last resort for units outside their band: a move or a swap of two replicas that helps.
+"""The last resort for units outside their band: a single move, or a swap of two replicas.
 
-It helps if it lessens what the two units together are off by, and by a tenth of what the one was off at least. Moves
-planned before may get another destination by it.
+It must reduce the distance of the two units from their bands, by at least a tenth of the first unit's distance. It may
+change the destination of moves planned before.
 """
 
 from bisect import bisect_left, insort
@@ -22,10 +22,10 @@ _PAIR_ATTEMPTS = 20
 
 
 class _Swaps(NamedTuple):
-    """The swaps between two units that help, best first: what is left off and copied by the best, and all of them.
+    """The useful swaps between two units: what the best one leaves off and copies, and all of them, best first.
 
-    ``given`` names replicas of the giver, ``first`` and ``end`` for each the range of the taker's that may come back: 0
-    is none, 1 the smallest.
+    ``given`` are replicas of the giver; ``first`` and ``end`` are for each of them the range of the taker's replicas
+    that may come back: 0 is none, 1 the smallest.
     """
 
     off_bytes: float
@@ -38,7 +38,7 @@ class _Swaps(NamedTuple):
 
 
 def exchange(pool: Pool, movable: Flags, units: Sequence[int] | None = None) -> None:
-    """Plan moves and swaps until none helps a unit of the pool any more, or one for each of ``units``.
+    """Plan moves and swaps until none helps any unit of the pool, or one for each of ``units``.
 
     ``movable`` is by replica.
     """
@@ -63,7 +63,7 @@ class _Exchange:
         """By unit: how many swaps were planned when it last changed, and when none with any other unit helped it."""
 
     def run(self) -> None:
-        """Help the units that are least off first, since they need the least, until none can be helped."""
+        """Help the units nearest to their band first, since they need the least, until none can be helped."""
         while not self._pool.is_balanced and self._pool.board.attempts.left > 0:
             off = self._pool.excess + self._pool.deficit
             outside = [unit for unit in np.argsort(off, kind="stable").tolist() if off[unit] > 0]
@@ -71,13 +71,13 @@ class _Exchange:
                 return
 
     def _reconsider(self) -> bool:
-        """Forget that nothing helped where more was planned since: a replica gone elsewhere may have made way."""
+        """Retry units after new moves: a replica that went elsewhere may have made room."""
         is_old = (self._given_up >= 0) & (self._given_up < self._done)
         self._given_up[is_old] = -1
         return bool(is_old.any())
 
     def help(self, unit: int) -> bool:
-        """Lessen what a unit is off by as far as possible and then at the least cost, seen over some others at once."""
+        """Reduce a unit's distance from its band as far as possible, then at the least cost, with a few other units."""
         off = float(self._pool.excess[unit] + self._pool.deficit[unit])
         gain = max(1.0, LEAST_SHARE * off)
         pairs = self._pairs(unit, off, gain)
@@ -93,9 +93,9 @@ class _Exchange:
         return False
 
     def _pairs(self, unit: int, off: float, gain: float) -> list[tuple[int, int]]:
-        """Return giver and taker, one of them the unit, wherever bytes between them can gain so much, most room first.
+        """Return pairs of giver and taker, including the unit, that can gain enough; those with most room first.
 
-        Those that have not changed since nothing helped are left out.
+        Pairs that have not changed since nothing helped are left out.
         """
         pool, is_over = self._pool, self._pool.excess[unit] > 0
         room = pool.high - pool.used if is_over else pool.used - pool.low

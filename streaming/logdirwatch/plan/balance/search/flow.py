@@ -1,4 +1,4 @@
-"""What two units are off by together, as bytes go from one to the other: a convex function, straight between bends."""
+"""How far two units are outside their bands as bytes go from one to the other: a convex, piecewise linear function."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Side(NamedTuple):
     high_bytes: float
 
     def off_bytes(self, more_bytes: float) -> float:
-        """Return what it is off by with so much more."""
+        """Return its distance from the band with ``more_bytes`` added."""
         used = self.used_bytes + more_bytes
         return max(0.0, used - self.high_bytes, self.low_bytes - used)
 
@@ -37,16 +37,16 @@ class Flow:
         self._bends = [(bend, candidate.off_bytes(-bend) + taker.off_bytes(bend)) for bend in known]
 
     def off_bytes(self, flowing_bytes: Ratios) -> Ratios:
-        """Return what both are off by once so much has gone."""
+        """Return the distance of both together once that many bytes have moved."""
         found: Ratios = np.interp(flowing_bytes, [bend for bend, _ in self._bends], [off for _, off in self._bends])
         return found
 
     def best(self) -> Span:
-        """Return how much leaves both off by the least possible."""
+        """Return the range of bytes that leaves both with the least distance."""
         return self._at_most(min(off for _, off in self._bends)) or (0.0, 0.0)
 
     def helpful(self, gain_bytes: float) -> Span | None:
-        """Return how much lessens what both are off by ``gain_bytes`` at least; None where nothing does."""
+        """Return the range of bytes that reduces the distance by at least ``gain_bytes``; None if there is none."""
         return self._at_most(self._bends[0][1] - gain_bytes)
 
     def _at_most(self, level: float) -> Span | None:
@@ -55,7 +55,7 @@ class Flow:
 
 
 def _ends(left: _Point, right: _Point, level: float) -> list[float]:
-    """Return the ends of the part of a straight line that is not above a level."""
+    """Return the part of a straight line that is not above a level."""
     found = [x for x, y in (left, right) if y <= level]
     if len(found) == 1:
         found.append(left[0] + (right[0] - left[0]) * (level - left[1]) / (right[1] - left[1]))

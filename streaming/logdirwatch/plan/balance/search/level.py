@@ -1,8 +1,8 @@
-"""Bringing the units of a pool into their band with few bytes and few moves.
+"""Bring the units of a pool into their band with few bytes and few moves.
 
-Where more lies above the band than is missing below it, the units above decide what moves: each gives as little more
-than its excess as it can. What they send beyond the takers' need costs nothing then, up to the difference of the two;
-this slack is what a move may use up. Where more is missing, it is the other way round.
+If more bytes lie above the band than are missing below it, the units above decide what moves, and each gives as little
+more than its excess as it can. Bytes beyond the takers' need then cost nothing, up to the difference of the two sums;
+this slack is what a move may waste. If more is missing than in excess, it is the other way round.
 """
 
 import heapq
@@ -28,7 +28,8 @@ _FULLEST = 40
 class Leveller:
     """The single moves of a pool.
 
-    ``circles`` say which replicas may move (by replica), a larger circle each time; the last one only where it must.
+    ``circles`` are sets of replicas that may move (masks by replica), each larger than the one before; the last is used
+    only if necessary.
     """
 
     def __init__(self, pool: Pool, circles: Sequence[Flags]) -> None:
@@ -46,9 +47,9 @@ class Leveller:
         return [unit for unit in np.flatnonzero(self._pool.excess).tolist() if not self._suffices(unit)]
 
     def match_large(self) -> None:
-        """Let replicas larger than a band is wide go from units above to units below, the largest first.
+        """Move replicas larger than the width of a band from units above to units below, the largest first.
 
-        They find no room any more once the emptiest units have been filled with others.
+        Later the emptiest units are filled with others, and there is no room for these.
         """
         pool = self._pool
         self._admit(0)
@@ -80,11 +81,11 @@ class Leveller:
             then(circle, is_tight=False)
 
     def _empty(self, circle: int, *, is_tight: bool) -> None:
-        """Let the units above the band give, the one with most first, until each is in it or has nothing to give."""
+        """Let units above the band give, the largest excess first, until each is within it or has nothing left."""
         self._repeat(circle, lambda: self._pool.excess, lambda unit: self._give(unit, is_tight=is_tight))
 
     def _fill(self, circle: int, *, is_tight: bool) -> None:
-        """Let the units below the band take, the one that needs most first."""
+        """Let the units below the band take, the largest deficit first."""
         self._repeat(circle, lambda: self._pool.deficit, lambda unit: self._take(unit, is_tight=is_tight))
 
     def _repeat(self, circle: int, amounts: Callable[[], Ratios], step: Callable[[int], bool]) -> None:
@@ -98,7 +99,7 @@ class Leveller:
                 heapq.heappush(waiting, (-left, unit))
 
     def _admit(self, circle: int) -> None:
-        """Let a circle give, and for a unit that it cannot bring into its band the next wider one that can."""
+        """Let a set of replicas give; for a unit that it cannot bring into its band, the next larger set that can."""
         pool = self._pool
         pool.admit(self._circles[circle])
         self._admitted = circle
@@ -112,7 +113,7 @@ class Leveller:
                 pool.stock = stock
 
     def _suffices(self, unit: int) -> bool:
-        """Whether what a unit may give and others have room for makes up its excess."""
+        """Whether what a unit may give, and others have room for, covers its excess."""
         pool = self._pool
         excess = pool.excess[unit]
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
@@ -153,25 +154,28 @@ class Leveller:
         return False
 
     def _ways(self, *, is_tight: bool) -> tuple[_Offers, ...]:
-        """Return how a replica is chosen, best first; what cannot meet a need is no way while more may be allowed."""
+        """Return the ways to choose a replica, best first.
+
+        One that cannot meet a need is skipped while more may be allowed.
+        """
         ways = (_last, self._enough, self._beyond)
         return ways if is_tight else (*ways, _largest)
 
     def _slack(self) -> float:
-        """Return what the larger side has more than the smaller one."""
+        """Return the bytes by which the larger side exceeds the smaller one."""
         return abs(float(self._pool.excess.sum() - self._pool.deficit.sum()))
 
     def _beyond(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
-        """Yield the replicas that end a need, the smallest first; in the widest circle whatever the waste."""
+        """Yield replicas that cover a need, the smallest first; in the largest set whatever the waste."""
         return _last(stock, need, most, most if self._admitted == self._widest else waste * _LAST_WASTE)
 
     def _enough(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
-        """Yield replicas smaller than a need, the largest first, if all the smaller ones together can meet it."""
+        """Yield replicas smaller than a need, the largest first, if all smaller ones together can cover it."""
         if self._reach(stock, bisect_left(stock, (min(need, most + 1),)), need):
             yield from _largest(stock, need, most, waste)
 
     def _reach(self, stock: Stock, end: int, need: float) -> bool:
-        """Whether the first replicas of a stock, up to ``end``, have so many bytes together."""
+        """Whether the first replicas of a stock, up to ``end``, have that many bytes together."""
         known = self._sums.get(id(stock))
         # A stock only ever loses replicas, so that its length tells whether the sums are still its own.
         if known is None or known[0] is not stock or len(known[1]) != len(stock) + 1:
@@ -180,7 +184,7 @@ class Leveller:
 
 
 def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
-    """Yield the replicas that end a need with little waste, the smallest first."""
+    """Yield replicas that cover a need with little waste, the smallest first."""
     for size, replica in stock[bisect_left(stock, (need,)) :]:
         if size > min(need + waste, most):
             return

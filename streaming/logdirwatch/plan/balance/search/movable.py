@@ -17,7 +17,10 @@ def internal(model: ClusterModel, limits: PlanSettings) -> Flags:
 
 
 def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
-    """Return by replica whether an evacuation may move it: nothing the configuration excludes, or Kafka cannot name."""
+    """Return by replica whether an evacuation may move it.
+
+    Not excluded by configuration, name not too long for Kafka.
+    """
     highest = np.zeros(len(model.topics), dtype=np.int64)
     np.maximum.at(highest, model.partition_topic, model.partition_numbers)
     too_long = [
@@ -28,7 +31,7 @@ def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
 
 
 def balanceable(model: ClusterModel, limits: PlanSettings) -> Flags:
-    """Return by replica whether balance may move it: no internal topic, nothing without a byte, all where it serves."""
+    """Return by replica whether balance may move it: not internal, not empty, all replicas serving."""
     takes_part = model.is_open[model.replica_directory]
     return evacuable(model, limits) & ~internal(model, limits) & (model.replica_bytes > 0) & takes_part
 

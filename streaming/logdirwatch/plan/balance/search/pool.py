@@ -1,4 +1,4 @@
-"""Units that are balanced with each other: directories, or brokers with all their directories."""
+"""Units that are balanced with each other: directories, or whole brokers."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ Stock = list[tuple[int, int]]
 
 
 class Pool:
-    """Some units of a board: what each holds, should hold and may give, and who may take a replica."""
+    """Some units of a board: what each holds, should hold and may give, and which may take a replica."""
 
     def __init__(self, board: Board, units: Sequence[Sequence[int]], band: Band, replicas: Numbers) -> None:
-        """Take the directories of each unit, the units' band, and the replicas there. Nothing may be given yet."""
+        """Set up from the directories of each unit, the units' bands and the replicas; none may be given away yet."""
         self.board, self.units = board, units
         self._unit_of = {directory: unit for unit, directories in enumerate(units) for directory in directories}
         self._band, self.low, self.high = band, band.low_bytes, band.high_bytes
@@ -63,11 +63,11 @@ class Pool:
         return Side(float(self.used[unit]), float(self.low[unit]), float(self.high[unit]))
 
     def admit(self, movable: Flags) -> None:
-        """Say which replicas may be given away from now on, unless they have moved; ``movable`` is by replica."""
+        """Allow these replicas to be given away, unless they have moved; ``movable`` is by replica."""
         self.stock = self._resting(movable)
 
     def content(self, movable: Flags) -> list[Stock]:
-        """Return by unit what is in it now and ``movable`` (by replica)."""
+        """Return by unit the replicas that are in it now and ``movable`` (by replica)."""
         board, found = self.board, self._resting(movable)
         for replica, directory in board.moves.items():
             unit = self._unit_of.get(directory)
@@ -76,7 +76,7 @@ class Pool:
         return found
 
     def _resting(self, movable: Flags) -> list[Stock]:
-        """Return by unit what is movable and where it was before the plan."""
+        """Return by unit the movable replicas that have not moved."""
         rests = movable[self._replicas] & ~self.board.has_moved[self._replicas]
         replicas = self._replicas[rests]
         entries = list(zip(self.board.model.replica_bytes[replicas].tolist(), replicas.tolist(), strict=True))
@@ -84,9 +84,9 @@ class Pool:
         return [entries[start:end] for start, end in pairwise(ends)]
 
     def taker(self, replica: int, candidate: int, room: Ratios) -> tuple[int, int] | None:
-        """Return the emptiest unit with ``room`` (by unit) that may take a replica, and the directory there.
+        """Return the emptiest unit with ``room`` (by unit) that may take a replica, and the directory in it.
 
-        A leader stays on its broker where one of the broker's other units may take it.
+        A leader stays on its broker if another unit of the broker may take it.
         """
         size = self.board.sizes[replica]
         fits = room >= size
@@ -104,20 +104,20 @@ class Pool:
         return None
 
     def directory_for(self, replica: int, unit: int) -> int | None:
-        """Return the directory of a unit that takes a replica, None where space or a rule forbids it."""
+        """Return the directory of a unit that takes a replica, None if space or a rule forbids it."""
         directory = self.directory(unit, self.board.sizes[replica])
         if directory is None or not self.board.may_go(replica, self.board.broker_of[directory]):
             return None
         return directory
 
     def directory(self, unit: int, size_bytes: int) -> int | None:
-        """Return the directory of a unit that is the emptiest with ``size_bytes`` more, None where none has room."""
+        """Return the directory of a unit that is emptiest with ``size_bytes`` more, None if none has room."""
         board = self.board
         fitting = [d for d in self.units[unit] if board.room(d) >= size_bytes]
         return min(fitting, key=lambda d: (board.used[d] + size_bytes) / board.capacity[d], default=None)
 
     def move(self, replica: int, candidate: int, taker: int, directory: int) -> None:
-        """Plan a move between two units; the replica is not given away again."""
+        """Plan a move between two units; the replica is not moved again."""
         size = self.board.sizes[replica]
         at = bisect_left(self.stock[candidate], (size, replica))
         if self.stock[candidate][at : at + 1] == [(size, replica)]:

@@ -1,1 +1,1 @@
-"""Actions of clusters that Strimzi runs: its resources are changed, not what it makes of them."""
+"""Actions for clusters managed by Strimzi: they change its resources, not what it derives from them."""

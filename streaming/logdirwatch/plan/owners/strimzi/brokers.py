@@ -1,4 +1,7 @@
-"""Restarts and new disks: the operator restarts pods and makes volumes; nobody stops, formats or starts a broker."""
+"""Restarts and new disks: the operator restarts pods and creates volumes.
+
+People do not stop, format or start brokers.
+"""
 
 from dataclasses import replace
 
@@ -12,9 +15,9 @@ POD = '"${pod:?no pod of the broker was found}"'
 
 
 def restarted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a restart as an annotation of the pod; one without a directory is impossible.
+    """Return a restart as an annotation of the pod; a restart without a directory is impossible.
 
-    What is done on the host while the broker is stopped stays as it is.
+    Steps on the host while the broker is stopped stay as they are.
     """
     step = proposal.target.get("step")
     if step == WITHOUT_DIRECTORY:
@@ -39,7 +42,7 @@ def restarted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
 
 
 def replaced(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a new disk as a new claim of the volume."""
+    """Return a disk replacement as a new claim for the volume."""
     kubectl, broker, volume = kubectl_of(policy), proposal.target["broker"], volume_of(proposal.target["log_dir"])
     if volume is None:
         how = [
@@ -62,7 +65,7 @@ def _only_claim(kubectl: Kubectl) -> list[str]:
 
 
 def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
-    """Return how one claim is made again; the operator's annotation would delete those of the good disks too."""
+    """Return how to recreate one claim; the operator's annotation would delete those of healthy disks too."""
     claim = f'"{volume.claim("")}${{pod#pod/}}"'
     return [
         kubectl.run("delete", "pvc", claim, "--wait=false"),

@@ -1,4 +1,4 @@
-"""Commands that look up and change the resources of a cluster of Strimzi's."""
+"""Commands that read and change the resources of a Strimzi cluster."""
 
 import json
 import shlex
@@ -22,7 +22,7 @@ class Kubectl:
     owner: Owner
 
     def run(self, *words: str) -> str:
-        """Return a command; the words are quoted already."""
+        """Return a command; its words are already quoted."""
         namespace = self.owner.strimzi.namespace
         where = _UNKNOWN_NAMESPACE if namespace is None else shlex.quote(namespace)
         return " ".join([self.owner.strimzi.kubectl, "--namespace", where, *words])

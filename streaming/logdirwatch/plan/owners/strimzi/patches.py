@@ -1,4 +1,4 @@
-"""What is changed in Strimzi's resources: the content of patches, as its schemas have it."""
+"""The content of patches for Strimzi's resources, according to its schemas."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,14 +10,14 @@ TAKEN_BY_FILE_SYSTEM_RATIO = 0.05
 
 
 def topic_configs(values: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the merge patch of a KafkaTopic; null takes a value away."""
+    """Return the merge patch of a KafkaTopic; null deletes a value."""
     return {"spec": {"config": {key: _number(value) for key, value in values.items()}}}
 
 
 def grown(volume: int | None, size_bytes: int) -> list[dict[str, Any]]:
-    """Return the JSON patch of a KafkaNodePool that makes a volume larger; ``volume`` None: it has only one.
+    """Return the JSON patch of a KafkaNodePool that enlarges a volume; ``volume`` None: the pool has only one.
 
-    Volumes have no names in a patch, only positions. The test refuses it where the id stands elsewhere.
+    A patch identifies volumes only by position. Its test operation fails if another id is at that position.
     """
     if volume is None:
         return [{"op": "replace", "path": "/spec/storage/size", "value": quantity(size_bytes)}]
@@ -38,7 +38,7 @@ def added(volume: int, size_bytes: int) -> list[dict[str, Any]]:
 
 
 def quantity(size_bytes: int) -> str:
-    """Return the size of a volume whose file system has at least so many bytes."""
+    """Return the size of a volume whose file system has at least this many bytes."""
     return f"{-int(-size_bytes * (1 + TAKEN_BY_FILE_SYSTEM_RATIO) // GIB)}Gi"
 
 

@@ -1,4 +1,4 @@
-"""Moves: Kafka's own calls, which Strimzi leaves alone; not so the lists of throttled replicas of topics."""
+"""Moves: Strimzi leaves Kafka's reassignments alone, but not the topics' lists of throttled replicas."""
 
 from dataclasses import replace
 
@@ -7,10 +7,10 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 
 
 def with_limits_known(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return moves with what must hold for their throttles to last.
+    """Return moves with the precondition for their throttles to last.
 
     The topic operator deletes these lists from topics that it manages, unless Cruise Control is deployed (Strimzi 1.2
-    ``BatchingTopicController``). Rates of brokers stay: they are none of the keys that the operator compares.
+    ``BatchingTopicController``). Broker rates stay: the operator does not compare these keys.
     """
     del policy
     if not any(limits_of(operation.args).topics for operation in proposal.operations):

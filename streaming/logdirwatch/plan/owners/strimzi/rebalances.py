@@ -1,4 +1,4 @@
-"""KafkaRebalance resources: what Cruise Control moves for Strimzi, where it does the same as a reassignment."""
+"""KafkaRebalance resources: moves by Cruise Control, if they do the same as a reassignment."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def rebalance(name: str, cluster: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def remove_disks(broker: int, volume: int, policy: Policy) -> list[str]:
-    """Return the commands that move everything off a volume of a broker to its other ones; somebody approves it."""
+    """Return the commands that move everything off a volume to the broker's other ones, after somebody's approval."""
     assert policy.owner is not None
     kubectl, name = kubectl_of(policy), f"empty-volume-{volume}-of-{broker}"
     spec = {"mode": "remove-disks", "moveReplicasOffVolumes": [{"brokerId": broker, "volumeIds": [volume]}]}

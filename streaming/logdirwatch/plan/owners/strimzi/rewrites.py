@@ -1,4 +1,4 @@
-"""What an action of each kind becomes where Strimzi runs the cluster; kinds that are not here stay as they are."""
+"""The rewrite of each kind of action for clusters managed by Strimzi; other kinds stay as they are."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""More room: the volumes of brokers are declared once for all brokers of a node pool."""
+"""More space: volumes are declared once for all brokers of a node pool."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Configurations of topics: the topic operator sets a topic's own values to those of its KafkaTopic."""
+"""Topic configuration: the topic operator sets a topic's own values to those of its KafkaTopic."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ NO_TOPIC = '"${topic:?no KafkaTopic declares the topic}"'
 def patched(proposal: ProposedAction, policy: Policy) -> ProposedAction:
     """Return a change of retention as a patch of the KafkaTopic.
 
-    It has no operations: ``apply`` and the autopilot change the topic itself, which is reverted.
+    It has no operations: ``apply`` and the autopilot change the topic itself, which the operator reverts.
     """
     kubectl, changes = kubectl_of(policy), proposal.operations
     back = [operation.inverse for operation in reversed(changes)]
@@ -30,7 +30,7 @@ def patched(proposal: ProposedAction, policy: Policy) -> ProposedAction:
 
 
 def deleted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return the candidate with how it is deleted: a topic that is deleted directly is made again."""
+    """Return the candidate with how to delete it: the operator recreates a topic that is deleted directly."""
     name = str(proposal.target["topic"])
     how = note(
         "To delete it, delete its KafkaTopic: the topic operator creates a topic again that was deleted directly."
@@ -51,5 +51,5 @@ def _patches(changes: Iterable[Operation | Inverse], kubectl: Kubectl) -> list[s
 
 
 def _direct(commands: Iterable[str]) -> list[str]:
-    """Return the commands for a topic that Strimzi knows nothing of; those of configurations have one line each."""
+    """Return the commands for a topic without a KafkaTopic; those for configurations are one line each."""
     return [note(f"Only where no KafkaTopic declares the topic: {command}") for command in commands]

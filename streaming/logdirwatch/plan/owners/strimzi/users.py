@@ -7,7 +7,7 @@ from logdirwatch.plan.proposal import Policy, ProposedAction
 
 
 def granted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return the collector's permissions as those of its KafkaUser; a directory's owner on disk is not Strimzi's."""
+    """Return the collector's permissions as those of its KafkaUser; file ownership on disk is not Strimzi's."""
     del policy
     if proposal.target["log_dir"] is not None:
         return proposal

@@ -1,4 +1,4 @@
-"""Which volume a log directory is on, by the path that Strimzi gives it."""
+"""The volume of a log directory, from the path that Strimzi gives it."""
 
 import re
 from typing import NamedTuple
@@ -17,6 +17,6 @@ class Volume(NamedTuple):
 
 
 def volume_of(path: object) -> Volume | None:
-    """Return the volume of a log directory; None if its path is none of Strimzi's."""
+    """Return the volume of a log directory; None if its path is not one of Strimzi's."""
     found = _PATH.fullmatch(str(path))
     return None if found is None else Volume(None if found["volume"] is None else int(found["volume"]))

@@ -1,1 +1,1 @@
-"""How the alerts about logdirwatch itself are answered."""
+"""The responses to alerts about logdirwatch itself."""

@@ -1,4 +1,4 @@
-"""data_quality: tables do not meet expectations."""
+"""``data_quality``: tables do not meet their expectations."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook
 from logdirwatch.plan.responses.response import Response

@@ -1,4 +1,4 @@
-"""heartbeat: the sign that alerts get through."""
+"""``heartbeat``: the sign that alerts are delivered."""
 
 from logdirwatch.plan.responses.response import Response
 

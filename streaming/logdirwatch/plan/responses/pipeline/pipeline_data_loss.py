@@ -1,4 +1,4 @@
-"""pipeline_data_loss: records were deleted before a query had read them."""
+"""``pipeline_data_loss``: records were deleted before a query read them."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, list_topics, show_status
 from logdirwatch.plan.responses.response import Response

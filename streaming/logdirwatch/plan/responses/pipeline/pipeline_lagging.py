@@ -1,4 +1,4 @@
-"""pipeline_lagging: a query is behind its topics, or does not run."""
+"""``pipeline_lagging``: a query is behind its topics, or does not run."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, show_status
 from logdirwatch.plan.responses.response import Response

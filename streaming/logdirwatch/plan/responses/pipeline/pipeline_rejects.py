@@ -1,4 +1,4 @@
-"""pipeline_rejects: a query cannot read many records."""
+"""``pipeline_rejects``: a query rejects many records."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, select_rejected
 from logdirwatch.plan.responses.response import Response
