@@ -7,3 +7,7 @@ class UserError(Exception):
     def __init__(self, message: str, *, exit_code: int = 1) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class UnconfirmedError(UserError):
+    """What was written may have arrived or not: nobody confirmed it, and nobody refused it."""

@@ -10,7 +10,7 @@ from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.decisions import AlertDecisions
-from logdirwatch.errors import UserError
+from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.report.status.snapshot import Patience
 
@@ -26,6 +26,7 @@ class Written:
         self.now_ms = now_ms
         self.made = []
         self.refusal = None
+        self.is_unconfirmed = False
         self.handled = AlertDecisions()
 
     def on_alert(self, decision, alert_id, severity, by, reason, lasting):
@@ -44,7 +45,7 @@ class Written:
 
     def _made(self, decision, identity, by, reason, *about):
         if self.refusal:
-            raise UserError(self.refusal)
+            raise (UnconfirmedError if self.is_unconfirmed else UserError)(self.refusal)
         self.made.append((decision, identity, by, reason, *about))
         return DecisionRecord(version=1, id=identity, decision=decision, by=by, reason=reason, at_ms=self.now_ms())
 

@@ -9,7 +9,7 @@ import typer
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms, read_into, telemetry
 from logdirwatch.decisions import Severities
-from logdirwatch.errors import UserError
+from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -118,7 +118,24 @@ def handling_of(context: Context, records: Iterable[DecisionRecord], severities:
     )
 
 
-def send(cluster: KafkaSettings, records: Sequence[DecisionRecord]) -> None:
-    """Write decisions to their topic and wait until Kafka has them."""
+def send(cluster: KafkaSettings, records: Sequence[DecisionRecord], look: str | None = None) -> None:
+    """Write decisions to their topic and wait until Kafka has them.
+
+    Raises UnconfirmedError, which says where to ``look`` whether they are recorded, if Kafka does not confirm them.
+    """
     written = ((record.id, msgspec.json.encode(record)) for record in records)
-    clients.write(cluster, topics.DECISIONS, written)
+    try:
+        clients.write(cluster, topics.DECISIONS, written)
+    except UnconfirmedError as error:
+        where = look or _LOOK[records[0].decision]
+        raise UnconfirmedError(f"{error}; look {where}; deciding again does no harm") from None
+
+
+_LOOK = {
+    **dict.fromkeys((Decision.ACCEPT, Decision.REJECT), "with: logdirwatch actions show ID"),
+    **dict.fromkeys((Decision.ACKNOWLEDGE, Decision.SILENCE), "with: logdirwatch alerts decisions"),
+    Decision.HEALTHY: "with: logdirwatch alerts",
+    Decision.MAINTENANCE: "with: logdirwatch maintenance list",
+    Decision.PAUSE: "in the log of logdirwatch autopilot",
+}
+"""Where a decision shows once it is recorded."""

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from logdirwatch.console.login.gate import Gate, said
 from logdirwatch.decisions import DECIDABLE, AlertDecisions, Severities
-from logdirwatch.errors import UserError
+from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.content_hash import content_hash
@@ -25,7 +25,10 @@ ON_ACTIONS = {"accept": Decision.ACCEPT, "reject": Decision.REJECT}
 
 
 class Decisions(Protocol):
-    """Writes decisions, as the command line does; every method raises UserError with one line if that fails."""
+    """Writes decisions, as the command line does; every method raises UserError with one line if that fails.
+
+    UnconfirmedError means that nobody knows whether the decision is recorded.
+    """
 
     def on_alert(
         self, decision: Decision, alert_id: str, severity: str, by: str, reason: str, lasting: str
@@ -97,6 +100,9 @@ class Deciding:
         about = {"decision": what, "id": identity, "by": session.user, "address": request.remote_addr}
         try:
             record = decide(session.user)
+        except UnconfirmedError as error:
+            log.warning("console.not_confirmed", **about, error=str(error))
+            said(session, f"Not confirmed: {what}: {printable(str(error))}", is_error=True)
         except UserError as error:
             log.warning("console.not_decided", **about, error=str(error))
             said(session, f"Not recorded: {what}: {printable(str(error))}", is_error=True)

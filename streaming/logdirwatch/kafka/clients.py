@@ -12,13 +12,16 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import (
     AuthorizationError,
+    BrokerResponseError,
     ClusterAuthorizationFailedError,
     KafkaError,
     KafkaTimeoutError,
     TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
 )
+from kafka.producer.future import FutureRecordMetadata
 
-from logdirwatch.errors import UserError
+from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.kafka import deadline, properties
 from logdirwatch.kafka.admin_client import AdminClient
 from logdirwatch.kafka.network import NO_ANSWER, Network, is_final, plain, with_stores
@@ -182,7 +185,7 @@ def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerReco
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
     """Write records (key, value) and wait for their acknowledgement, until the deadline if there is one.
 
-    Raises UserError if one is not accepted.
+    Raises UserError if one is not accepted, UnconfirmedError if nobody knows whether it was.
     """
     limits: dict[str, Any] = {"bootstrap_timeout_ms": deadline.at_most_ms(CONNECT_TIMEOUT_MS)}
     if deadline.is_set():
@@ -191,12 +194,30 @@ def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, byte
         client = producer(settings, **limits)
         try:
             for key, value in records:
-                wait_s = deadline.at_most_ms(SEND_TIMEOUT_S * 1000) / 1000
-                client.send(topic, key=key.encode(), value=value).get(timeout=wait_s)
+                _wait_for(settings, topic, client.send(topic, key=key.encode(), value=value))
         finally:
-            client.close(timeout=1)
+            discard(client, 1)
     except KafkaError as error:
         raise unreachable(settings, unwritten(topic, error)) from None
+
+
+def _wait_for(settings: KafkaSettings, topic: str, sent: FutureRecordMetadata) -> None:
+    """Wait until Kafka has a record; raises KafkaError if it refuses it, UnconfirmedError if that stays unknown."""
+    try:
+        sent.get(timeout=deadline.at_most_ms(SEND_TIMEOUT_S * 1000) / 1000)
+    except KafkaError as error:
+        if _is_refusal(unwritten(topic, error)):
+            raise
+        raise UnconfirmedError(
+            f"Kafka at {settings.bootstrap_servers} did not confirm it ({one_line(error)}): it may be recorded or not"
+        ) from None
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Tell whether a broker refused a record; else a broker that does not answer may have written it."""
+    return isinstance(error, UnknownTopicOrPartitionError) or (
+        isinstance(error, BrokerResponseError) and not error.retriable
+    )
 
 
 def unwritten(topic: str, error: Exception) -> Exception:

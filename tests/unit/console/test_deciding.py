@@ -130,6 +130,16 @@ def test_while_kafka_is_away_the_page_is_shown_with_one_line_and_a_decision_is_n
     assert [line["event"] for line in logged] == ["console.not_decided"]
 
 
+def test_what_kafka_did_not_confirm_is_not_called_lost(desk, logged):
+    desk.decisions.refusal = "Kafka at telemetry:9092 did not confirm it (no answer): it may be recorded or not"
+    desk.decisions.is_unconfirmed = True
+    desk.browser.send(ACTION, f"{ACTION}/accept", reason=REASON)
+    page = desk.browser.get(ACTION).text
+    assert "Not confirmed: accept: Kafka at telemetry:9092 did not confirm it (no answer)" in page
+    assert "Not recorded" not in page
+    assert [line["event"] for line in logged] == ["console.not_confirmed"]
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -13,6 +13,8 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 
+LOOK = "at this page again in a few seconds"
+
 
 class ConsoleDecisions:
     """Reads what is decided about from its topic, never from the tables, which may be older."""
@@ -51,5 +53,5 @@ class ConsoleDecisions:
         return deciding.handling_of(self._context, records, lambda _: severities).about(alert, now_ms())
 
     def _written(self, record: DecisionRecord) -> DecisionRecord:
-        deciding.send(self._cluster, [record])
+        deciding.send(self._cluster, [record], LOOK)
         return record
