@@ -46,7 +46,14 @@ FULL = {
         "users": {"prod": {"username": "hand", "passwordSecret": {"name": "hand"}}},
         "telemetry": {"username": "hand", "passwordSecret": {"name": "hand-telemetry"}},
     },
-    "networkPolicy": {"from": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]},
+    "console": {
+        "passwordSecret": {"name": "console"},
+        "login": {"usersSecret": {"name": "people", "key": "console-users"}, "behindTlsProxy": True},
+    },
+    "networkPolicy": {
+        "from": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}],
+        "consoleFrom": [{"podSelector": {"matchLabels": {"app": "proxy"}}}],
+    },
 }
 BUCKET = {**SMALL, "storage": {"url": "s3a://bucket/disks"}}
 SHARED = {**SMALL, "storage": {"accessMode": "ReadWriteMany", "storageClass": "nfs"}}
@@ -166,6 +173,29 @@ def test_the_autopilot_alone_has_users_that_may_change_a_cluster(helm):
     assert "hand" not in json.dumps({part: pod for part, pod in parts.items() if part != "autopilot"})
 
 
+def test_the_console_only_shows_unless_it_has_users(helm):
+    parts, settings = rendered(helm, SMALL)
+    assert settings.console.login is None
+    assert "users" not in {volume["name"] for volume in parts["console"]["volumes"]}
+
+
+def test_the_console_alone_has_the_file_of_users_where_its_configuration_says(helm):
+    parts, settings = rendered(helm, FULL)
+    (mount,) = [mount for mount in parts["console"]["containers"][0]["volumeMounts"] if mount["name"] == "users"]
+    (volume,) = [volume for volume in parts["console"]["volumes"] if volume["name"] == "users"]
+    assert settings.console.login.users_file == f"{mount['mountPath']}/console-users"
+    assert settings.console.login.behind_tls_proxy
+    assert mount["readOnly"]
+    assert volume["secret"] == {"secretName": "people", "defaultMode": 0o440}
+    assert "people" not in json.dumps({part: pod for part, pod in parts.items() if part != "console"})
+
+
+def test_the_proxy_alone_reaches_the_console_and_others_the_metrics(helm):
+    (policy,) = [manifest for manifest in helm.render(FULL) if manifest["kind"] == "NetworkPolicy"]
+    reached = {rule["ports"][0]["port"]: rule["from"] for rule in policy["spec"]["ingress"]}
+    assert reached == {8787: FULL["networkPolicy"]["consoleFrom"], 9464: FULL["networkPolicy"]["from"]}
+
+
 def test_further_configuration_is_laid_over_that_of_the_values(helm):
     _, settings = rendered(helm, FULL)
     assert (settings.detect.debounce_samples, settings.collect.consumer_groups) == (3, False)
@@ -211,6 +241,7 @@ def test_only_one_of_those_that_may_not_run_twice_runs_also_while_they_are_repla
             },
             "autopilot.users.prd",
         ),
+        ({**FULL, "networkPolicy": {}}, "networkPolicy.consoleFrom"),
         ({**SMALL, "colect": {}}, "colect"),
         ({**SMALL, "clusters": {"prod": {"bootstrapServers": "kafka-1"}}}, "bootstrapServers"),
         (
@@ -225,6 +256,7 @@ def test_only_one_of_those_that_may_not_run_twice_runs_also_while_they_are_repla
         "no receivers",
         "nothing allowed",
         "no such cluster",
+        "everybody is the proxy",
         "misspelt",
         "no port",
         "a password in the values",

@@ -42,6 +42,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $people := dict "urls_file" (printf "/etc/logdirwatch-urls/%s" .Values.notify.urlsSecret.key) }}
 {{- $_ := set $config "notify" (dict "receivers" (dict "people" $people) "listen" "0.0.0.0:9464") }}
 {{- end }}
+{{- if and .Values.console.enabled .Values.console.login.usersSecret.name }}
+{{- $login := dict "users_file" (printf "/etc/logdirwatch-console/%s" .Values.console.login.usersSecret.key) "behind_tls_proxy" .Values.console.login.behindTlsProxy }}
+{{- $_ := set $config "console" (dict "login" $login) }}
+{{- end }}
 {{- if .Values.autopilot.enabled }}
 {{- $_ := set $config "autopilot" (dict "listen" "0.0.0.0:9464" "clusters" .Values.autopilot.clusters) }}
 {{- end }}

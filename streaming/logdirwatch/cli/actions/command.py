@@ -72,7 +72,9 @@ def actions(
 
 def show(ctx: typer.Context, identity: ActionId) -> None:
     """Print one action in full: reason, effect, preconditions, commands ready to paste, and rollback."""
-    typer.echo(details(find_action(telemetry(ctx.obj), identity), now_ms()), nl=False)
+    with waiting_for_kafka():
+        action = find_action(telemetry(ctx.obj), identity)
+    typer.echo(details(action, now_ms()), nl=False)
 
 
 def check(ctx: typer.Context, identity: ActionId) -> None:
@@ -96,7 +98,8 @@ def reject(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> No
 def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reason: str) -> None:
     cluster = telemetry(ctx.obj)
     said = deciding.signed(by, reason)
-    action = find_action(cluster, identity)
+    with waiting_for_kafka():
+        action = find_action(cluster, identity)
     record = new_decision(action, decision, said, now_ms())
     deciding.send(cluster, [record])
     typer.echo(printable(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}"))

@@ -8,7 +8,7 @@ import typer
 from logdirwatch.cli import deciding
 from logdirwatch.cli.alerts.deciding import ended, firing, known_alerts, lasting_decision, of_alert
 from logdirwatch.cli.deciding import By, Reason, Signed
-from logdirwatch.cli.reading.records import console, now_ms, telemetry
+from logdirwatch.cli.reading.records import console, now_ms, telemetry, waiting_for_kafka
 from logdirwatch.errors import UserError
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
@@ -43,7 +43,7 @@ def ack(
     ] = None,
 ) -> None:
     """Acknowledge an alert, which keeps firing; the acknowledgement ends when the severity rises, or in time."""
-    alert = firing(known_alerts(ctx.obj), identity)
+    alert = _firing(ctx, identity)
     _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
 
 
@@ -98,7 +98,7 @@ def silence(
     if identity is None:
         _silence_all(ctx, pattern, signed, lasting, up_to)
         return
-    alert = firing(known_alerts(ctx.obj), identity)
+    alert = _firing(ctx, identity)
     covered = up_to or alert.severity
     if covered.rank < alert.severity.rank:
         raise UserError(f"alert {alert.alert_id} is {alert.severity}: silencing it up to {covered} changes nothing")
@@ -120,8 +120,10 @@ def decisions(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON decision per line.")] = False,
 ) -> None:
     """Show the active acknowledgements and silences, including silences by pattern."""
-    fold, at_ms = known_alerts(ctx.obj), now_ms()
-    handling = deciding.handling_of(ctx.obj, deciding.decided(ctx.obj), fold.severities)
+    with waiting_for_kafka():
+        fold, at_ms = known_alerts(ctx.obj), now_ms()
+        known = deciding.decided(ctx.obj)
+    handling = deciding.handling_of(ctx.obj, known, fold.severities)
     found = sayings(fold.records, handling, at_ms)
     if as_json:
         for record, _ in found:
@@ -142,7 +144,7 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     """
     from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment
 
-    alert = firing(known_alerts(ctx.obj), identity)
+    alert = _firing(ctx, identity)
     heard = effect(alert)
     if not heard.is_heard:
         raise UserError(f"alert {short_id(alert.alert_id)}: {heard.note}")
@@ -166,14 +168,19 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
         typer.echo(printable(f"note: {heard.note}"))
 
 
+def _firing(ctx: typer.Context, identity: str) -> AlertRecord:
+    with waiting_for_kafka():
+        return firing(known_alerts(ctx.obj), identity)
+
+
 def _silence_all(
     ctx: typer.Context, pattern: AlertPattern, signed: Signed, lasting: str, up_to: Severity | None
 ) -> None:
     parts = (pattern.cluster, pattern.rule, pattern.broker, pattern.log_dir)
     spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
-    record = lasting_decision(
-        ctx.obj, Decision.SILENCE, spoken_of, signed, lasting, cluster=pattern.cluster, severity=up_to, matching=pattern
-    )
+    named = {"cluster": pattern.cluster, "severity": up_to, "matching": pattern}
+    with waiting_for_kafka():
+        record = lasting_decision(ctx.obj, Decision.SILENCE, spoken_of, signed, lasting, **named)
     _send(ctx, record, about(record))
 
 
@@ -199,6 +206,7 @@ def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
 
 
 def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
-    record = ended(ctx.obj, decision, identity, signed, now_ms())
+    with waiting_for_kafka():
+        record = ended(ctx.obj, decision, identity, signed, now_ms())
     deciding.send(telemetry(ctx.obj), [record])
     typer.echo(printable(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}"))

@@ -1,12 +1,15 @@
 """``logdirwatch topics``: create the telemetry topics, and show their state."""
 
+from collections.abc import Mapping
+
 import typer
 from rich.table import Table
 
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
-from logdirwatch.cli.reading.records import console
+from logdirwatch.cli.reading.records import console, waiting_for_kafka
 from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.telemetry_topics import Existing
 from logdirwatch.settings import Settings
 
 
@@ -28,7 +31,7 @@ def create(ctx: typer.Context) -> None:
     missing = telemetry_topics.create_missing(settings)
     for topic in missing:
         typer.echo(f"{topic.name}: created, {topic.partitions} partitions")
-    for name, found in _compared(settings).items():
+    for name, found in _compared(settings, telemetry_topics.existing_topics(settings)).items():
         if any(topic.name == name for topic in missing):
             continue
         typer.echo(f"{name}: exists" + (" with other settings" if found else ""))
@@ -40,8 +43,9 @@ def create(ctx: typer.Context) -> None:
 def list_topics(ctx: typer.Context) -> None:
     """Show the telemetry topics and how they differ from the configuration."""
     settings = _settings(ctx)
-    existing = telemetry_topics.existing_topics(settings)
-    compared = _compared(settings)
+    with waiting_for_kafka():
+        existing = telemetry_topics.existing_topics(settings)
+    compared = _compared(settings, existing)
     table = Table("topic", "partitions", "replicas", "cleanup", "as wanted")
     for topic in telemetry_topics.wanted(settings.topics):
         found = existing.get(topic.name)
@@ -61,8 +65,7 @@ def _settings(ctx: typer.Context) -> Settings:
     return context.settings
 
 
-def _compared(settings: Settings) -> dict[str, list[telemetry_topics.Difference]]:
-    existing = telemetry_topics.existing_topics(settings)
+def _compared(settings: Settings, existing: Mapping[str, Existing]) -> dict[str, list[telemetry_topics.Difference]]:
     return {
         topic.name: telemetry_topics.differences(
             topic, existing[topic.name], settings.topics.replication_factor, settings.telemetry.bootstrap_servers

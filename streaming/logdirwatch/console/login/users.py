@@ -1,4 +1,4 @@
-"""The users of the login: a file with a line per user, ``name:hash``, that nobody but its owner may read."""
+"""The users of the login: a file with a line per user, ``name:hash``, that nobody else may read."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def read(path: Path) -> dict[str, str]:
     """Return the hashes in a file by user; raises UserError, which never shows a line of the file."""
     try:
         with path.open(encoding="utf-8") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+            if _is_open_to_others(os.fstat(file.fileno())):
                 raise UserError(f"users file {path}: others can read it; allow only its owner: chmod 600 {path}")
             return parse(file.read())
     except OSError as error:
@@ -50,6 +50,16 @@ def read(path: Path) -> dict[str, str]:
         ) from None
     except ValueError as error:
         raise UserError(f"users file {path}: {error}") from None
+
+
+def _is_open_to_others(found: os.stat_result) -> bool:
+    """Tell whether others than the console can read or write the file.
+
+    As PostgreSQL does with its keys: a file of root may be read by a group, for Kubernetes mounts secrets so; whoever
+    is in that group was put there by root.
+    """
+    is_of_root = found.st_uid == 0 != os.geteuid()
+    return bool(stat.S_IMODE(found.st_mode) & (_OTHERS - stat.S_IRGRP if is_of_root else _OTHERS))
 
 
 def parse(text: str) -> dict[str, str]:

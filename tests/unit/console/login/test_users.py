@@ -1,5 +1,6 @@
 """The file of users: what is in it, who may read it, and what is said of it."""
 
+import os
 import stat
 
 import pytest
@@ -64,6 +65,22 @@ def test_a_file_that_others_can_read_or_write_is_refused_in_one_line(path, mode)
     assert "\n" not in str(refused.value)
     with pytest.raises(UserError, match="chmod 600"):
         users.add(path, "bob", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_taken"), [(0o440, True), (0o640, True), (0o460, False), (0o444, False), (0o644, False)]
+)
+@pytest.mark.parametrize("owner", [0, 10001])
+def test_a_file_of_root_may_be_read_by_a_group_as_kubernetes_mounts_secrets(path, monkeypatch, owner, mode, is_taken):
+    path.chmod(mode)
+    found = os.stat_result((stat.S_IFREG | mode, 0, 0, 1, owner, 10001, *[0] * 4))
+    monkeypatch.setattr(users.os, "fstat", lambda _: found)
+    monkeypatch.setattr(users.os, "geteuid", lambda: 10001)
+    if is_taken and owner == 0:
+        assert list(users.read(path)) == ["ada"]
+    else:
+        with pytest.raises(UserError, match="others can read it"):
+            users.read(path)
 
 
 @pytest.mark.parametrize("line", ["ada", "ada:plain", "ada:scrypt:1:1:1$salt$hash", "a b:{}", ":{}", "x\ny:{}"])
