@@ -1,6 +1,7 @@
 """The suggested next commands, printed only at a terminal."""
 
 import shlex
+import shutil
 import sys
 
 import typer
@@ -13,4 +14,9 @@ def say_next(context: Context, *commands: str, where: str = "") -> None:
     if not sys.stderr.isatty():
         return
     given = f" --config {shlex.quote(str(context.config_path))}" if context.config_path else ""
-    typer.echo(f"next{where}: " + ", ".join(f"logdirwatch{given} {command}" for command in commands), err=True)
+    typer.echo(f"next{where}: " + ", ".join(f"{program()}{given} {command}" for command in commands), err=True)
+
+
+def program() -> str:
+    """Return how the command is called: by its name if the shell finds it, else as it was called now."""
+    return "logdirwatch" if shutil.which("logdirwatch") else shlex.quote(sys.argv[0])

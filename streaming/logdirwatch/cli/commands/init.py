@@ -10,6 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from logdirwatch.cli.commands.config import remarks
+from logdirwatch.cli.next_step import program
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
@@ -140,9 +141,12 @@ def next_steps(answers: Answers, output: Path) -> list[str]:
         variable = "LOGDIRWATCH_CLUSTERS__" + answers.cluster.upper() + "__CLIENT"
         lines += ["", "Set the password in the environment, as JSON that is added to the client properties:"]
         lines += [f'  export {variable}=\'{{"sasl.password": "..."}}\'']
-    lines += ["", "Next:"]
-    commands = ("config check", "topics create", "doctor", "collect", "stream")
-    return [*lines, *(f"  logdirwatch{given} {command}" for command in commands)]
+    called = f"  {program()}{given}"
+    lines += ["", "Next:", *(f"{called} {command}" for command in ("config check", "topics create", "doctor"))]
+    services = ("collect", "stream", "console", *(("notify",) if answers.notify_url else ()))
+    lines += ["", "Then each in a terminal of its own:", *(f"{called} {command}" for command in services)]
+    tries = ("status", *(("notify --test",) if answers.notify_url else ()))
+    return [*lines, "", "And look:", *(f"{called} {command}" for command in tries)]
 
 
 def _client(answers: Answers) -> dict[str, str]:

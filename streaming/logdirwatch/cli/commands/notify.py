@@ -8,6 +8,7 @@ import typer
 from logdirwatch.cli import stopping
 from logdirwatch.cli.commands.collect import DRAIN_S, publisher_of
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
@@ -53,6 +54,7 @@ def notify(
         failed = [name for of_receiver in ways.values() for name in trial.run(of_receiver, now_ms(), typer.echo)]
         if failed:
             raise UserError(f"notify: failed: {', '.join(failed)}")
+        say_next(context, "notify", where=", in a terminal of its own")
         return
     _run(settings, ways)
 

@@ -1,10 +1,13 @@
 """``init`` writes a configuration that ``config check`` takes, and says what comes next."""
 
 import io
+import shutil
 import sys
 
 import pytest
 import yaml
+
+from logdirwatch.cli.next_step import program
 
 OPTIONS = (
     *("--cluster", "prod", "--brokers", "b1:9092", "--security", "PLAINTEXT", "--telemetry", "t1:9092"),
@@ -35,9 +38,25 @@ def test_it_prints_the_acls_and_the_next_commands(run):
     out = run("init", *changed(**{"--telemetry": "t1:9092,t2:9092"})).out
     assert "kafka-acls.sh --bootstrap-server b1:9092 --add --allow-principal User:logdirwatch" in out
     assert "--resource-pattern-type prefixed --topic logdir." in out
-    assert out.splitlines()[-5:] == [
-        f"  logdirwatch {command}" for command in ("config check", "topics create", "doctor", "collect", "stream")
-    ]
+    expected = ("config check", "topics create", "doctor", "collect", "stream", "console", "status")
+    assert commands_in(out) == list(expected)
+
+
+def test_who_named_a_receiver_is_led_to_its_messages(run):
+    out = run("init", *changed(**{"--notify-url": "json://pager/"})).out
+    assert commands_in(out)[-3:] == ["notify", "status", "notify --test"]
+
+
+def test_a_command_that_the_shell_does_not_find_is_named_as_it_was_called(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/logdirwatch"])
+    assert program() == ".venv/bin/logdirwatch"
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert program() == "logdirwatch"
+
+
+def commands_in(out):
+    return [line.removeprefix("  logdirwatch ") for line in out.splitlines() if line.startswith("  logdirwatch ")]
 
 
 def test_a_secured_cluster_gets_its_client_and_no_password_is_written(run, tmp_path):
