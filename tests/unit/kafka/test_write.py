@@ -86,7 +86,9 @@ def test_a_client_that_does_not_close_takes_nothing_back(monkeypatch):
 def test_a_decision_that_nobody_confirmed_says_where_to_look(monkeypatch, decision):
     monkeypatch.setattr(clients, "producer", lambda settings, **arguments: Producer(get=KafkaTimeoutError()))
     record = DecisionRecord(version=1, id="x", decision=decision, by="ada", reason="r", at_ms=1)
-    with pytest.raises(UnconfirmedError, match="; look (with: logdirwatch|in the log) .*; deciding again does no harm"):
+    with pytest.raises(
+        UnconfirmedError, match=r"; look (with: logdirwatch|in the log) .*; deciding again does no harm"
+    ):
         deciding.send(CLUSTER, [record])
     with pytest.raises(UnconfirmedError, match="; look at this page again; deciding again does no harm"):
         deciding.send(CLUSTER, [record], "at this page again")
