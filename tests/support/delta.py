@@ -43,6 +43,7 @@ class Written:
                 {
                     **{name: str(getattr(record, name)) for name in ("execution_id", "action_id", "cluster", "state")},
                     "source_offset": offset,
+                    "at_ms": record.at_ms,
                     "record": msgspec.json.encode(record).decode(),
                 }
                 for offset, record in enumerate(records)
@@ -51,6 +52,9 @@ class Written:
 
     @staticmethod
     def row(record):
-        names = ("alert_id", "action_id", "revision", "cluster", "status")
+        names = ("alert_id", "action_id", "cluster", "status", "severity")
         told = {name: str(getattr(record, name)) for name in names if hasattr(record, name)}
-        return {**told, "revision": record.revision, "record": msgspec.json.encode(record).decode()}
+        numbers = {
+            name: getattr(record, name) for name in ("revision", "at_ms", "opened_at_ms") if hasattr(record, name)
+        }
+        return {**told, **numbers, "record": msgspec.json.encode(record).decode()}

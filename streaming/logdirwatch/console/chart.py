@@ -1,15 +1,22 @@
 """A directory's use over time as the points of an SVG: samples, thresholds, changes of status and the forecast."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import utc
 
 WIDTH, HEIGHT = 900, 240
 GAP_STEPS = 4
+MOST_TICKS = 7
+STEPS_MS = (
+    *(minutes * 60_000 for minutes in (1, 5, 10, 15, 30)),
+    *(hours * HOUR_MS for hours in (1, 2, 4, 6, 12)),
+    *(days * DAY_MS for days in (1, 2, 5, 10, 30)),
+)
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 Point = tuple[int, float]
@@ -38,7 +45,8 @@ class Event(NamedTuple):
 class Chart:
     """What the template draws; a line ends where samples are missing, ``forecast`` is empty if there is none.
 
-    ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event).
+    ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event),
+    ``now`` is the end of what was measured, None if all of it is the past.
     """
 
     lines: tuple[str, ...]
@@ -49,6 +57,7 @@ class Chart:
     band: str = ""
     thresholds: tuple[tuple[float, str], ...] = ()
     events: tuple[tuple[float, Event], ...] = ()
+    now: float | None = None
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -74,6 +83,7 @@ def chart(
     outlook: Outlook = UNKNOWN,
     thresholds: Mapping[str, float] | None = None,
     events: Iterable[Event] = (),
+    now_ms: int | None = None,
 ) -> Chart:
     """Return the drawing of samples and, after the last one, of the forecast; ``thresholds`` are ratios by status."""
     forecast = _forecast(points, outlook.full_at_ms, frame.to_ms)
@@ -82,12 +92,24 @@ def chart(
         lines=tuple(frame.points(part) for part in _unbroken(points, span)),
         forecast=frame.points(forecast),
         grid=tuple((HEIGHT * (1 - level), human_ratio(level, 0)) for level in LEVELS),
-        ticks=tuple((WIDTH * n / 4, utc(frame.from_ms + span * n // 4)[5:16]) for n in range(4)),
+        ticks=tuple((frame.x(at_ms), text) for at_ms, text in ticks(frame)),
         text=_text(points, outlook.full_at_ms),
         band=frame.points(_band(forecast, outlook.growth_ratio_per_ms)),
         thresholds=tuple((HEIGHT * (1 - ratio), status) for status, ratio in (thresholds or {}).items()),
         events=tuple((frame.x(event.at_ms), event) for event in events if frame.from_ms <= event.at_ms <= frame.to_ms),
+        now=frame.x(now_ms) if now_ms is not None and frame.from_ms < now_ms < frame.to_ms else None,
     )
+
+
+def ticks(frame: Frame) -> Iterator[tuple[int, str]]:
+    """Yield round times of a frame, in UTC, as milliseconds and text: the date at midnight and first, else the time."""
+    span = frame.to_ms - frame.from_ms
+    step_ms = next((step for step in STEPS_MS if span <= MOST_TICKS * step), STEPS_MS[-1])
+    first = -(-frame.from_ms // step_ms) * step_ms
+    for at_ms in range(first, frame.to_ms, max(step_ms, span // MOST_TICKS)):
+        text = utc(at_ms)
+        is_day = at_ms % DAY_MS == 0
+        yield at_ms, text[5:10] if is_day else text[5:16] if at_ms == first else text[11:16]
 
 
 def _unbroken(points: Sequence[Point], span_ms: int) -> list[list[Point]]:

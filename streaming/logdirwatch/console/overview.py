@@ -51,10 +51,11 @@ def is_healthy(broker: Broker) -> bool:
 
 def worst_first(brokers: Iterable[Broker]) -> list[Broker]:
     """Return brokers by their worst status, then by id."""
-    return sorted(brokers, key=lambda broker: (_rank(broker), broker.broker))
+    return sorted(brokers, key=lambda broker: (worst_rank(broker), broker.broker))
 
 
-def _rank(broker: Broker) -> int:
+def worst_rank(broker: Broker) -> int:
+    """Return the rank of the worst status of a broker and its directories, 0 for the worst of all."""
     found = [broker.status, *(log_dir.status for log_dir in broker.log_dirs or ())]
     return min(_RANKS.get(status, len(_RANKS)) for status in found)
 

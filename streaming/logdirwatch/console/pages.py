@@ -15,7 +15,7 @@ from flask import Flask, Response, abort, render_template, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
-from logdirwatch.console import overview
+from logdirwatch.console import brokers, overview
 from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
 from logdirwatch.console.answers import finished, guarded
 from logdirwatch.console.capacity import Capacity
@@ -26,19 +26,22 @@ from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.login.gate import Gate
 from logdirwatch.console.login.users import Users
 from logdirwatch.console.period import SPANS_MS, Period, period
-from logdirwatch.console.reading import HEAD_TABLES, Reader, Row
+from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.console.timeline import KINDS, moments
 from logdirwatch.console.touched import touched
 from logdirwatch.console.vitals import vitals
 from logdirwatch.detect.predicates import levels
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
-from logdirwatch.model.vocabulary import OPEN, LogDirStatus
+from logdirwatch.model.vocabulary import OPEN, LogDirStatus, Rule
 from logdirwatch.plan.rule_responses import RESPONSES
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report import executions as execution_words
 from logdirwatch.report.actions import listing as action_words
+from logdirwatch.report.actions.blocked import is_blocked
+from logdirwatch.report.actions.outlook import effects
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
@@ -53,6 +56,8 @@ SIGNS = {"filling": "▲", "critical": "▲▲", "saturated": "■", "offline": 
 BROKERS_A_PAGE = 25
 ALERTS_AT_FIRST, ALERTS_A_PAGE = 25, 100
 PARTITIONS_A_PAGE = 100
+LISTED_BROKERS_A_PAGE = 100
+ACTIONS_A_PAGE = 50
 MOST_UNFOLDED = 12
 """Brokers; a cluster of so few is shown whole."""
 MOST_FOLDED = 40
@@ -69,10 +74,12 @@ def application(
     detect: DetectSettings | None = None,
     capacity: Capacity | None = None,
     decisions: Decisions | None = None,
+    runbook: Callable[[Rule], str | None] = lambda _: None,
 ) -> Flask:
     """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show.
 
-    Without ``capacity`` there is no page of it; without ``decisions``, or a login in ``settings``, nobody can decide.
+    ``runbook`` returns the address of the runbook of a rule. Without ``capacity`` there is no page of it; without
+    ``decisions``, or a login in ``settings``, nobody can decide.
     """
     app = Flask(__name__)
     app.jinja_env.filters.update(
@@ -92,7 +99,9 @@ def application(
         meaning=alert_words.meaning,
         term=term,
         effect=action_words.effect,
-        OPEN=OPEN,
+        where=action_words.where,
+        standing=action_words.standing,
+        is_blocked=is_blocked,
         counted_noun=counted,
         refresh_s=settings.refresh_s,
         has_capacity=capacity is not None,
@@ -100,7 +109,7 @@ def application(
     )
     app.before_request(lambda: guarded(settings))
     app.after_request(finished)
-    pages = Pages(reader, patience, now_ms, detect or DetectSettings(), capacity)
+    pages = Pages(reader, patience, now_ms, detect or DetectSettings(), capacity, runbook)
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
         HTTPException, lambda error: pages.refused(error.name, error.description or error.name, error.code or 500)
@@ -119,6 +128,7 @@ def application(
 PATHS = {
     "/": "fleet",
     "/directory": "directory",
+    "/brokers": "brokers",
     "/broker": "broker",
     "/topic": "topic",
     "/partition": "partition",
@@ -143,10 +153,11 @@ class Pages:
         patience: Patience,
         now_ms: Callable[[], int],
         detect: DetectSettings,
-        capacity: Capacity | None = None,
+        capacity: Capacity | None,
+        runbook: Callable[[Rule], str | None],
     ) -> None:
         self._reader, self._patience, self._now_ms, self._detect = reader, patience, now_ms, detect
-        self._capacity = capacity
+        self._capacity, self._runbook = capacity, runbook
 
     def fleet(self) -> str:
         """Return the counts, the open alerts and the directories that are not well, or those that match a filter."""
@@ -164,6 +175,7 @@ class Pages:
             "filling": [] if chosen or only else parts.read(self._reader.next_to_fill),
             "counted": counts.one_liners,
             "is_chosen": bool(chosen),
+            "topics": self._topics(parts),
         }
         return self.shown("fleet.html", found, unread=parts.unread, **content)
 
@@ -177,6 +189,32 @@ class Pages:
             alerts = chosen.alerts(alerts, _by_id(found))
         paged = paged_of(alerts or (), ALERTS_A_PAGE)
         return self.shown("alerts.html", found, alerts=alerts, paged=paged, unread=parts.unread)
+
+    def brokers(self) -> str:
+        """Return the brokers of every cluster as a list, those that match a filter."""
+        snapshot, unreadable = self._reader.snapshot([*HEAD_TABLES, LOG_DIR_STATE.name])
+        found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
+        chosen, order = self._filter(parts), request.args.get("order", "")
+        matching = {
+            one.cluster: chosen.brokers(one.cluster, one.brokers or ()) if chosen else one.brokers for one in found
+        }
+        lines = [brokers.line(name, broker) for name, those in matching.items() for broker in those or ()]
+        content = {
+            "paged": paged_of(brokers.ordered(lines, order), LISTED_BROKERS_A_PAGE),
+            "summary": brokers.summary(lines),
+            "orders": brokers.ORDERS,
+            "order": order if order in brokers.ORDERS else brokers.ORDERS[0],
+            "is_known": bool(found),
+            "has_clusters": len(found) > 1,
+        }
+        return self.shown("brokers.html", found, unread=parts.unread, **content)
+
+    def _topics(self, parts: "Parts") -> list[Row]:
+        """Return the topics that the filter names, if it may name nothing else."""
+        asked = terms(request.args.get("q", ""))
+        texts = topics_of(asked)
+        is_topic = bool(texts) and len(texts) == len(asked)
+        return parts.read(lambda: self._reader.topics_with(texts)) if is_topic else []
 
     def _filter(self, parts: "Parts") -> Filter:
         asked = terms(request.args.get("q", ""))
@@ -205,7 +243,9 @@ class Pages:
                 _outlook(row),
                 self._thresholds(row),
                 map(_event, transitions),
+                now,
             ),
+            "frame": (shown.from_ms, shown.to_ms + ahead_ms),
             "transitions": transitions,
             "period": shown,
             "replicas": parts.read(lambda: self._reader.replicas(cluster, broker, log_dir)),
@@ -273,10 +313,24 @@ class Pages:
         return self.shown("partition.html", unread=parts.unread, **content)
 
     def timeline(self) -> str:
-        """Return every change of status in a period, the newest first."""
-        shown, parts = _period(self._now_ms()), Parts()
-        changes = parts.read(lambda: self._reader.changes(shown.from_ms, shown.to_ms))
-        return self.shown("timeline.html", period=shown, changes=changes, unread=parts.unread)
+        """Return what happened in a period, the newest first."""
+        shown, parts, ask = _period(self._now_ms()), Parts(), self._reader
+        ends = (shown.from_ms, shown.to_ms)
+        kind = request.args.get("kind", "")
+        kinds = (kind,) if kind in KINDS else KINDS
+        found, has_more = moments(
+            parts.read(lambda: ask.changes(*ends)) if "statuses" in kinds else (),
+            parts.read(lambda: ask.alert_changes(*ends)) if "alerts" in kinds else (),
+            parts.read(lambda: ask.execution_changes(*ends)) if "executions" in kinds else (),
+            MOST_CHANGES,
+        )
+        content = {
+            "moments": found,
+            "has_more": has_more,
+            "kinds": (None, *KINDS),
+            "kind": kind if kind in KINDS else None,
+        }
+        return self.shown("timeline.html", period=shown, unread=parts.unread, **content)
 
     def capacity(self) -> str:
         """Return who uses how much, and what the changes bring that the address names."""
@@ -311,20 +365,23 @@ class Pages:
             "life": life,
             "evidence": evidence,
             "actions": actions,
-            "now": [action for action in actions if action.status in OPEN and not action.vetoes],
-            "blocked": [action for action in actions if action.status in OPEN and action.vetoes],
+            "now": [action for action in actions if action.status in OPEN and not is_blocked(action)],
+            "blocked": [action for action in actions if is_blocked(action)],
             "closed": [action for action in actions if action.status not in OPEN],
             "affected": list(affected_lines(life[0].affected)),
             "affected_links": list(affected_links(life[0].affected)),
             "response": RESPONSES[life[0].rule],
+            "runbook": self._runbook(life[0].rule),
         }
         return self.shown("alert.html", unread=parts.unread, **content)
 
     def actions(self) -> str:
-        """Return the open actions."""
+        """Return the open actions: what may be done now, and what is blocked."""
         stored = self._reader.open_actions()
         listed = None if stored is None else action_words.listed(stored, everything=False)
-        return self.shown("actions.html", actions=listed)
+        paged = paged_of(listed or (), ACTIONS_A_PAGE)
+        groups = [(held, [one for one in paged.shown if is_blocked(one) is held]) for held in (False, True)]
+        return self.shown("actions.html", actions=listed, paged=paged, groups=groups)
 
     def action(self, action_id: str) -> str:
         """Return one action with its commands."""
@@ -333,6 +390,9 @@ class Pages:
         rows = parts.read(lambda: self._reader.directories(found.cluster))
         content: dict[str, Any] = {
             "touched": touched(found.expected, rows),
+            "steps": execution_words.planned_steps(found.operations or ()),
+            "conditions": action_words.conditions(found),
+            "effects": list(effects(found.expected)),
             "details": action_words.details(found, self._now_ms()),
             "executions": [
                 execution_words.execution(one) for one in parts.read(lambda: self._reader.executions(action_id) or [])

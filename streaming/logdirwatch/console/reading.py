@@ -34,6 +34,7 @@ MOST_PARTITIONS = 10_000
 MOST_TRANSITIONS = 50
 MOST_CHANGES = 200
 MOST_EXECUTIONS = 200
+MOST_TOPICS = 20
 HEAD_TABLES = (BROKER_STATE.name, EXECUTIONS.name)
 """The tables that the head of every page needs."""
 POINTS = 300
@@ -144,6 +145,12 @@ class Reader:
         found = self._rows(REPLICA_STATE.name, "DISTINCT cluster, broker, log_dir", where)
         return [(row["cluster"], row["broker"], row["log_dir"]) for row in found]
 
+    def topics_with(self, texts: Iterable[str]) -> list[Row]:
+        """Return cluster and name of the first topics that have all of ``texts`` in their names."""
+        where = " AND ".join(f"position({quoted(text)} IN lower(topic)) > 0" for text in texts)
+        order = f"ORDER BY topic, cluster LIMIT {MOST_TOPICS}"
+        return self._rows(TOPIC_STATE.name, "DISTINCT cluster, topic", where, order)
+
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
         """Return a directory's row; None when it is not known."""
         return next(iter(self._rows(LOG_DIR_STATE.name, "*", self._place(cluster, broker, log_dir))), None)
@@ -169,6 +176,29 @@ class Reader:
         """Return the last changes of status of everything in a period, the newest first."""
         order = f"ORDER BY at_ms DESC LIMIT {MOST_CHANGES}"
         return self._rows(TRANSITIONS.name, "*", f"at_ms BETWEEN {from_ms} AND {to_ms}", order)
+
+    def alert_changes(self, from_ms: int, to_ms: int) -> list[AlertRecord]:
+        """Return the revisions of a period with which alerts opened, changed severity or ended, the newest first."""
+        before = "OVER (PARTITION BY alert_id ORDER BY revision)"
+        revisions = (
+            f"SELECT *, lag(status) {before} AS status_before, lag(severity) {before} AS severity_before "  # noqa: S608
+            f"FROM t WHERE at_ms BETWEEN {from_ms} AND {to_ms}"
+        )
+        # The first revision of the period is an opening only if the alert is not older.
+        opened = f"status_before IS NULL AND (opened_at_ms >= {from_ms} OR status <> '{AlertStatus.FIRING}')"
+        rows = self.select(
+            ALERTS.name,
+            f"SELECT record FROM ({revisions}) WHERE record IS NOT NULL AND ({opened} OR status_before <> status "  # noqa: S608
+            f"OR severity_before <> severity) ORDER BY at_ms DESC LIMIT {MOST_CHANGES}",
+        )
+        return [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows or ()]
+
+    def execution_changes(self, from_ms: int, to_ms: int) -> list[ExecutionRecord]:
+        """Return the last records of executions in a period, the newest first."""
+        order = f"ORDER BY at_ms DESC, source_offset DESC LIMIT {MOST_CHANGES}"
+        where = f"record IS NOT NULL AND at_ms BETWEEN {from_ms} AND {to_ms}"
+        rows = self._rows(EXECUTIONS.name, "record", where, order)
+        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows]
 
     def transitions(self, cluster: str, broker: int, log_dir: str | None = None) -> list[Row]:
         """Return the last changes of status of a broker and of one or all of its directories, the newest first."""

@@ -1,7 +1,7 @@
 """Executions of actions by their journal: how far they are, what a person does next, and what they achieved. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -80,7 +80,7 @@ def execution(record: ExecutionRecord) -> Execution:
         state=str(record.state),
         is_undo=record.back,
         steps_done=record.step,
-        steps=_steps(record),
+        steps=planned_steps(record.operations, back=record.back),
         planned_bytes=record.bytes,
         reason=record.reason,
         by=record.by,
@@ -91,9 +91,10 @@ def execution(record: ExecutionRecord) -> Execution:
     )
 
 
-def _steps(record: ExecutionRecord) -> list[str] | None:
+def planned_steps(operations: Iterable[Mapping[str, Any]], *, back: bool = False) -> list[str] | None:
+    """Return the steps of a record's operations in words, or of their undo; None if a later release wrote them."""
     try:
-        return [str(step) for step in steps_of(record.operations, back=record.back)]
+        return [str(step) for step in steps_of(operations, back=back)]
     except (msgspec.ValidationError, KeyError, TypeError, ValueError):
         return None
 

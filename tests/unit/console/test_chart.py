@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.console.chart import HEIGHT, WIDTH, Event, Frame, Outlook, chart
+from logdirwatch.console.chart import HEIGHT, WIDTH, Event, Frame, Outlook, chart, ticks
 from logdirwatch.console.period import period
 from tests.unit.report.builders import NOW_MS
 
@@ -26,6 +26,30 @@ def test_thresholds_are_lines_and_changes_stand_on_the_axis_of_time():
     drawn = chart(POINTS, Frame(0, 200), thresholds={"filling": 0.75}, events=[inside, outside])
     assert drawn.thresholds == ((HEIGHT / 4, "filling"),)
     assert drawn.events == ((WIDTH / 4, inside),)
+
+
+@pytest.mark.parametrize(
+    ("hours", "expected"),
+    [
+        (6, ["11-14 17:00", "18:00", "19:00", "20:00", "21:00", "22:00"]),
+        (24, ["11-15", "04:00", "08:00", "12:00", "16:00", "20:00"]),
+        (7 * 24, ["11-15", "11-16", "11-17", "11-18", "11-19", "11-20", "11-21"]),
+        (30 * 24, ["11-19", "11-24", "11-29", "12-04", "12-09", "12-14"]),
+    ],
+)
+def test_the_axis_of_time_has_round_times(hours, expected):
+    from_ms = NOW_MS - 6 * HOUR_MS if hours == 6 else NOW_MS
+    assert [text for _, text in ticks(Frame(from_ms, from_ms + hours * HOUR_MS))] == expected
+
+
+def test_a_year_has_no_more_marks_than_a_day():
+    assert len(list(ticks(Frame(0, 400 * 24 * HOUR_MS)))) <= 8
+
+
+def test_now_is_marked_only_where_something_lies_ahead():
+    assert chart(POINTS, Frame(0, 200), now_ms=100).now == WIDTH / 2
+    assert chart(POINTS, Frame(0, 100), now_ms=100).now is None
+    assert chart(POINTS, Frame(0, 100)).now is None
 
 
 @pytest.mark.parametrize(

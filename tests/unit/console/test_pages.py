@@ -143,6 +143,48 @@ class TestFleet:
             page = site.text(f"/?{urlencode({'q': query})}")
             assert re.findall('class="cell online" href="[^"]*log_dir=([^"]*)"', page) == ["/data/d2"]
 
+    def test_topics_that_the_filter_names_are_listed_with_their_pages(self, site):
+        site.cluster(log_dir())
+        site.tables.write("topic_state", partition("orders", 0), partition("orders", 1), partition("reorders", 0))
+        page = site.text("/?q=orders")
+        assert re.findall('href="/topic[^"]*topic=([^"]*)"', page) == ["orders", "reorders"]
+        for query in ("rack:r1 orders", "status:offline", ""):
+            assert "Topics:" not in site.text(f"/?{urlencode({'q': query})}")
+
+    def test_the_title_has_the_loudest_count(self, site):
+        site.cluster(log_dir(status="offline"))
+        site.tables.write("alerts")
+        assert "<title>1 directory offline · Fleet · logdirwatch</title>" in site.text("/")
+
+
+class TestBrokers:
+    def test_every_broker_is_a_line_and_the_worst_is_first(self, site):
+        site.cluster(log_dir(), log_dir(8, status="offline"))
+        site.tables.write("broker_state", broker(8, rack="r1", at_ms=NOW_MS))
+        page = site.text("/brokers")
+        assert "2 brokers, 2 log directories" in page
+        assert page.index("broker=8") < page.index("broker=7")
+        assert "<td>1: 1 offline</td>" in page
+        assert "<td>50.0 % of 1 TiB</td>" in page
+
+    def test_an_order_and_a_filter_stay_from_page_to_page(self, site):
+        site.tables.write("broker_state", *(broker(number, rack="r1", at_ms=NOW_MS) for number in range(150)))
+        page = site.text("/brokers?q=rack:r1&order=id")
+        assert link(page, "Next") == "/brokers?page=2&q=rack:r1&order=id"
+        assert '<input type="hidden" name="order" value="id">' in page
+        assert "broker=149" in site.text(link(page, "Next"))
+
+    def test_none_is_told_from_no_match(self, site):
+        assert "No brokers in the tables yet" in site.text("/brokers")
+        site.cluster(log_dir())
+        assert "No broker matches the filter." in site.text("/brokers?q=rack:none")
+
+    @pytest.mark.parametrize("name", hostile.NAMES)
+    def test_names_change_no_page(self, site, name):
+        site.tables.write("broker_state", broker(at_ms=NOW_MS, cluster=name, rack=name, host=name, kafka_version=name))
+        site.tables.write("log_dir_state", log_dir(7, name, cluster=name))
+        Page(site.text(f"/brokers?{urlencode({'order': name})}"))
+
 
 class TestHeader:
     """Every page says first what cannot be relied on."""
@@ -409,6 +451,43 @@ class TestActions:
         assert msgspec.json.decode(told.data)["action_id"] == "c" * 32
         assert site.text("/actions").count("move_log_dir") == 1
 
+    def test_what_is_blocked_stands_below_what_can_be_done_and_each_says_where(self, site):
+        veto = {"name": "no_room", "reason": "broker 8 has no room"}
+        site.tables.actions(action("d" * 32, vetoes=[veto], reason="to another broker"), action())
+        page = site.text("/actions")
+        assert page.index("Can be done now") < page.index("three replicas fit") < page.index(">Blocked<")
+        assert "<br><small>Blocked: broker 8 has no room</small>" in page
+        assert page.count("<td>prod broker 7 /data/d1</td>") == 2
+
+    def test_an_action_says_where_what_must_hold_what_is_done_and_how_it_is_stopped(self, site):
+        condition = {"name": "n", "text": "the copy fits", "holds": True}
+        undo = {"text": "t", "while_running": ["kafka-stop"]}
+        later = {"later": 3, "frees_bytes": 1 << 30}
+        operations = execution().operations
+        site.tables.actions(action(preconditions=[condition], undo=undo, operations=operations, expected=later))
+        page = site.text(f"/actions/{'c' * 32}")
+        assert "<h1>move_log_dir: prod broker 7 /data/d1</h1>" in page
+        assert link(page, "The directory") == "/directory?cluster=prod&broker=7&log_dir=/data/d1"
+        assert "<li>[ok] the copy fits</li>" in page
+        assert "<dt>Later</dt><dd>3 more partitions follow when these are done</dd>" in page
+        assert "3 steps" in page
+        assert "<li>move orders-0 to 7:/data/d2</li>" in page
+        assert "kafka-stop</pre>" in page
+
+    def test_the_runbook_is_a_link_where_it_is_known(self, site):
+        site.tables.alerts(alert())
+        files = DeltaFiles(site.root)
+        patience = Patience(state_ms=1, inventory_ms=1, proof_ms=1, skew_ms=1)
+        made = application(
+            Reader(files.select, files.rows),
+            ConsoleSettings(),
+            patience,
+            lambda: NOW_MS,
+            runbook=lambda rule: f"h:{rule}",
+        )
+        page = made.test_client().get(f"/alerts/{'a' * 32}", headers={"Host": "localhost"}).text
+        assert '<a href="h:log_dir_offline">The whole runbook</a>' in page
+
     def test_none_ever_stored_is_told_from_none_open(self, site):
         assert "No actions have been stored" in site.text("/actions")
         site.tables.actions(action(status=ActionStatus.DONE))
@@ -450,7 +529,7 @@ class TestActions:
         }
         site.tables.actions(action(expected=expected, undo={"text": "Move them back", "commands": ["kafka-undo"]}))
         page = site.text(f"/actions/{'c' * 32}")
-        assert "<td>frees 256 GiB</td><td>50.0 %</td><td>25.0 %</td>" in page
+        assert "<td>frees 256 GiB</td><td>50.0 %</td><td>25.0 %</td>" in re.sub("<svg.*?</svg> ", "", page)
         assert "in 2 waves." in page
         assert page.index("<h2>Undo</h2>") < page.index("Move them back") < page.index("kafka-undo")
 
@@ -534,6 +613,26 @@ class TestOtherPages:
         assert "prod broker 7 /data/d1</a>" in site.text("/timeline")
         assert "prod broker 7</a>" not in site.text("/timeline")
         assert "prod broker 7</a>" in site.text("/timeline?span=7d")
+
+    def test_the_timeline_has_when_alerts_opened_changed_and_ended_and_what_was_carried_out(self, site):
+        old, long = NOW_MS - 30 * HOUR_MS, alert("b" * 32, opened_at_ms=NOW_MS - 30 * HOUR_MS, at_ms=NOW_MS - HOUR_MS)
+        site.tables.alerts(
+            alert("b" * 32, revision=0, opened_at_ms=old, at_ms=old),
+            long,
+            alert(at_ms=NOW_MS - 3),
+            alert(revision=2, at_ms=NOW_MS - 2, summary="only its numbers changed"),
+            alert(revision=3, severity="page", at_ms=NOW_MS - 1, summary="louder"),
+            alert(revision=4, severity="page", status=AlertStatus.RESOLVED, at_ms=NOW_MS, summary="it is over"),
+        )
+        site.tables.executions(execution())
+        page = site.text("/timeline")
+        told = re.findall(r'<td>(alert|execution)</td><td><span class="status [a-z]+">(\w+)</span>', page)
+        assert told == [("alert", "resolved"), ("alert", "page"), ("alert", "critical"), ("execution", "copying")]
+        assert "only its numbers changed" not in page
+        assert "<td>alert</td>" not in site.text("/timeline?kind=executions")
+
+    def test_a_period_in_which_nothing_happened_says_so(self, site):
+        assert "Nothing happened in this period." in site.text("/timeline")
 
 
 class TestTrust:
@@ -629,6 +728,8 @@ class TestTrust:
         page = site.text("/")
         assert "Table alerts at " in page
         assert "No open alerts" not in page
+        assert "No alerts have been stored" not in page
+        assert "Open alerts: unknown." in page
         assert "broker 7" in page
 
     def test_what_a_page_is_about_and_cannot_read_is_said_with_the_table(self, site):

@@ -70,7 +70,8 @@ def console(
     if own.login is not None:
         read(Path(own.login.users_file))
     capacity, decisions = _capacity(context, tables), ConsoleDecisions(context)
-    pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions)
+    runbook = settings.notify.links.runbook
+    pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions, runbook)
     host, port = address(own.listen)
     try:
         server = create_server(pages, host=host, port=port, threads=THREADS, ident=None, **_proxy(own))

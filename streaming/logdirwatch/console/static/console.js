@@ -1,5 +1,5 @@
-// The pages work without this. It adds: copying, light and dark, local time, ages that go on, the key "/", and looking
-// again without losing one's place.
+// The pages work without this. It adds: copying, light and dark, local time, ages that go on, the key "/", what a chart
+// shows at the pointer, and looking again without losing one's place.
 const root = document.documentElement;
 const chosen = localStorage.getItem("theme");
 if (chosen) root.dataset.theme = chosen;
@@ -8,8 +8,9 @@ const is_dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme:
 
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
+  const address = "withAddress" in button.dataset ? `\n${location.href}` : "";
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    await navigator.clipboard.writeText(source.textContent + address);
     button.textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(source);
@@ -52,7 +53,9 @@ function dress() {
   for (const time of document.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (!at.getTimezoneOffset()) continue;
-    time.dataset.local = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+    const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+    const day = at.getDate() === at.getUTCDate() ? "" : `, ${at.toLocaleDateString([], { day: "numeric", month: "short" })}`;
+    time.dataset.local = clock + day;
     time.title = at.toString();
   }
 }
@@ -62,6 +65,32 @@ function broker_at(event, picture) {
   const unit = box.width / columns;
   const column = Math.floor((event.clientX - box.left) / unit), row = Math.floor((event.clientY - box.top) / unit / stride);
   return brokers.split(" ")[row * columns + column];
+}
+
+function point_at_broker(event, picture) {
+  const broker = broker_at(event, picture);
+  picture.parentElement.querySelector("[data-pointed]").textContent = broker ? `Broker ${broker}: click to see it.` : "";
+}
+
+function drawn(parent, tag, attributes) {
+  const element = parent.querySelector(tag) ?? parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+// The measured use that is nearest to the pointer, and when that was.
+function read_chart(event, chart) {
+  const pointed = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
+  const points = [...chart.querySelectorAll("polyline.used")].flatMap(line => [...line.points]);
+  if (!points.length) return;
+  const { x, y } = points.reduce((best, one) => Math.abs(one.x - pointed.x) < Math.abs(best.x - pointed.x) ? one : best);
+  const { fromMs, toMs, width, height } = chart.dataset;
+  const at = new Date(Number(fromMs) + (toMs - fromMs) * x / width);
+  const local = at.getTimezoneOffset() ? ` (${at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", timeZoneName: "short" })})` : "";
+  const is_right = x > width / 2, reading = drawn(chart, "g", { class: "reading", "aria-hidden": "true" });
+  drawn(reading, "circle", { cx: x, cy: y, r: 4 });
+  drawn(reading, "text", { x: x + (is_right ? -8 : 8), y: Math.max(14, y - 8), "text-anchor": is_right ? "end" : "start" }).textContent =
+    `${(100 * (1 - y / height)).toFixed(1)} % at ${at.toISOString().slice(5, 16).replace("T", " ")}Z${local}`;
 }
 
 function is_busy() {
@@ -113,6 +142,12 @@ addEventListener("click", event => {
   const picture = event.target.closest("svg[data-brokers]");
   const broker = picture && broker_at(event, picture);
   if (broker) location = `/?${new URLSearchParams({ cluster: picture.dataset.cluster, q: `broker:${broker}` })}`;
+});
+
+addEventListener("pointermove", event => {
+  const picture = event.target.closest?.("svg[data-brokers]"), chart = event.target.closest?.("svg.chart");
+  if (picture) point_at_broker(event, picture);
+  if (chart) read_chart(event, chart);
 });
 
 addEventListener("keydown", event => {

@@ -52,7 +52,7 @@ def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> Renderable
     rows = [
         (
             Text(f"{action.kind}\n{standing(action, now_ms)}"),
-            Text(_where(action, between="\n")),
+            Text(where(action, between="\n")),
             Text("\n".join(effect(action))),
             Text(short_id(action.action_id)),
             Text("\n".join([action.reason, *_unblocked(waiting.get(action.action_id, []))])),
@@ -82,7 +82,7 @@ def line(action: ActionRecord) -> Text:
             Text(f"{severity:<8}", style=colour(severity)),
             Text(f"{action.status:<10}"),
             Text(f"{action.kind} {short_id(action.action_id)}.{action.revision}"),
-            Text(printable(f"{_where(action)}: {'; '.join([*effect(action), action.reason])}")),
+            Text(printable(f"{where(action)}: {'; '.join([*effect(action), action.reason])}")),
         ]
     )
 
@@ -124,7 +124,7 @@ def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
     yield f"{action.kind} {action.action_id} (revision {action.revision}): {standing(action, now_ms)}"
     if action.status_reason:
         yield f"  {action.status_reason}"
-    yield f"  where     {_where(action)}"
+    yield f"  where     {where(action)}"
     yield f"  why       {action.reason}"
     yield f"  for       {_alert(action)}"
     yield f"  effect    {', '.join(effect(action)) or 'unknown'}"
@@ -134,7 +134,7 @@ def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
         yield f"  owner     {action.owner} declares the cluster: the commands are for it"
     yield f"  facts     {_facts(action.based_on, now_ms)}"
     yield f"  valid     until {utc(action.expires_at_ms)}"
-    yield from _block("before you start", [_condition(item) for item in action.preconditions])
+    yield from _block("before you start", conditions(action))
     yield from _block("it must not be done now, because", [_said(item) for item in action.vetoes])
     yield from _commands("do it", action.commands)
     yield from _commands("undo it", _undo(action.undo))
@@ -167,6 +167,11 @@ def _undo(undo: dict[str, Any]) -> list[str]:
     return [*text, *(str(command) for command in commands or [])]
 
 
+def conditions(action: ActionRecord) -> list[str]:
+    """Return what must hold before an action is carried out, each with a mark that says whether it does."""
+    return [_condition(item) for item in action.preconditions]
+
+
 def _condition(item: dict[str, Any]) -> str:
     return f"{_MARK.get(item.get('holds'), '[check]')} {_said(item)}"
 
@@ -181,13 +186,14 @@ def _alert(action: ActionRecord) -> str:
     return " ".join([*words, short_id(action.alert_id)])
 
 
-def _where(action: ActionRecord, between: str = " ") -> str:
+def where(action: ActionRecord, between: str = " ") -> str:
+    """Return what an action acts on: cluster, broker, directory and topic, as far as it is about them."""
     broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
-    where = place(
+    found = place(
         action.cluster, broker if isinstance(broker, int) else None, str(log_dir) if log_dir else None, between
     )
     topic = action.target.get("topic")
-    return f"{where}{between}topic {printable(str(topic))}" if topic else where
+    return f"{found}{between}topic {printable(str(topic))}" if topic else found
 
 
 def _rank(action: ActionRecord, unblocks: int) -> tuple[bool, bool, int, bool, int, str, int, int, str]:

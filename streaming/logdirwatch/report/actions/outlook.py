@@ -1,7 +1,7 @@
 """The effect of an action on leaders, copies and writes, in a few lines for people; the numbers are in ``expected``."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
@@ -17,22 +17,35 @@ _STEPS = {
 }
 
 
+class Effect(NamedTuple):
+    """One line of the effect; ``term`` is empty where a text continues the one above."""
+
+    term: str
+    text: str
+
+
 def outlook_lines(expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the predicted effect for a terminal."""
+    yield from (f"  {term:<9} {text}" for term, text in effects(expected))
+
+
+def effects(expected: Mapping[str, Any]) -> Iterator[Effect]:
     """Yield the predicted effect on the partitions that an action affects; nothing if it affects none."""
     if expected.get("returns_count"):
-        yield f"  returns   {counted(expected['returns_count'], 'partition comes', 'partitions come')} back"
+        count = counted(expected["returns_count"], "partition comes", "partitions come")
+        yield Effect("returns", f"{count} back")
     yield from _leaders(expected.get("leadership") or {})
     yield from _endurance(expected.get("endurance") or {})
     yield from _left_out(expected)
     yield from _leaving(expected.get("leave_log_dirs") or {})
 
 
-def _leaders(leadership: Mapping[str, Any]) -> Iterator[str]:
+def _leaders(leadership: Mapping[str, Any]) -> Iterator[Effect]:
     steps = leadership.get("steps") or []
     if not leadership.get("partitions") or not steps:
         return
     told = [f"{_STEPS.get(step['step'], step['step'])}: {_step(step)}" for step in steps]
-    yield f"  leaders   of {counted(leadership['partitions'], 'partition')}; {'; '.join(told)}"
+    yield Effect("leaders", f"of {counted(leadership['partitions'], 'partition')}; {'; '.join(told)}")
 
 
 def _step(step: Mapping[str, Any]) -> str:
@@ -44,7 +57,7 @@ def _step(step: Mapping[str, Any]) -> str:
     return ", ".join(f"{count} {what}" for count, what in parts if count) or "all with a leader"
 
 
-def _endurance(endurance: Mapping[str, Any]) -> Iterator[str]:
+def _endurance(endurance: Mapping[str, Any]) -> Iterator[Effect]:
     if not endurance.get("topics"):
         return
     of_all = f"of {endurance['topics']} topics"
@@ -59,32 +72,32 @@ def _endurance(endurance: Mapping[str, Any]) -> Iterator[str]:
     )
     first, *rest = [(count, what) for count, what in parts if count] or [(None, "")]
     if first[0] is None:
-        yield f"  afterwards: every one {of_all} survives a failure"
+        yield Effect("afterwards:", f"every one {of_all} survives a failure")
     else:
         more = "".join(f", {count} {what}" for count, what in rest)
-        yield f"  afterwards: {first[0]} {of_all} {first[1]}{named}{more}"
+        yield Effect("afterwards:", f"{first[0]} {of_all} {first[1]}{named}{more}")
     if weakest is not None:
         copies = counted(weakest["copies"], "good copy", "good copies")
-        yield f"            weakest: {weakest['partition']}, {copies}{_warned(weakest)}"
+        yield Effect("", f"weakest: {weakest['partition']}, {copies}{_warned(weakest)}")
 
 
 def _warned(weakest: Mapping[str, Any]) -> str:
     return "".join(f"; {warning}" for warning in weakest.get("warnings") or ())
 
 
-def _left_out(expected: Mapping[str, Any]) -> Iterator[str]:
+def _left_out(expected: Mapping[str, Any]) -> Iterator[Effect]:
     if expected.get("later"):
         more = counted(expected["later"], "more partition follows", "more partitions follow")
-        yield f"  later     {more} when these are done"
+        yield Effect("later", f"{more} when these are done")
     if expected.get("unplaced_count"):
         size = human_bytes(expected.get("unplaced_bytes"))
-        yield f"  not now   {counted(expected['unplaced_count'], 'replica')} ({size}); would help:"
-        yield from (f"            {text}" for text in expected.get("would_help") or ())
+        yield Effect("not now", f"{counted(expected['unplaced_count'], 'replica')} ({size}); would help:")
+        yield from (Effect("", text) for text in expected.get("would_help") or ())
 
 
-def _leaving(found: Mapping[str, Any]) -> Iterator[str]:
+def _leaving(found: Mapping[str, Any]) -> Iterator[Effect]:
     if found.get("fits"):
         size = human_bytes(found.get("needs_bytes"))
-        yield f"  log.dirs  may leave it out: its {size} fit into the other directories"
+        yield Effect("log.dirs", f"may leave it out: its {size} fit into the other directories")
     elif found.get("why_not"):
-        yield f"  log.dirs  must keep it: {found['why_not']['reason']}"
+        yield Effect("log.dirs", f"must keep it: {found['why_not']['reason']}")
