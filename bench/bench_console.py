@@ -1,38 +1,57 @@
 """What the console's pages cost for a large fleet: bytes as sent and unpacked, seconds on the server.
 
-    python bench/bench_console.py [--brokers 2000] [--log-dirs 12] [--bad-ratio 0.01] [--times 5]
+    python bench/bench_console.py [--brokers 2000] [--log-dirs 12] [--bad-ratio 0.01] [--replicas 10] [--times 5]
 
 Writes the tables of a fleet into a folder that is removed at the end, asks the application for each page without a
-socket, and prints markdown. The first request reads the tables cold, the others as an open page does.
+socket, and prints markdown. The first request reads the tables cold, the others as an open page does. ``--keep FOLDER``
+leaves the tables there, and uses those that are there already; ``--only PATH`` measures one page.
 """
 
 import argparse
 import gzip
-import random
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows of the tests
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the fleet is that of the tests
 
 from flask.testing import FlaskClient
 
 from lakehouse import machine
-from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
+from logdirwatch.cli.console.capacity import capacity_of
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.report.status.snapshot import Patience
 from tests.support.delta import Written
-from tests.unit.report.builders import alert
-from tests.unit.report.rows import broker, log_dir
+from tests.support.fleet import Fleet
 
-BAD = ("filling", "critical", "saturated", "offline")
-PAGES = ("/", "/?q=status:offline", "/?q=rack:r3", "/actions")
+PAGES = (
+    "/",
+    "/?q=status:offline",
+    "/?q=rack:r3",
+    "/?q=topic:orders.000",
+    "/brokers",
+    "/broker?cluster=prod&broker=7",
+    "/directory?cluster=prod&broker=7&log_dir=/var/lib/kafka/data-00",
+    "/topic?cluster=prod&topic=orders.000",
+    "/alerts",
+    f"/alerts/{0:032x}",
+    "/actions",
+    f"/actions/{0:032x}",
+    "/executions",
+    "/timeline",
+    "/capacity",
+    "/capacity?growth=1.5x",
+    "/capacity?lose-broker=7",
+    "/capacity?add-disks=7:2x8TB",
+    "/capacity?retention=orders.000:3d",
+)
 
 
 def main() -> None:
@@ -40,57 +59,32 @@ def main() -> None:
     arguments.add_argument("--brokers", type=int, default=2_000)
     arguments.add_argument("--log-dirs", type=int, default=12)
     arguments.add_argument("--bad-ratio", type=float, default=0.01, help="of the directories")
+    arguments.add_argument("--replicas", type=int, default=10, help="in each directory")
     arguments.add_argument("--times", type=int, default=5)
+    arguments.add_argument("--keep", type=Path, help="where the tables are kept")
+    arguments.add_argument("--only", action="append", help="a page to measure instead of all")
     chosen = arguments.parse_args()
-    print(f"{machine()}, {chosen.brokers:,} brokers with {chosen.log_dirs} directories each\n")
-    with tempfile.TemporaryDirectory(prefix="logdirwatch-bench-") as folder:
-        _write(Path(folder), chosen)
+    fleet = Fleet(chosen.brokers, chosen.log_dirs, chosen.bad_ratio, chosen.replicas)
+    size = f"{fleet.brokers:,} brokers with {fleet.log_dirs} directories of {fleet.replicas} replicas each"
+    print(f"{machine()}, {size}\n")
+    with tempfile.TemporaryDirectory(prefix="logdirwatch-bench-") as temporary:
+        folder = chosen.keep or Path(temporary)
+        if not (folder / "broker_state").exists():
+            fleet.write(Written(folder), _now_ms())
         client = _client(folder)
         print("| page | first s | median s | bytes | gzip bytes |\n|---|---|---|---|---|")
-        for page in PAGES:
+        for page in chosen.only or PAGES:
             print(_measured(client, page, chosen.times), flush=True)
 
 
-def _write(folder: Path, chosen: argparse.Namespace) -> None:
-    tables, draw, now_ms = Written(folder), random.Random(7), _now_ms()
-    tables.write(
-        "broker_state",
-        *(
-            broker(number, rack=f"r{number % 20}", at_ms=now_ms, last_seen_ms=now_ms)
-            for number in range(chosen.brokers)
-        ),
-    )
-    found = list(_log_dirs(chosen, draw, now_ms))
-    tables.write("log_dir_state", *found)
-    bad = [row for row in found if row["status"] != "online"]
-    tables.alerts(
-        *(
-            alert(f"{number:032x}", broker=row["broker"], log_dir=row["log_dir"], at_ms=now_ms, opened_at_ms=now_ms)
-            for number, row in enumerate(bad)
-        )
-    )
-    tables.write("log_dir_inventory", {"cluster": "prod", "inventory_at_ms": now_ms})
-    tables.write("actions")
-
-
-def _log_dirs(chosen: argparse.Namespace, draw: random.Random, now_ms: int) -> Iterator[dict[str, Any]]:
-    for number in range(chosen.brokers):
-        for path in range(chosen.log_dirs):
-            status = draw.choice(BAD) if draw.random() < chosen.bad_ratio else "online"
-            used = draw.uniform(0.3, 0.8)
-            more = {
-                "status": status,
-                "growth_bytes_per_s": 1e5,
-                "full_at_ms": now_ms + draw.randrange(24, 900) * HOUR_MS,
-            }
-            yield log_dir(number, f"/var/lib/kafka/data-{path:02}", used, at_ms=now_ms, **more)
-
-
-def _client(folder: str) -> FlaskClient:
-    tables = DeltaFiles(folder)
+def _client(folder: Path) -> FlaskClient:
+    os.environ |= {"LOGDIRWATCH_CONFIG": "", "LOGDIRWATCH_TABLES__PATH": str(folder)}
+    context = Context()
+    tables = table_reader(context.settings)
     reader = Reader(tables.select, tables.rows)
     patience = Patience(state_ms=HOUR_MS, inventory_ms=HOUR_MS, proof_ms=HOUR_MS, skew_ms=60_000)
-    return application(reader, ConsoleSettings(), patience, _now_ms).test_client()
+    capacity = capacity_of(context, tables)
+    return application(reader, ConsoleSettings(), patience, _now_ms, capacity=capacity).test_client()
 
 
 def _measured(client: FlaskClient, page: str, times: int) -> str:

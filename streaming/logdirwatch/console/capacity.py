@@ -77,6 +77,7 @@ def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None, n
         "outcome": outcome,
         "refused": refused,
         "told": [] if outcome is None else list(words.told(outcome)),
+        "changed": [] if outcome is None else [one for one in outcome.directories if one.before != one.after],
         "usage": usage,
         "shown": SHOWN,
         "used": words.used,

@@ -199,7 +199,7 @@ class Pages:
             one.cluster: chosen.brokers(one.cluster, one.brokers or ()) if chosen else one.brokers for one in found
         }
         lines = [brokers.line(name, broker) for name, those in matching.items() for broker in those or ()]
-        content = {
+        content: dict[str, Any] = {
             "paged": paged_of(brokers.ordered(lines, order), LISTED_BROKERS_A_PAGE),
             "summary": brokers.summary(lines),
             "orders": brokers.ORDERS,

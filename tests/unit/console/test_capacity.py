@@ -79,9 +79,26 @@ def test_bytes_and_cost_by_owner_and_topic(site):
 def test_a_change_is_tried_and_what_was_typed_stays(site):
     text = site.text(cluster="c", growth="2x")
     assert "c with growth=2x" in text
-    assert "first full before: broker 2 /d1" in text
+    assert "<dt>First full</dt><dd>before: broker 2 /d1" in text
+    assert "stay as before" not in text
     assert 'name="growth" value="2x"' in text
     assert 'href="/directory?cluster=c&amp;broker=2&amp;log_dir=/d1"' in text
+
+
+def test_only_what_changes_is_listed_and_the_rest_is_counted(site):
+    text = site.text(cluster="c", growth="1x")
+    assert "2 directories stay as before." in text
+    assert "Full before" not in text
+
+
+def test_without_owners_and_prices_their_columns_are_missing_and_it_says_why(tmp_path):
+    clusters = cluster_uses(SIZES, [], [], lambda *_: None)
+    plain = Usage(at_ms=NOW_MS, from_ms=NOW_MS - HOUR_MS, to_ms=NOW_MS, currency="", clusters=clusters)
+    text = Site(tmp_path, Capacity(lambda: plain, tried)).text()
+    assert "Owner</th>" not in text
+    assert "Cost a month</th>" not in text
+    assert "plan.topics" in text
+    assert "report.cost_per_tb_month" in text
 
 
 def test_without_a_cluster_it_is_the_first(site):

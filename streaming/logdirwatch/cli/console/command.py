@@ -2,7 +2,7 @@
 
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import structlog
 import typer
@@ -12,19 +12,12 @@ from logdirwatch.cli.console.decisions import ConsoleDecisions
 from logdirwatch.cli.console.users import add_user
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
-from logdirwatch.cli.reading.plan_source import Source
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.cli.reading.tables.opening import table_reader
-from logdirwatch.cli.reading.tables.reader import TableReader
-from logdirwatch.cli.report.reading import usage
 from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
-from logdirwatch.report.capacity.usage import Usage
 from logdirwatch.report.status.snapshot import Patience
-
-if TYPE_CHECKING:
-    from logdirwatch.console.capacity import Capacity
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +49,7 @@ def console(
     # Flask takes a moment to import, which no other command should pay for.
     from waitress.server import create_server  # noqa: PLC0415
 
+    from logdirwatch.cli.console.capacity import capacity_of  # noqa: PLC0415
     from logdirwatch.console.login.users import read  # noqa: PLC0415
     from logdirwatch.console.pages import application  # noqa: PLC0415
     from logdirwatch.console.reading import Reader  # noqa: PLC0415
@@ -69,7 +63,7 @@ def console(
     patience = Patience.of(settings.detect, settings.collect, settings.stream)
     if own.login is not None:
         read(Path(own.login.users_file))
-    capacity, decisions = _capacity(context, tables), ConsoleDecisions(context)
+    capacity, decisions = capacity_of(context, tables), ConsoleDecisions(context)
     runbook = settings.notify.links.runbook
     pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions, runbook)
     host, port = address(own.listen)
@@ -86,22 +80,6 @@ def console(
         log.info("console.stopped")
     finally:
         server.close()
-
-
-def _capacity(context: Context, tables: TableReader) -> "Capacity":
-    """Return where the page of capacity reads, the same as report and plan --what-if."""
-    from logdirwatch.cli.report.command import month_of  # noqa: PLC0415 - like above
-    from logdirwatch.cli.what_if import tried_changes  # noqa: PLC0415
-    from logdirwatch.console.capacity import Capacity  # noqa: PLC0415
-
-    def of_this_month() -> Usage:
-        at_ms = now_ms()
-        return usage(context.settings, tables, *month_of(None, at_ms), at_ms)
-
-    return Capacity(
-        of_this_month,
-        lambda cluster, changes: tried_changes(context, Source(cluster, False, None, None), changes, None),
-    )
 
 
 def _proxy(settings: ConsoleSettings) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def view(outcome: Outcome, width: int, now_ms: int) -> RenderableType:
     more = len(outcome.directories) - SHOWN
     rest = [Text(f"and {counted(more, 'directory')} that last longer: --json or --csv")] if more > 0 else []
     headers = ("directory", "used before", "after", "full before", "after")
-    lines = [Text(text, style=style) for text, style in told(outcome)]
+    lines = [Text(f"{term:<10} {text}", style=style) for term, text, style in told(outcome)]
     return Group(
         Text(f"what if {', '.join(outcome.what_if)}", style="bold"),
         *lines,
@@ -35,8 +35,9 @@ def view(outcome: Outcome, width: int, now_ms: int) -> RenderableType:
 
 
 class Line(NamedTuple):
-    """One line, and how loud it is."""
+    """One line: what it is about, its text, and how loud it is."""
 
+    term: str
     text: str
     style: str = ""
 
@@ -44,16 +45,16 @@ class Line(NamedTuple):
 def told(outcome: Outcome) -> Iterator[Line]:
     """Yield what the changes bring and cost."""
     moves, unplaced = outcome.moves, outcome.unplaced
-    yield Line(f"first full {first_full(outcome)}")
-    yield Line(f"copied     {_copied(moves) if moves.replicas else 'nothing'}")
+    yield Line("first full", first_full(outcome))
+    yield Line("copied", _copied(moves) if moves.replicas else "nothing")
     if unplaced.replicas:
         what = f"{counted(unplaced.replicas, 'replica')}, {human_bytes(unplaced.bytes)}"
-        yield Line(f"NO ROOM    for {what}: {unplaced.reason}", "bold red")
+        yield Line("NO ROOM", f"for {what}: {unplaced.reason}", "bold red")
     if unplaced.lost:
         what = counted(len(unplaced.lost), "partition")
-        yield Line(f"LOST       {what} without another copy: {some_of(unplaced.lost)}", "bold red")
+        yield Line("LOST", f"{what} without another copy: {some_of(unplaced.lost)}", "bold red")
     for note in outcome.notes:
-        yield Line(f"assumed    {note}", "yellow")
+        yield Line("assumed", note, "yellow")
 
 
 def _copied(moves: Moves) -> str:
