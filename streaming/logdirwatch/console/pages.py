@@ -324,7 +324,7 @@ class Pages:
             parts.read(lambda: ask.execution_changes(*ends)) if "executions" in kinds else (),
             MOST_CHANGES,
         )
-        content = {
+        content: dict[str, Any] = {
             "moments": found,
             "has_more": has_more,
             "kinds": (None, *KINDS),
