@@ -1,5 +1,5 @@
-"""The service that carries actions out without a person at the terminal, within what its configuration allows.
+"""The service that carries out actions unattended, within what its configuration allows.
 
-``judge`` says whether an action may start, from facts alone; ``rules`` has one rule a file; only ``feed``, ``worker``
-and ``service`` talk to Kafka.
+``judge`` decides from facts alone whether an action may start; ``rules`` has one rule per module; only ``feed``,
+``worker`` and ``service`` talk to Kafka.
 """

@@ -1,4 +1,4 @@
-"""What is known of the telemetry topics, shared by the reader and the executions that run."""
+"""The last reading of the telemetry topics, shared by the reader and the running executions."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from logdirwatch.plan.settings import PlanSettings
 
 @dataclass(frozen=True)
 class Reading:
-    """The topics as they were when a reading began at ``began_ms``, which is complete."""
+    """The topics as of ``began_ms``, when a reading that is now complete began."""
 
     actions: Mapping[str, ActionRecord] = field(default_factory=dict)
     said: Mapping[str, DecisionRecord] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Limits:
-    """The parts of the configuration that judgements need; ``plan`` returns the planner's settings of a cluster."""
+    """The parts of the configuration that rules need; ``plan`` returns the planner's settings for a cluster."""
 
     autopilot: AutopilotSettings
     plan: Callable[[str], PlanSettings]
@@ -31,7 +31,10 @@ class Limits:
 
 
 class Board:
-    """The last complete reading. The reader posts it, executions wait for one that is newer than their question."""
+    """The last complete reading.
+
+    The reader posts it; executions wait for one that is newer than their question.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -40,25 +43,25 @@ class Board:
         self.reading = Reading()
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """Wake up everybody who waits; no further reading will come."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
 
     def post(self, reading: Reading) -> None:
-        """Show a reading."""
+        """Publish a reading."""
         with self._changed:
             self.reading = reading
             self._changed.notify_all()
 
     def newer_than(self, at_ms: int, wait_s: float) -> Reading | None:
-        """Return a reading that began at or after a time; None when none comes within ``wait_s``."""
+        """Return a reading that began at or after a time; None if none comes within ``wait_s`` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or _began(self.reading) >= at_ms, wait_s)
             return self.reading if _began(self.reading) >= at_ms else None
 
     def facts(self, cluster: str, reading: Reading, running_elsewhere: int = 0) -> Facts:
-        """Return a reading as the facts about a cluster."""
+        """Return the facts about a cluster in a reading."""
         return Facts(
             settings=self._limits.autopilot,
             plan=self._limits.plan(cluster),

@@ -1,4 +1,4 @@
-"""Which actions and executions there are to look at, and in which order."""
+"""Which actions and executions to consider, and in which order."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ STARTABLE = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED})
 
 
 def candidates(actions: Iterable[ActionRecord], cluster: str) -> list[ActionRecord]:
-    """Return the actions that could start on a cluster: those of the severest alert first, the least invasive first."""
+    """Return the actions that could start on a cluster: by severity of their alert, the least invasive first."""
     found = [one for one in actions if one.cluster == cluster and one.status in STARTABLE]
     return sorted(found, key=_order)
 
@@ -19,17 +19,17 @@ def candidates(actions: Iterable[ActionRecord], cluster: str) -> list[ActionReco
 def resumable(
     executions: Sequence[ExecutionRecord], cluster: str, name: str, left_behind: frozenset[str]
 ) -> ExecutionRecord | None:
-    """Return the execution to go on with: one of this process, or that an earlier process of the autopilot left."""
+    """Return the execution to resume: this process's, or one left by an earlier autopilot process."""
     return next((one for one in _open(executions, cluster) if one.by == name or one.execution_id in left_behind), None)
 
 
 def left_behind(executions: Sequence[ExecutionRecord], cluster: str) -> frozenset[str]:
-    """Return the executions that an earlier process of the autopilot left."""
+    """Return the executions left by an earlier autopilot process."""
     return frozenset(one.execution_id for one in _open(executions, cluster) if one.by.startswith(MARK))
 
 
 def is_a_persons(executions: Sequence[ExecutionRecord], cluster: str, since_ms: int) -> bool:
-    """Tell whether who executed last on a cluster is a person with ``apply``, and no other autopilot."""
+    """Tell whether the last executor on a cluster is a person with ``apply``, not another autopilot."""
     later = [one for one in executions if one.cluster == cluster and one.at_ms >= since_ms - _CLOCKS_MS]
     last = max(later, key=lambda one: one.at_ms, default=None)
     return last is not None and not last.by.startswith(MARK)

@@ -1,4 +1,4 @@
-"""What the autopilot would do now, a line for each action."""
+"""What the autopilot would do now, one line per action."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ from logdirwatch.model.records import ActionRecord
 
 
 def lines(board: Board, clusters: Iterable[str], check: Check, now_ms: int) -> Iterator[str]:
-    """Yield what would become of each open action of the clusters, by the last reading and the live clusters."""
+    """Yield what would happen to each open action of the clusters, by the last reading and the live clusters."""
     for cluster in clusters:
         facts, listed = board.facts(cluster, board.reading), candidates(board.reading.actions.values(), cluster)
         if not listed:

@@ -1,4 +1,4 @@
-"""What a judgement is made from: the configuration, and what the telemetry topics say at one moment."""
+"""The input of a decision: the configuration, and the telemetry topics at one moment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ MARK = "autopilot"
 class Facts:
     """The facts about one cluster.
 
-    ``said`` is the last acceptance or rejection of each action, ``pause`` the pause in force, ``alerts`` the alert of
+    ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``alerts`` the alert of
     each action. ``read_at_ms`` is when the topics were last read to their end, None: never.
     """
 
@@ -37,12 +37,12 @@ class Facts:
         return self.settings.clusters.get(name)
 
     def kind(self, cluster: str, kind: ActionKind) -> KindSettings | None:
-        """Return how actions of a kind may start on a cluster; None: they may not."""
+        """Return the conditions for actions of a kind on a cluster; None: not allowed."""
         allowed = self.cluster(cluster)
         return None if allowed is None else allowed.kinds.get(kind)
 
     def acceptance(self, action: ActionRecord, now_ms: int) -> DecisionRecord | None:
-        """Return the acceptance of exactly what an action would do, if it is in force."""
+        """Return the valid acceptance of exactly what an action does now, if there is one."""
         said = self.said.get(action.action_id)
         if said is None or said.decision is not Decision.ACCEPT or said.content_hash != content_hash(action):
             return None

@@ -1,4 +1,4 @@
-"""The telemetry topics as the autopilot reads them: to their end, again and again."""
+"""The telemetry topics as the autopilot reads them: repeatedly to their end."""
 
 import time
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ _OF_ACTIONS = frozenset({Decision.ACCEPT, Decision.REJECT})
 
 
 class Feed:
-    """Actions, decisions about them, pauses and executions, as of the last :meth:`catch_up`."""
+    """Actions, decisions on them, pauses and executions, as of the last :meth:`catch_up`."""
 
     def __init__(self, client: KafkaConsumer, skew_ms: int) -> None:
-        """Begin at the beginning; raises UserError when a topic is missing, KafkaError without an answer."""
+        """Start at the beginning; raises UserError when a topic is missing, KafkaError without an answer."""
         self._client = client
         self._actions = latest_actions()
         self._decisions = LatestDecisions(skew_ms)
@@ -35,7 +35,7 @@ class Feed:
         client.seek_to_beginning()
 
     def catch_up(self) -> None:
-        """Read everything that was written before this call; raises UserError or KafkaError when that cannot be."""
+        """Read everything written before this call; raises UserError or KafkaError when that fails."""
         ends = self._client.end_offsets(self._partitions)
         until_s = time.monotonic() + ANSWER_S
         while any(self._client.position(part) < end for part, end in ends.items()):
@@ -53,7 +53,7 @@ class Feed:
 
     @property
     def executions(self) -> list[ExecutionRecord]:
-        """The last record of each execution, the one that began first before the others."""
+        """The last record of each execution, in the order in which they began."""
         return sorted(self._executions.values(), key=lambda one: one.started_at_ms)
 
     def said(self) -> Mapping[str, DecisionRecord]:
@@ -62,7 +62,7 @@ class Feed:
         return {one.id: one for one in sorted(found, key=lambda one: one.at_ms)}
 
     def pauses(self, longest_ms: int, now_ms: int) -> Mapping[str, DecisionRecord]:
-        """Return the pause in force of each cluster."""
+        """Return the active pause of each cluster."""
         found = (one for one in self._decisions.records if one.decision is Decision.PAUSE)
         return {str(one.cluster): one for one in found if holds(one, longest_ms, now_ms)}
 
@@ -79,7 +79,7 @@ class Feed:
 
 
 def _execution(record: ConsumerRecord) -> ExecutionRecord:
-    """Read an execution: one that cannot be read may run, so nothing is done beside it."""
+    """Read an execution: one that cannot be read may be running, so no other is started beside it."""
     try:
         return msgspec.json.decode(record.value, type=ExecutionRecord)
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""Whether an action may start now, and why not."""
+"""Whether an action may start now, and if not, why."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ from logdirwatch.model.records import ActionRecord
 
 
 class Refusal(NamedTuple):
-    """The rule that an action is refused by, and its reason as the end of a sentence that begins with the action."""
+    """The rule that refuses an action, and the reason, which completes a sentence that begins with the action."""
 
     rule: str
     reason: str
 
 
 def refusal(action: ActionRecord, facts: Facts, now_ms: int) -> Refusal | None:
-    """Return why an action may not start now; None when it may, as far as records tell."""
+    """Return why an action may not start now; None if it may, according to the records."""
     for name, rule in RULES.items():
         reason = rule(action, facts, now_ms)
         if reason is not None:

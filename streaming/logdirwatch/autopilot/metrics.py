@@ -1,4 +1,4 @@
-"""The autopilot's metrics: what runs, what ended how, what waits for what."""
+"""The autopilot's metrics: running, ended and waiting actions."""
 
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ class AutopilotMetrics(Collector):
         self._now_ms = now_ms
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the present metrics."""
+        """Yield the current metrics."""
         running, paused, fenced = (
             GaugeMetricFamily(f"logdirwatch_autopilot_{name}", text, labels=["cluster"])
             for name, text in (
@@ -55,11 +55,11 @@ class AutopilotMetrics(Collector):
             )
 
     def is_ill(self) -> str | None:
-        """Return that the loop stands still; one that waits for the telemetry cluster does not."""
+        """Return a reason when the loop is stuck; waiting for the telemetry cluster is not."""
         return stands_still(self._service.ticked_s, time.monotonic())
 
     def is_unready(self) -> str | None:
-        """Return that the telemetry topics are not read, or which clusters another process took over."""
+        """Return a reason when the telemetry topics are not read, or another process took over clusters."""
         age_ms = self._age_ms()
         if age_ms is None or age_ms > self._max_age_ms:
             return "the telemetry topics cannot be read"

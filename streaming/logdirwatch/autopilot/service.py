@@ -1,4 +1,4 @@
-"""The loop of ``logdirwatch autopilot``: reads, judges what is idle, and has it carried out, a thread a cluster."""
+"""The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with one thread per cluster."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ End = ExecutionRecord | list[str]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the service is connected to; ``name`` is written down as who executes."""
+    """The dependencies of the service; ``name`` is recorded as the executor."""
 
     name: str
     telemetry: KafkaSettings
@@ -48,7 +48,7 @@ class Surroundings:
 
 @dataclass
 class Lane:
-    """One cluster: what runs there, what was last said of each action, and whether another process took over."""
+    """One cluster: its running execution, the last message about each action, and whether another process took over."""
 
     place: Place
     running: Future[End] | None = None
@@ -62,7 +62,7 @@ class Lane:
 
 
 class Autopilot:
-    """Runs until it is stopped; while the telemetry cluster is away it starts and calls nothing."""
+    """Runs until it is stopped; while the telemetry cluster is unavailable it starts nothing and makes no call."""
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
@@ -79,7 +79,7 @@ class Autopilot:
         self.ticked_s = time.monotonic()
 
     def run(self, stop: threading.Event) -> None:
-        """Run until ``stop`` is set; what is copied then goes on, and the next start resumes it."""
+        """Run until ``stop`` is set; running copies then continue, and the next start resumes them."""
         while not stop.is_set():
             self._follow(stop)
         self._stop.set()
@@ -135,7 +135,10 @@ class Autopilot:
                 self._look(name, lane, reading)
 
     def _stands_by(self, name: str, lane: Lane, reading: Reading) -> bool:
-        """Tell whether another process took over; one that a person ran is over some time, another autopilot is not."""
+        """Tell whether another process took over.
+
+        One run by a person ends after a while, another autopilot does not.
+        """
         if lane.fenced_at_ms is None:
             return False
         if is_a_persons(reading.executions, name, lane.fenced_at_ms):
@@ -174,7 +177,7 @@ class Autopilot:
         return True
 
     def _tell(self, action: ActionRecord, found: Refusal, lane: Lane) -> None:
-        """Say once why an action is not taken."""
+        """Log once why an action is not carried out."""
         key = (found.rule, content_hash(action))
         if lane.said.get(action.action_id) == key:
             return

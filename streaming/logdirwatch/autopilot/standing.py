@@ -1,4 +1,4 @@
-"""Whether an execution that runs may go on: asked before every call."""
+"""Whether a running execution may continue: checked before every call."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.rules.paused import pause_of
@@ -11,7 +11,7 @@ GOES_ON = OPEN | {ActionStatus.DONE}
 
 
 def reason_to_stop(record: ExecutionRecord, action: ActionRecord | None, facts: Facts, now_ms: int) -> str | None:
-    """Return why an execution must make no further call; None when it may go on."""
+    """Return why an execution must make no further call; None if it may continue."""
     if action is None:
         return "its action is not on the topic any more"
     if facts.kind(record.cluster, record.kind) is None:

@@ -1,4 +1,4 @@
-"""Whether a moment is in a window of the week."""
+"""Whether a time is in a weekly window."""
 
 from collections.abc import Iterable
 from datetime import datetime, time
@@ -8,7 +8,7 @@ from logdirwatch.autopilot.settings import WEEK, WindowSettings
 
 
 def is_open(windows: Iterable[WindowSettings], time_zone: str, now_ms: int) -> bool:
-    """Tell whether any window is open; where there is none, always."""
+    """Tell whether any window is open; without windows, always."""
     listed = list(windows)
     local = datetime.fromtimestamp(now_ms / 1000, ZoneInfo(time_zone))
     return not listed or any(_holds(window, local.weekday(), local.time()) for window in listed)
@@ -23,5 +23,5 @@ def _holds(window: WindowSettings, today: int, now: time) -> bool:
 
 
 def described(windows: Iterable[WindowSettings], time_zone: str) -> str:
-    """Return windows in words."""
+    """Return windows as text."""
     return "; ".join(f"{', '.join(one.days)} {one.opens}-{one.closes} {time_zone}" for one in windows)

@@ -1,4 +1,7 @@
-"""One execution on one cluster: begun or resumed with the code of ``apply``, and stopped when it must not go on."""
+"""One execution on one cluster.
+
+Started or resumed with the code of ``apply``, and stopped when it must not continue.
+"""
 
 import threading
 from collections.abc import Callable
@@ -34,7 +37,7 @@ Check = Callable[[ActionRecord], list[str]]
 
 @dataclass(frozen=True)
 class Place:
-    """Where executions run: the clusters, who they are written down for, and what asks the live cluster."""
+    """The dependencies of executions: the clusters, the recorded executor, and the check of live clusters."""
 
     name: str
     telemetry: KafkaSettings
@@ -46,7 +49,7 @@ class Place:
 
 
 def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | list[str]:
-    """Carry an action out; return its end, or why it was not begun.
+    """Carry out an action; return its end, or why it was not started.
 
     Raises UserError when a cluster does not answer, FencedError when another process takes over, StopAskedError when
     the service stops.
@@ -88,7 +91,7 @@ def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> Exec
 
 
 def resume(record: ExecutionRecord, place: Place) -> ExecutionRecord:
-    """Go on with an execution that a process of the autopilot left; raises as :func:`begin`."""
+    """Resume an execution that an autopilot process left; raises like :func:`begin`."""
     noted = journal.Journal(place.telemetry, record.cluster)
     try:
         record = replace(record, by=place.name, at_ms=place.now_ms())
@@ -99,7 +102,7 @@ def resume(record: ExecutionRecord, place: Place) -> ExecutionRecord:
 
 
 def _accept(action: ActionRecord, place: Place) -> None:
-    """Record the acceptance of an action that may start without a person: the planner leaves it as it is then."""
+    """Record the acceptance of an action that may start unattended, so that the planner no longer changes it."""
     earlier = place.board.reading.said.get(action.action_id)
     record = DecisionRecord(
         version=1,
@@ -132,9 +135,9 @@ def _carried_out(record: ExecutionRecord, noted: journal.Journal, place: Place) 
 
 
 class _Permits:
-    """Asks the telemetry topics as of now before every look and call, and looks around on the cluster.
+    """Reads the telemetry topics and monitors the cluster before every observation and call.
 
-    Says once that the topics do not answer.
+    Logs once that the topics do not answer.
     """
 
     def __init__(self, place: Place, watch: Permit) -> None:
@@ -143,7 +146,7 @@ class _Permits:
         self._is_away = False
 
     def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
-        """Return whether an execution may go on."""
+        """Return whether an execution may continue."""
         place = self._place
         reading = place.board.newer_than(place.now_ms(), ANSWER_S)
         if reading is None:

@@ -1,4 +1,4 @@
-"""The command line: one file a command, in ``commands/``, or a folder where there are commands below it."""
+"""The command line: one module per command in ``commands/``, or a folder for a command with subcommands."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The global options that every command gets: the configuration and how errors are shown."""
+"""The global options of every command: the configuration and how errors are shown."""
 
 from dataclasses import dataclass
 from functools import cached_property

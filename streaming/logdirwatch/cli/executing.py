@@ -1,4 +1,4 @@
-"""An execution at a terminal: shown, carried out with a way to stop it, and its last words."""
+"""An execution at a terminal: show it, carry it out with a way to stop it, and report the result."""
 
 import signal
 import threading
@@ -82,7 +82,7 @@ def _until_ended(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
 
 
 def _until_asked(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, ExecutionRecord | None]:
-    """Return where an execution is, and its end; no end where a person wants it to go on, or back."""
+    """Return the state of an execution, and its end; no end if a person wants to continue it, or undo it."""
     try:
         return record, carry_out(record, ports)
     except StopAskedError as asked:
@@ -102,7 +102,7 @@ def _until_asked(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord
 
 @contextmanager
 def _asked_to_stop() -> Iterator["_Pause"]:
-    """Yield what waits; Ctrl-C ends the wait and never a call."""
+    """Yield the pause; Ctrl-C ends the pause, never a call."""
     pause = _Pause()
     before = signal.signal(signal.SIGINT, lambda *_: pause.stop.set())
     try:
@@ -118,7 +118,7 @@ class _Pause:
         self.stop = threading.Event()
 
     def __call__(self, seconds: float) -> bool:
-        """Wait at most so long."""
+        """Wait at most ``seconds``."""
         asked = self.stop.wait(seconds)
         self.stop.clear()
         return asked
@@ -138,5 +138,5 @@ def _say_end(record: ExecutionRecord) -> None:
 
 
 def say(line: str) -> None:
-    """Print a line, with nothing in it that a terminal would obey."""
+    """Print a line without characters that control a terminal."""
     typer.echo("\n".join(printable(part) for part in line.split("\n")))

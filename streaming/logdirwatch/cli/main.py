@@ -19,7 +19,7 @@ _typed = TyperOption.display_type_rich
 
 
 def _without_flags(option: TyperOption, ctx: Any) -> str | None:
-    """Return the type of an option's value; typer's own help says ``<bool>`` of flags, which take no value."""
+    """Return the type of an option's value; typer's own help shows ``<bool>`` for flags, which take no value."""
     return None if option.is_flag else _typed(option, ctx)
 
 
@@ -92,12 +92,12 @@ def application(*commands: str) -> typer.Typer:
 
 
 def _module(command: str) -> str:
-    """Return where a command is: in a file of its own, or in a folder with the commands below it."""
+    """Return the module of a command: a file of its own, or a folder with its subcommands."""
     return f"{command}.command" if command in _WITH_FOLDER else f"commands.{command.replace('-', '_')}"
 
 
 def asked(arguments: Sequence[str]) -> list[str]:
-    """Return the command that the arguments name; none when they ask for help, or for what is not there."""
+    """Return the command that the arguments name; none for help, or for an unknown command."""
     words = iter(arguments)
     for word in words:
         if word == "--config":
@@ -110,7 +110,7 @@ def asked(arguments: Sequence[str]) -> list[str]:
 
 
 def __getattr__(name: str) -> typer.Typer:
-    """Make ``app``, the command line with all commands, for who describes it."""
+    """Return ``app``, the command line with all commands, for tools that describe it."""
     if name != "app":
         raise AttributeError(name)
     return application()

@@ -1,4 +1,4 @@
-"""``logdirwatch plan --apply``: a plan of waves, carried out with the code of ``apply``."""
+"""``logdirwatch plan --apply``: carry out a plan of waves with the code of ``apply``."""
 
 import msgspec
 import typer
@@ -19,7 +19,7 @@ from logdirwatch.text.words import counted
 def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *, dry_run: bool) -> None:
     """Show a plan's calls, ask, and carry it out wave by wave; exit code 1 if nothing was done, or it got stuck.
 
-    It goes on, and back, with ``apply --resume`` and ``--undo`` and the id that is said.
+    ``apply --resume`` and ``--undo`` work with the id that it prints.
     """
     if not context.debug:
         clients.quiet_client_logs()

@@ -18,7 +18,7 @@ from logdirwatch.report.capacity import what_if as words
 
 
 def tried_changes(context: Context, source: Source, changes: Iterable[str], mode: str | None) -> Outcome:
-    """Return what changes bring; raises UserError, one line, for what is none or cannot be read."""
+    """Return the effect of changes; raises UserError, one line, if one is invalid or the cluster cannot be read."""
     chosen = None if mode is None else parse_mode("balance-disks" if mode == "fix" else mode)
     if mode == "fix" or (chosen is not None and chosen.kind is Kind.EVACUATE):
         raise UserError(f"plan: --what-if cannot be combined with --mode {mode}: balance, or no mode", exit_code=2)
@@ -28,7 +28,7 @@ def tried_changes(context: Context, source: Source, changes: Iterable[str], mode
 
 
 def print_outcome(outcome: Outcome, now_ms: int, *, as_json: bool, as_csv: bool) -> None:
-    """Print it for people or programs."""
+    """Print the outcome for people or programs."""
     if as_json and as_csv:
         raise UserError("plan: --json and --csv cannot be combined", exit_code=2)
     if as_json:

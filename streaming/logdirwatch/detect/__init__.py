@@ -1,1 +1,1 @@
-"""The state machine: pure Python, time is an argument; ``spark/`` alone knows Spark."""
+"""The state machine: pure Python with time as an argument; only ``spark/`` depends on Spark."""

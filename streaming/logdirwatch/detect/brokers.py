@@ -31,7 +31,7 @@ GONE_AFTER_POLLS = 3
 
 
 def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
-    """Judge a broker and its directories by one poll; a poll without news does not end a silence either."""
+    """Judge a broker and its directories by one poll; one no newer than the collector's last changes nothing."""
     record, memory = sample.record, context.memory
     at_ms, corrected = effective_ms(
         record.timestamp_ms, sample.origin.kafka_timestamp_ms, context.settings.clock_skew_ms
@@ -141,7 +141,10 @@ def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
 
 
 def _note_registration(memory: BrokerMemory, *, is_missing: bool) -> None:
-    """Kafka forgets a broker only when it is unregistered: a dead one stays registered, and fenced (KIP-631)."""
+    """Record the registration.
+
+    Kafka forgets a broker only when it is unregistered: a dead one stays registered, and fenced (KIP-631).
+    """
     memory.unregistered_polls = memory.unregistered_polls + 1 if is_missing else 0
     memory.is_gone = is_missing and (not memory.is_judged or memory.unregistered_polls >= GONE_AFTER_POLLS)
 
@@ -157,7 +160,7 @@ def _leave(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def _given_up(record: MetricsRecord, mode: MetadataMode | None, at_ms: int) -> str | None:
-    """Return why the controller considers the broker away, if its answer is not older than three polls."""
+    """Return why the controller fenced the broker, if its answer is not older than three polls."""
     if (
         record.controller_at_ms is None
         or at_ms - record.controller_at_ms > predicates.SILENCE_POLLS * record.interval_ms
@@ -206,7 +209,7 @@ def _set_by_directories(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def follow_event(context: BrokerContext, moment: EvidenceTime) -> None:
-    """After an event about a directory, a broker that answers may be degraded."""
+    """Judge the broker after an event about a directory: one that answers may be degraded."""
     if context.memory.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
         _set_by_directories(context, moment)
 
@@ -258,7 +261,7 @@ def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
 
 
 def judge_silence(context: BrokerContext, now_ms: int) -> None:
-    """No record for three polls: the broker is unknown, and only this timer detects it."""
+    """Set the broker to unknown if no record arrived for three polls, which only this timer detects."""
     memory = context.memory
     silent_for_ms = now_ms - memory.heard_ms - silence_ms(memory, context.settings)
     if memory.is_silent or not memory.collectors or silent_for_ms < 0:

@@ -105,7 +105,7 @@ def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
 
 
 def _says_nothing(known: Verdict | None, log_dir: LogDirMemory) -> bool:
-    """Tell whether all that is known is that the directory failed: then even space that was left is news."""
+    """Tell whether only the failure itself is known, so that even the space left is news."""
     return known is not None and known.decided_by == EVENT and log_line(log_dir.event_detail) is None
 
 

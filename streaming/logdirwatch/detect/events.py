@@ -99,13 +99,13 @@ def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:
 
 
 def _take_partition_failure(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
-    """One partition failed, not its directory (KIP-18's distinction)."""
+    """Record that one partition failed, not its directory (KIP-18's distinction)."""
     if record.topic is not None and record.partition is not None:
         partition_failed.take(context, f"{record.topic}-{record.partition}", record, moment)
 
 
 def _take_bare_failure(context: BrokerContext, identity: str, moment: EvidenceTime, now_ms: int) -> None:
-    """KIP-112's form names only the broker: it is about the directory that went offline around this time, if any."""
+    """Judge a failure without a directory (KIP-112): it is about one that went offline around this time, if any."""
     wait_ms = context.settings.event_wait_ms
     recent = [
         alert.alert_id

@@ -51,9 +51,9 @@ def _take_sample(context: BrokerContext, sample: LogDirSample, collector: str, m
 
 
 def _take_unmeasured(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
-    """Kafka serves a directory of unknown size; a release that reports no size is no reason for an alert.
+    """Take a sample without a size: Kafka serves the directory, and some releases report no size.
 
-    An open alert about its space does not end because nobody measures it any more.
+    An open alert about its space does not end because the space is not measured any more.
     """
     is_of_release = NotReported.CAPACITY in (context.memory.not_reported or ())
     if is_of_release and Rule.LOG_DIR_SPACE not in log_dir.alerts:
@@ -63,7 +63,7 @@ def _take_unmeasured(context: BrokerContext, sample: LogDirSample, log_dir: LogD
 
 
 def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
-    """If two collectors disagree between healthy and offline, offline wins for some polls of its collector."""
+    """Tell whether a directory is offline; if two collectors disagree, offline wins for some polls of its collector."""
     for collector, (code, said_ms) in log_dir.codes.items():
         if code == KAFKA_STORAGE_ERROR:
             interval_ms = memory.collectors[collector].interval_ms
@@ -73,7 +73,10 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
 
 
 def _take_offline(context: BrokerContext, gone: list[str], moment: EvidenceTime) -> None:
-    """DescribeLogDirs reports offline: first find those that fail together, then judge each, then alert."""
+    """Judge the directories that DescribeLogDirs reports offline.
+
+    Find those that failed together, judge each, then alert.
+    """
     known = context.memory.log_dirs
     failing = [path for path in gone if known[path].status is not LogDirStatus.OFFLINE]
     for path in gone:
@@ -102,7 +105,7 @@ def _confirm(context: BrokerContext, path: str, moment: EvidenceTime) -> str | N
 
 
 def _become_suspect(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
-    """Any code but 0 and 56: Kafka still reports it as online, but its file system cannot be read."""
+    """Make a directory suspect for an error other than 56: Kafka reports it online, but cannot read its file system."""
     log_dir.error_code = sample.error_code
     _remember_last(log_dir)
     before = context.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)

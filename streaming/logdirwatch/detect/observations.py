@@ -43,7 +43,7 @@ class FromKafka(Protocol):
 
     @property
     def origin(self) -> Origin:
-        """Its origin."""
+        """The record that it was read from."""
 
 
 R = TypeVar("R", bound=FromKafka)

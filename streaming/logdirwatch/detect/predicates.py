@@ -70,7 +70,7 @@ def _level_by_forecast(thresholds: Thresholds, full_in_ms: int | None, stretched
 
 
 def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_by: float) -> LogDirStatus:
-    """Without inodes no segment can be created, however much space is left."""
+    """Return the level by inodes: without any no segment can be created, however much space is left."""
     if used_ratio is None:
         return LogDirStatus.ONLINE
     if used_ratio >= thresholds.saturated_ratio - lowered_by:

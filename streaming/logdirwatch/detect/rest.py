@@ -1,8 +1,9 @@
-"""The short way for a sample that changes only the numbers of its directory, as nearly all do.
+"""A shortcut for samples that change only a directory's numbers, as nearly all do.
 
-``take_sample`` concludes nothing else: the directory is online by its space and stays so, and ``take_good_sample`` of
-``rules.log_dir_space`` would judge nothing. Then it leaves the memory exactly as that would. If that is not plain, it
-returns False and has changed nothing. Each condition names the step that it makes needless.
+For these ``take_sample`` concludes nothing else: the directory is online by its space and stays so, and
+``take_good_sample`` of ``rules.log_dir_space`` would judge nothing. The memory is left exactly as that would leave it.
+If that is not certain, it returns False and has changed nothing. Each condition names the step that it makes
+unnecessary.
 """
 
 from logdirwatch.config.section import HOUR_MS
@@ -22,7 +23,7 @@ from logdirwatch.model.vocabulary import LogDirStatus
 def take_sample(
     context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, collector: str, at_ms: int
 ) -> bool:
-    """Remember a sample without an error of a directory at rest; return whether it is at rest."""
+    """Record a sample of a directory whose status does not change; return False if the full judgement is needed."""
     total_bytes, usable_bytes = sample.total_bytes or 0, sample.usable_bytes or 0
     if not _is_at_rest(context, sample, log_dir, total_bytes, usable_bytes, at_ms):
         return False
@@ -76,9 +77,9 @@ def _is_level_online(thresholds: Thresholds, log_dir: LogDirMemory, usable_ratio
 
 
 def _is_within_hour(peaks: Peaks, sample: LogDirSample, at_ms: int) -> bool:
-    """Tell whether ``forecast.note`` has only the last sample and the present hour's peak to change.
+    """Tell whether ``forecast.note`` would change only the last sample and the current hour's peak.
 
-    No hour ends, and moves bring nothing.
+    No hour ends, and moves add nothing.
     """
     return (
         peaks.peak_bytes is not None

@@ -1,6 +1,6 @@
 """Judges a broker that answers beyond its directories' space: balance, lagging replicas, moves, throttles.
 
-Every module in ``rules`` that has ``judge_answer`` or ``judge_scan`` takes part, in the order of their names.
+Every module in ``rules`` with ``judge_answer`` or ``judge_scan`` is called, in the order of their names.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checks of the section autopilot: its user may do what the section allows, and what is allowed can happen. Pure."""
+"""Checks of the section ``autopilot``: its user has the permissions, and what is allowed can happen. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +16,10 @@ _OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR, A
 def judge_rights(
     name: str, allowed: AutopilotClusterSettings, operations: Iterable[str], tools: Tools, principal: str | None
 ) -> Iterator[Finding]:
-    """Judge whether the user of a cluster may change what the allowed kinds change; ``operations`` are what it may."""
+    """Judge whether the user of a cluster may make the changes of the allowed kinds.
+
+    ``operations`` are its permissions.
+    """
     kinds, may = set(allowed.kinds), set(operations)
     needed = [("Alter", "ALTER", _OF_PARTITIONS), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
     lacking = [spelled for spelled, operation, of in needed if kinds & of and operation not in may]
@@ -31,7 +34,7 @@ def judge_rights(
 
 
 def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSettings) -> Iterator[Finding]:
-    """Judge whether unattended cuts can ever happen: they need a floor that an owner declared."""
+    """Judge whether unattended retention cuts can ever happen: they need a minimum declared by an owner."""
     cut = allowed.kinds.get(ActionKind.LOWER_RETENTION)
     has_floor = any(rule.min_retention_ms is not None or rule.min_retention_bytes is not None for rule in plan.topics)
     if cut is not None and cut.unattended and not has_floor:

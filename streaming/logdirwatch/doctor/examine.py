@@ -38,9 +38,9 @@ class Examination:
         self._of_cluster: dict[str, Future[look.Monitored]] = {}
 
     def ask(self) -> "Future[Telemetry]":
-        """Ask all clusters at the same time, and do not wait: one that is away delays nothing else.
+        """Query all clusters at the same time without waiting: one that is down delays nothing else.
 
-        Return the answer of the telemetry cluster, which is yet to come.
+        Return the pending answer of the telemetry cluster.
         """
         self._of_telemetry = begun(lambda: look.telemetry_facts(self._settings))
         self._of_cluster = {name: begun(self._asking(name)) for name in self._settings.clusters}

@@ -1,4 +1,4 @@
-"""The machine it runs on: Java, Spark's task slots, the folders. Pure but for :func:`folder`."""
+"""The machine that it runs on: Java, Spark's task slots, the folders. Pure but for :func:`folder`."""
 
 import re
 import shutil

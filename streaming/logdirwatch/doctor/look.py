@@ -1,4 +1,4 @@
-"""Asks both clusters for what the checks judge. Connects, but writes nothing."""
+"""Queries both clusters for the input of the checks. Connects, but writes nothing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -35,7 +35,7 @@ class Monitored(NamedTuple):
 
 
 def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
-    """Ask a monitored cluster for everything once; raises UserError when no broker answers."""
+    """Query a monitored cluster once; raises UserError when no broker answers."""
 
     async def ask(admin: Admin, bootstrap: list[Address]) -> Monitored:
         seen = await look(admin, bootstrap, now_ms)
@@ -59,7 +59,7 @@ def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
 
 
 def telemetry_clock(settings: Settings, now_ms: Now) -> Clock | None:
-    """Ask the telemetry cluster for its time; None if it does not report it."""
+    """Query the telemetry cluster's time; None if it does not report it."""
 
     async def ask(admin: Admin, bootstrap: list[Address]) -> Clock | None:
         return await _clock(admin, "telemetry", bootstrap, now_ms)
@@ -110,7 +110,7 @@ async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
 
 
 def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
-    """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
+    """Query the telemetry cluster's id and topics; raises UserError when it does not answer."""
     _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it failed
     with answers_by(None), clients.admin(settings.telemetry) as client:
         try:
@@ -124,7 +124,7 @@ def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
 
 
 def cluster_operations(settings: Settings, name: str) -> frozenset[str] | None:
-    """Ask what the user of a monitored cluster may do on the cluster itself; None where it does not tell."""
+    """Return the operations that the user of a monitored cluster may do on the cluster itself; None if not reported."""
     cluster = settings.clusters[name]
     with clients.admin(cluster) as client:
         try:

@@ -20,7 +20,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def _summary(report: Report) -> Iterator[str]:
-    """Yield how many checks passed, failed and were not made: together all that there are."""
+    """Yield how many checks passed, failed and were skipped, which add up to all."""
     yield f"{len(report.passed)} of {len(CHECKS)} checks passed"
     count = len(report.findings)
     if count:

@@ -21,7 +21,7 @@ QUOTED_TOPIC = '"$topic"'
 class TelemetryFacts:
     """The topics of the telemetry cluster.
 
-    ``operations`` are those that the user may do, if the cluster returns them; ``hidden`` topics may not be described.
+    ``operations`` are those that the user may do, if the cluster reports them; ``hidden`` topics may not be described.
     """
 
     brokers: int

@@ -1,4 +1,4 @@
-"""Carrying an accepted action out: operations to steps, look, decide, call, and a journal to go on from.
+"""Carries out accepted actions: operations become steps; each is observed, decided and called.
 
-The judgement is pure; only ``admin`` and ``journal`` talk to Kafka.
+A journal allows resuming. The decisions are pure; only ``admin`` and ``journal`` talk to Kafka.
 """

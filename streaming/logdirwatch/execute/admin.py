@@ -1,4 +1,4 @@
-"""The cluster as kafka-python's admin client asks and changes it."""
+"""Reads and changes a cluster through kafka-python's admin client."""
 
 import contextlib
 from collections import defaultdict
@@ -45,17 +45,17 @@ _THROTTLES = frozenset({*REPLICATION_THROTTLES, *THROTTLED_REPLICAS, LOG_DIR_THR
 
 
 class AdminCluster:
-    """Looks at what one step is about, and makes its calls. Raises NoAnswerError and RefusedError."""
+    """Observes what one step concerns, and makes its calls. Raises NoAnswerError and RefusedError."""
 
     def __init__(self, client: KafkaAdminClient) -> None:
         self._client = client
 
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
-        """Return what a step is decided on, and the values of limits."""
+        """Return the state that a step is decided on, including throttles."""
         return _asked(lambda: self._look(step, limits))
 
     def look_around(self, ours: Around) -> Surroundings:
-        """Return what happens on the cluster around what an execution touches."""
+        """Return what happens on the cluster around an execution."""
         return _asked(lambda: self._look_around(ours))
 
     def call(self, call: Call) -> None:
@@ -87,7 +87,10 @@ class AdminCluster:
         )
 
     def _of_brokers(self) -> dict[Entity, dict[str, str | None]]:
-        """Return the values of the brokers that answer: each is asked by itself, as one that died is still listed."""
+        """Return the configuration of the brokers that answer, each queried separately.
+
+        A dead one may still be listed.
+        """
         found: dict[Entity, dict[str, str | None]] = {}
         for broker in self._client.describe_cluster()["brokers"]:
             if not broker.get("is_fenced"):
@@ -124,7 +127,7 @@ class AdminCluster:
         return {place: found[place] for place in places if place in found}
 
     def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
-        """Return the values that are no defaults; of a topic those of its own."""
+        """Return the values that differ from defaults; for a topic, its own."""
         resources = [ConfigResource(_TYPES[entity], name) for entity, name in sorted(entities)]
         answer = self._client.describe_configs(resources, config_filter="all")
         found: dict[Entity, dict[str, str | None]] = {}
@@ -170,7 +173,7 @@ class AdminCluster:
     def _placements(
         self, step: Move | Order | Elect | Cancel
     ) -> tuple[dict[Held, Copy], dict[Held, Copy], dict[tuple[int, str], int], set[int]]:
-        """Ask every broker by itself: one that does not answer must not hide the others."""
+        """Query every broker separately: one that does not answer must not hide the others."""
         wanted = _by_topic(step.keys)
         replicas: dict[Held, Copy] = {}
         futures: dict[Held, Copy] = {}
@@ -211,7 +214,10 @@ class AdminCluster:
                     raise RefusedError(said)
 
     def _place(self, call: PlaceReplicas) -> None:
-        """Place replicas; one that is not there yet is refused and remembered (Kafka 4.3.1 ``ReplicaManager``)."""
+        """Place replicas.
+
+        Kafka refuses one that does not exist yet, and remembers its place (Kafka 4.3.1 ``ReplicaManager``).
+        """
         answer = self._client.alter_replica_log_dirs(
             {TopicPartitionReplica(*held): path for held, path in call.paths.items()}
         )
@@ -228,7 +234,7 @@ class AdminCluster:
                 _raise(error, f"{partition.topic}-{partition.partition}")
 
     def _elect(self, call: ElectLeaders) -> None:
-        """Elect preferred leaders; where one leads already, Kafka says so and nothing is wrong."""
+        """Elect preferred leaders; Kafka's answer that one leads already is no error."""
         answer = self._client.elect_leaders(ElectionType.PREFERRED, _by_topic(call.partitions), raise_errors=False)
         if answer.error_code:
             _raise(for_code(answer.error_code), "the election")

@@ -39,7 +39,7 @@ _PLAN = "plan-"
 def planned(
     cluster: str, operations: Sequence[Operation], reason: str, expected: Mapping[str, Any], now_ms: int
 ) -> ActionRecord:
-    """Return a plan of waves as an action that is on no topic: its id says that, and follows from what it does."""
+    """Return a plan of waves as an action that is on no topic; its id says so, and is derived from its operations."""
     data = as_data(operations)
     is_within = all(
         there.replicas == here.replicas
@@ -60,12 +60,12 @@ def planned(
 
 
 def is_plan(record: ExecutionRecord) -> bool:
-    """Tell whether an execution is one of a plan, and of no recommended action."""
+    """Tell whether an execution is one of a plan, not of a recommended action."""
     return record.action_id.startswith(_PLAN)
 
 
 def as_action(record: ExecutionRecord) -> ActionRecord:
-    """Return what a plan's execution carries out, as far as the journal knows it."""
+    """Return what a plan's execution carries out, as far as the journal has it."""
     expected = {"copies_bytes": record.bytes}
     return _action(
         record.action_id, record.kind, record.cluster, record.operations, "a plan", expected, record.started_at_ms
@@ -109,7 +109,7 @@ def _action(
 
 
 def bytes_of(action: ActionRecord) -> int | None:
-    """Return the bytes that an action copies; None: not known."""
+    """Return the bytes that an action copies; None if unknown."""
     if action.kind not in MOVES:
         return 0
     found = action.expected.get("copies_bytes")

@@ -19,21 +19,24 @@ class ChangeConfig:
 
 @dataclass(frozen=True)
 class PlaceReplicas:
-    """A call: AlterReplicaLogDirs. A replica that is not there yet is refused with 9, and born there all the same."""
+    """A call: AlterReplicaLogDirs.
+
+    For a replica that does not exist yet Kafka answers error 9, and still creates it there later.
+    """
 
     paths: Mapping[Held, str]
 
 
 @dataclass(frozen=True)
 class Reassign:
-    """A call: AlterPartitionReassignments; None cancels what runs."""
+    """A call: AlterPartitionReassignments; None cancels a running one."""
 
     replicas: Mapping[TopicPartition, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True)
 class ElectLeaders:
-    """A call: ElectLeaders, of the preferred replicas and never an unclean one."""
+    """A call: ElectLeaders for preferred replicas, never unclean."""
 
     partitions: tuple[TopicPartition, ...]
 

@@ -1,4 +1,4 @@
-"""What to do next about one step, from what the cluster shows now: the same after a start, a wait or a kill."""
+"""The next thing to do about a step, from the cluster's present state: the same after a start, a wait or a kill."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ __all__ = (
 
 
 def decide(step: Step, seen: Seen, ours: Sequence[Limit]) -> Next:
-    """Return what is to be done about a step; ``ours`` are the limits that this execution has noted as its own."""
+    """Return what to do about a step; ``ours`` are the throttles that this execution has recorded as its own."""
     if isinstance(step, SetConfig):
         return set_config.decide(step, seen)
     if isinstance(step, Throttle):

@@ -1,4 +1,4 @@
-"""Whether an action may be carried out at all, by what its record says."""
+"""Whether an action may be carried out at all, according to its record."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner

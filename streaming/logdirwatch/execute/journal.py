@@ -1,4 +1,4 @@
-"""The journal: how far executions are, in a compacted topic, written by one executor of a cluster at a time."""
+"""The journal: the progress of executions in a compacted topic, with one writer per cluster at a time."""
 
 import msgspec
 from kafka.errors import InvalidProducerEpochError, KafkaError, ProducerFencedError
@@ -13,7 +13,7 @@ TRANSACTION_TIMEOUT_MS = 10_000
 
 
 def read(telemetry: KafkaSettings, cluster: str) -> list[ExecutionRecord]:
-    """Return the last record of each execution on a cluster, the one that began first before the others.
+    """Return the last record of each execution on a cluster, in the order in which they began.
 
     Raises UserError when the topic is missing or cannot be read.
     """
@@ -23,11 +23,11 @@ def read(telemetry: KafkaSettings, cluster: str) -> list[ExecutionRecord]:
 
 
 class FencedError(UserError):
-    """Another process executes on the cluster now."""
+    """Another process is executing on the cluster now."""
 
 
 class Journal:
-    """Writes records, each in a transaction of its own; opening it fences whoever else executes on the cluster."""
+    """Writes records, each in its own transaction; opening it fences any other writer for the cluster."""
 
     def __init__(self, telemetry: KafkaSettings, cluster: str) -> None:
         """Open it; raises UserError when the telemetry cluster does not answer or refuses."""
@@ -47,7 +47,7 @@ class Journal:
     def write(self, record: ExecutionRecord) -> None:
         """Write a record and return once it is committed.
 
-        Raises UserError when it is not: nothing may be called then.
+        Raises UserError when it is not; then no call may follow.
         """
         try:
             self._producer.begin_transaction()

@@ -1,4 +1,4 @@
-"""What can come of looking at a step: calls, a wait, its end, or that a person has to look."""
+"""The possible outcomes of deciding a step: make calls, wait, finish, or leave it to a person."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from logdirwatch.plan.commands.throttles import Limit
 
 @dataclass(frozen=True)
 class Progress:
-    """Bytes of the copies of one step, and its partitions that are where they are to be."""
+    """The bytes of a step's copies, and its partitions that have reached their place."""
 
     copied_bytes: int
     total_bytes: int
@@ -18,7 +18,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Do:
-    """Make these calls, in this order; ``limits`` are those that they set."""
+    """Make these calls in order; ``limits`` are the throttles that they set."""
 
     calls: tuple[Call, ...]
     limits: tuple[Limit, ...] = ()
@@ -26,7 +26,7 @@ class Do:
 
 @dataclass(frozen=True)
 class Wait:
-    """Look again later; ``progress`` None where nothing is copied."""
+    """Observe again later; ``progress`` None: nothing is copied."""
 
     progress: Progress | None
     why: str | None = None
@@ -41,7 +41,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Nothing may be done: a person has to look."""
+    """Nothing may be done; a person has to decide."""
 
     reason: str
 
@@ -50,5 +50,5 @@ Next = Do | Wait | Reached | Stuck
 
 
 def not_shown(partition: str) -> str:
-    """Say that Kafka does not list a partition: it hides what a user may not describe, and calls it unknown."""
+    """Say that Kafka does not list a partition: it reports those that a user may not describe as unknown."""
     return f"{partition} does not exist any more, or the ACL Describe on its topic is missing"

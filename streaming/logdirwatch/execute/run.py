@@ -1,4 +1,4 @@
-"""One execution from wherever it is to its end: look, decide, note the intent, call; the same after a kill."""
+"""Runs one execution from any point to its end: observe, decide, record the intent, call; also after a kill."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,15 +27,15 @@ POLL_S = 2.0
 
 
 class RefusedError(Exception):
-    """The cluster refused a call, and would again."""
+    """The cluster refused a call, and would refuse it again."""
 
 
 class NoAnswerError(Exception):
-    """The cluster did not answer; it may a moment later."""
+    """The cluster did not answer; a retry may succeed."""
 
 
 class StopAskedError(Exception):
-    """A person asked to stop; ``record`` is where the execution is."""
+    """A person asked to stop; ``record`` is the state of the execution."""
 
     def __init__(self, record: ExecutionRecord) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Cluster(Protocol):
     """The cluster that is changed. Raises NoAnswerError and RefusedError."""
 
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
-        """Return what a step is decided on, and the values of limits."""
+        """Return the state that a step is decided on, including throttles."""
 
     def call(self, call: Call) -> None:
         """Make a call."""
@@ -54,7 +54,7 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True)
 class Hold:
-    """Nothing is called for the moment."""
+    """Make no call for the moment."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ Permit = Callable[[ExecutionRecord], Hold | Halt | None]
 
 
 def always(_: ExecutionRecord) -> None:
-    """Permit every call: a person is there who can stop it."""
+    """Permit every call: a person is present and can stop it."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """What an execution needs.
+    """The dependencies of an execution.
 
-    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit`` is asked
-    before every look and call whether the execution may go on.
+    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit``, called before
+    every observation and call, returns whether the execution may continue.
     """
 
     cluster: Cluster
@@ -107,7 +107,7 @@ def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
 
 
 def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") -> tuple[ExecutionRecord, bool]:
-    """Look at a step once and do what it needs; return where the execution is, and whether it cannot go on."""
+    """Observe a step once and do what it needs; return the execution's state, and whether it cannot continue."""
     try:
         found = decide(step, ports.cluster.look(step, ()), _limits(record))
         if isinstance(found, Do):
@@ -139,7 +139,7 @@ def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") 
 
 
 def _settling(record: ExecutionRecord, step: Settle, ports: Ports, pace: "_Pace") -> ExecutionRecord:
-    """Wait a little; after a kill all of it is waited for again."""
+    """Wait for some time; after a kill the whole time is waited again."""
     if ports.now_ms() >= pace.waits_until_ms(record.step, step):
         return replace(record, step=record.step + 1)
     _pause(record, ports)
@@ -147,13 +147,13 @@ def _settling(record: ExecutionRecord, step: Settle, ports: Ports, pace: "_Pace"
 
 
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    """Return an execution that goes back to where it began."""
+    """Return an execution that goes back to its start."""
     back = replace(record, back=not record.back, step=0)
     return _noted(back, ExecutionState.CANCELLING, ports)
 
 
 def _begin(record: ExecutionRecord, step: Step, found: Do, ports: Ports) -> ExecutionRecord:
-    """Note what is about to be done: after a kill nobody could tell otherwise whose a limit is."""
+    """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
     limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
     state = ExecutionState.THROTTLED if isinstance(step, Throttle) else ExecutionState.STARTED
     if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
@@ -163,7 +163,7 @@ def _begin(record: ExecutionRecord, step: Step, found: Do, ports: Ports) -> Exec
 
 
 def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    """Take our limits away once every step is seen to have its effect."""
+    """Clear our throttles once the effect of every step is visible."""
     was_cancelled = record.state is ExecutionState.CANCELLING
     if not was_cancelled:
         record = _noted(record, ExecutionState.VERIFIED, ports)
@@ -176,13 +176,16 @@ def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
 
 
 def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
-    """Return an execution that was stopped where it is: its copies end, its throttles go, and it can go on."""
+    """Return an execution stopped where it is.
+
+    Its copies are cancelled, its throttles cleared, and it can be resumed.
+    """
     steps = steps_of(record.operations, back=record.back)
     return _halted(record, steps[record.step] if record.step < len(steps) else None, reason, ports)
 
 
 def _halted(record: ExecutionRecord, step: Step | None, reason: str, ports: Ports) -> ExecutionRecord:
-    """End the copies that run before their throttles go; what has moved stays, and a person can undo it."""
+    """Cancel the running copies before their throttles are cleared; completed moves stay and can be undone."""
     ports.say(f"stops: {reason}")
     while isinstance(step, Move):
         try:
@@ -207,7 +210,7 @@ def _stuck(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecor
 
 
 def _clean(record: ExecutionRecord, ports: Ports) -> str | None:
-    """Delete our limits that still have our value; return why some may be left, None when none is."""
+    """Delete our throttles that still have our value; return why some may be left, None when none is."""
     limits = _limits(record)
     if not limits:
         return None
@@ -241,17 +244,17 @@ def _limits(record: ExecutionRecord) -> list[Limit]:
 
 
 def is_unfinished(record: ExecutionRecord) -> bool:
-    """Tell whether an execution can go on; one that is stuck may once a person has removed the reason."""
+    """Tell whether an execution can be resumed; one that is stuck may, once a person has removed the reason."""
     return record.state not in ENDED
 
 
 def is_running(record: ExecutionRecord) -> bool:
-    """Tell whether an execution is being carried out: it has not ended, and waits for no person."""
+    """Tell whether an execution is in progress: not ended, and not waiting for a person."""
     return is_unfinished(record) and record.state is not ExecutionState.STUCK
 
 
 def calls_of(step: Step) -> str:
-    """Return which of Kafka's calls a step makes, for a dry run."""
+    """Return the Kafka requests that a step makes, for a dry run."""
     if isinstance(step, Move | Cancel):
         return "AlterReplicaLogDirs, AlterPartitionReassignments"
     if isinstance(step, Settle):
@@ -262,7 +265,7 @@ def calls_of(step: Step) -> str:
 
 
 class _Pace:
-    """Says how far copies are, how fast, and how long they will take; a line only when something changed."""
+    """Reports the progress, rate and remaining time of copies; a line only when something changed."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
@@ -271,14 +274,14 @@ class _Pace:
         self._until_ms: dict[int, int] = {}
 
     def waits_until_ms(self, number: int, step: Settle) -> int:
-        """Return until when a step is waited for; asked for the first time, it begins now."""
+        """Return until when to wait for a step; the first call starts the time."""
         if number not in self._until_ms:
             self._until_ms[number] = self._ports.now_ms() + step.delay_ms
             self._ports.say(f"now: {step}")
         return self._until_ms[number]
 
     def say(self, progress: Progress, why: str | None) -> None:
-        """Say a progress."""
+        """Report a progress."""
         if progress == self._last:
             return
         now = self._ports.now_ms()

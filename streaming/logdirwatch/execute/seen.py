@@ -1,4 +1,4 @@
-"""What a cluster shows of the entities, partitions and directories of one step, at one moment."""
+"""The observed state of a step's entities, partitions and directories at one moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Held = tuple[str, int, int]
 
 
 class PartitionSeen(NamedTuple):
-    """One partition in the metadata; ``adding`` and ``removing`` are empty while nothing reassigns it."""
+    """One partition in the metadata; ``adding`` and ``removing`` are empty without a running reassignment."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -24,12 +24,12 @@ class PartitionSeen(NamedTuple):
 
     @property
     def goal(self) -> tuple[int, ...]:
-        """The replicas once what runs is over."""
+        """The replicas once the running reassignment is complete."""
         return tuple(broker for broker in self.replicas if broker not in self.removing)
 
 
 class Copy(NamedTuple):
-    """One replica's directory and its bytes."""
+    """One replica's directory and its size in bytes."""
 
     path: str
     size_bytes: int
@@ -37,9 +37,10 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """The answers. ``configs`` are values that are no defaults; ``log_dirs`` the error code of each directory.
+    """The observed state.
 
-    ``silent`` are brokers that did not answer.
+    ``configs`` are values that differ from defaults; ``log_dirs`` the error code of each directory. ``silent`` are
+    brokers that did not answer.
     """
 
     configs: Mapping[Entity, Mapping[str, str | None]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The steps of an action's operations, in the order in which they are carried out, there or back."""
+"""The steps of an action's operations, in the order in which they are carried out or undone."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 
 
 def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Step]:
-    """Return the steps of a record's operations; ``back`` those that undo them, the last operation first.
+    """Return the steps of a record's operations; ``back``: those that undo them, the last operation first.
 
     Raises msgspec.ValidationError for an operation of a later release.
     """
@@ -59,7 +59,7 @@ def _moves(operation: Operation, back: bool) -> Iterator[Step]:
 
 
 def _preferred(operation: Operation, back: bool) -> Iterator[Step]:
-    """Yield the order and then the election, on the way back too: an election before the order elects as before."""
+    """Yield the order and then the election, for the undo too: before the order, an election would elect as before."""
     args, inverse = operation.args, operation.inverse.args
     there, here = (
         _replicas(inverse.reassignment if back else args.reassignment),
@@ -70,7 +70,7 @@ def _preferred(operation: Operation, back: bool) -> Iterator[Step]:
 
 
 def _election(operation: Operation, back: bool) -> Iterator[Step]:
-    """Yield the election; nothing takes it back, leaders move again with the next one."""
+    """Yield the election; it has no undo, leaders move with the next election."""
     named = None if back else operation.args.election
     if named is not None:
         yield Elect(dict.fromkeys((one.topic, one.partition) for one in named.partitions))
@@ -118,5 +118,5 @@ def _text(value: Any) -> str | None:
 
 
 def _listed(entries: list[str] | None) -> str | None:
-    """Return a list as Kafka shows it; an empty one is no value."""
+    """Return a list as Kafka shows it; an empty one means no value."""
     return ",".join(entries) if entries else None

@@ -1,4 +1,4 @@
-"""What happens on a cluster around an execution, and which of it must stop the execution. Pure."""
+"""Other activity on a cluster during an execution, and which of it must stop the execution. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,9 +21,9 @@ MAX_USED_RATIO = 0.90
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a cluster shows; ``throttles`` of ``brokers``, those that answered, and of the topics of the execution.
+    """The activity on a cluster; ``throttles`` of ``brokers`` (those that answered) and of the execution's topics.
 
-    ``reassigned`` has the replicas that each reassignment leads to, ``used_ratios`` the directories that are copied to.
+    ``reassigned`` has the target replicas of each reassignment, ``used_ratios`` the directories that are copied to.
     """
 
     under_min_isr: frozenset[TopicPartition] = frozenset()
@@ -35,7 +35,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Around:
-    """What an execution itself touches: its partitions, its throttles, and the directories that it copies to."""
+    """The scope of an execution: its partitions, its throttles, and the directories that it copies to."""
 
     keys: frozenset[TopicPartition]
     limits: frozenset[Limit]
@@ -48,7 +48,7 @@ class Around:
 
 
 def around(record: ExecutionRecord) -> Around:
-    """Return what an execution touches, there and back."""
+    """Return the scope of an execution and its undo."""
     steps = [step for back in (False, True) for step in steps_of(record.operations, back=back)]
     ahead = steps_of(record.operations, back=record.back)[record.step :]
     return Around(
@@ -59,7 +59,7 @@ def around(record: ExecutionRecord) -> Around:
 
 
 def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str | None:
-    """Return what began since ``first`` and must stop an execution; None when nothing did."""
+    """Return what has started since ``first`` and must stop an execution; None if nothing has."""
     for topic, partition in sorted(now.under_min_isr - first.under_min_isr):
         return f"{topic}-{partition} has fewer replicas in sync than its min.insync.replicas"
     for (broker, path), ratio in sorted(now.used_ratios.items()):
@@ -74,7 +74,7 @@ def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str 
 
 
 def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:
-    """Return the first look, with brokers that did not answer then: what is set on them may be as old."""
+    """Return the first observation, with brokers that did not answer then: their settings may be that old."""
     new = now.brokers - first.brokers
     found = {limit for limit in now.throttles if limit.entity == "brokers" and int(limit.name) in new}
     return replace(first, brokers=first.brokers | new, throttles=first.throttles | found)

@@ -1,4 +1,4 @@
-"""Looks around while an execution runs, and halts it when something begins that must stop it."""
+"""Monitors the cluster during an execution, and halts it if something starts that must stop it."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,14 +11,14 @@ EVERY_MS = 5_000
 
 
 class Outlook(Protocol):
-    """What looks around. Raises NoAnswerError and RefusedError."""
+    """The observation of the cluster. Raises NoAnswerError and RefusedError."""
 
     def look_around(self, ours: Around) -> Surroundings:
-        """Return what happens around what an execution touches."""
+        """Return the activity within the scope of an execution."""
 
 
 class Watch:
-    """Compares what it sees with its first look: what was there before did not stop whoever began the execution."""
+    """Compares each observation with the first: what was there before the execution began does not stop it."""
 
     def __init__(self, outlook: Outlook, now_ms: Callable[[], int]) -> None:
         self._outlook, self._now_ms = outlook, now_ms
@@ -26,7 +26,7 @@ class Watch:
         self._looked_at_ms = -EVERY_MS
 
     def __call__(self, record: ExecutionRecord) -> Halt | None:
-        """Return why an execution must not go on; a cluster that does not answer is asked again by its step."""
+        """Return why an execution must not continue; a cluster that does not answer is left to the step's own retry."""
         now_ms = self._now_ms()
         if now_ms - self._looked_at_ms < EVERY_MS:
             return None

@@ -84,14 +84,14 @@ def _shared(sharing: Sequence[Disk]) -> Disk:
 
 
 def _will_be_short(log_dir: DirDigest, at_ms: int, thresholds: Thresholds) -> bool:
-    """Tell whether the forecast has a directory full within the time that makes it ``filling``."""
+    """Tell whether the forecast says that a directory is full within the time that makes it ``filling``."""
     if log_dir.full_at_ms is None or log_dir.status is LogDirStatus.OFFLINE:
         return False
     return max(0, log_dir.full_at_ms - at_ms) < thresholds.filling_within_ms
 
 
 def _is_filling_now(log_dir: DirDigest, thresholds: Thresholds) -> bool:
-    """Tell whether a directory is filling or worse; one that is not seen now counts as it was last seen.
+    """Tell whether a directory is filling or worse; an unreported one counts as it was last seen.
 
     An offline one is short of space only if it was before it went offline: a failed disk is another matter.
     """

@@ -47,7 +47,7 @@ def keep() -> None:
 
 
 def _is_locked(archive: Path) -> bool:
-    """Tell whether this process may write an archive; it may until it ends."""
+    """Tell whether this process may write an archive; the lock lasts until it ends."""
     try:
         lock = archive.with_suffix(".lock").open("w")
     except OSError:

@@ -150,7 +150,7 @@ def _beside(given: SparkSession, settings: Settings) -> SparkSession:
 
 
 def _start(settings: Settings, name: str, *, records_classes: bool) -> SparkSession:
-    """Start an application; what spark-submit was told of it stays, except what the queries need of their session."""
+    """Start an application; what spark-submit configured stays, except what the queries need of their session."""
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
@@ -174,7 +174,7 @@ def _start(settings: Settings, name: str, *, records_classes: bool) -> SparkSess
 
 
 def _submitted_conf() -> dict[str, str]:
-    """Return what spark-submit was not told, but must be so for the secrets' sake."""
+    """Return the settings that spark-submit did not get, but that secrets require."""
     SparkContext._ensure_initialized()  # noqa: SLF001 - what spark-submit was told is in its JVM
     told = SparkConf()
     return {key: value for key, value in _REDACTION.items() if not told.contains(key)}

@@ -44,7 +44,7 @@ def import_modules() -> None:
 
 
 def keep_shared() -> None:
-    """Leave out what would have every worker make or copy memory.
+    """Avoid what would make every worker create or copy memory.
 
     A worker invalidates Python's caches of its import path with its first task, and so reads the directory of each
     archive in them again. A garbage collection writes to the pages of all objects.

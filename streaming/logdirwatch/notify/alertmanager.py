@@ -78,7 +78,10 @@ def _description(member: Member) -> str:
 
 
 def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
-    """``alert_id`` distinguishes two alerts of one rule and place, such as those about queries of the stream."""
+    """Return the labels; ``alert_id`` distinguishes two alerts of one rule and place.
+
+    Examples are alerts about queries of the stream.
+    """
     labels = {
         "alertname": str(alert.rule),
         "severity": str(severity),

@@ -1,4 +1,4 @@
-"""Watches the topic that records sent notifications: whether it exists and is still the same one."""
+"""Monitors the topic of sent notifications: whether it exists and is still the same one."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ class Keeper:
         self._looked_ms: int | None = None
 
     def begin(self, client: KafkaConsumer) -> bool:
-        """Return at the start whether the topic with the sent notifications exists."""
+        """Return whether the topic of sent notifications exists at the start."""
         self._is_gone = not clients.exists(client, TOPIC)
         if self._is_gone:
             _warn("notify.topic.missing", f"earlier notifications are unknown: {_AGAIN}; {_MAKE}")

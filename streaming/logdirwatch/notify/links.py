@@ -9,7 +9,7 @@ RULE = "{rule}"
 
 
 class Links(NamedTuple):
-    """Where the console and the runbooks are; None: nowhere that a message could name."""
+    """The addresses of the console and the runbooks; None: messages contain no such link."""
 
     console_url: str | None = None
     runbook_url: str | None = None

@@ -13,7 +13,7 @@ class NextSteps:
         self._of_alert: dict[str, dict[str, ActionRecord]] = {}
 
     def take(self, message: Message) -> None:
-        """Add one record of the action topic; a closed action is no step any more."""
+        """Add one record of the action topic; a closed action is no longer a step."""
         action = self._latest.take(message)
         if action is None:
             return

@@ -76,7 +76,7 @@ class Outbox:
         return [(group.key, record_of(group)) for group in self._groups.values() if not group.is_empty]
 
     def known(self) -> set[str]:
-        """Return the alerts that some receiver takes for firing or is still owed."""
+        """Return the alerts that some receiver takes for firing, or still has to be sent."""
         return {name for group in self._groups.values() for name in chain(group.told, group.owed)}
 
     def _members(self, alerts: Iterable[AlertRecord], member_of: MemberOf) -> dict[GroupKey, dict[str, Member]]:

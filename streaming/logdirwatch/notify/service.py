@@ -97,7 +97,10 @@ class Notifier:
         self._backoff.worked()
 
     def _begin(self, client: KafkaConsumer) -> None:
-        """Everything is read: from now on a firing alert that was not sent is news, whenever it began."""
+        """Start sending, once everything is read.
+
+        From now on a firing alert that was not sent is news, whenever it began.
+        """
         if self._keeper.begin(client):
             known = told_before(self._telemetry)
             self._outbox.remember(known)

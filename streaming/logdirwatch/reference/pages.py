@@ -112,7 +112,7 @@ def _fields(definition: dict[str, Any], *, is_internal: bool) -> Iterator[str]:
 
 
 def _row(field: str, kind: dict[str, Any], definition: dict[str, Any]) -> str:
-    """Return what a table says of one field."""
+    """Return the table row of one field."""
     is_null, is_required = {"type": "null"} in kind.get("anyOf", ()), field in definition.get("required", ())
     by_value = {name for rule in definition.get("allOf", ()) for name in rule["then"]["properties"]}
     what = "as above" if field in by_value else _type(kind)
@@ -124,12 +124,12 @@ def _yes(holds: bool) -> str:
 
 
 def _plain(schema: dict[str, Any]) -> str:
-    """Return what a schema says of itself, as Markdown."""
+    """Return a schema's description as Markdown."""
     return " ".join(str(schema.get("description", "")).replace("``", "`").replace("|", "\\|").split())
 
 
 def _by_value(definition: dict[str, Any]) -> Iterator[str]:
-    """Yield which types a field has, by the value of another field."""
+    """Yield the types of a field by the value of another field."""
     rows = [
         (tag, found["const"], field, _type(kind))
         for rule in definition.get("allOf", ())

@@ -79,7 +79,7 @@ def json_schema(name: str) -> dict[str, Any]:
 
 
 def _describe_tags(definitions: Mapping[str, Any]) -> None:
-    """Describe the field that tells the records of one topic apart: it is no field of their structs."""
+    """Describe the field that distinguishes the records of one topic, which is no field of their structs."""
     for definition in definitions.values():
         if "enum" in definition.get("properties", {}).get("type", {}):
             definition["properties"]["type"]["description"] = "Type of the record."
@@ -94,7 +94,7 @@ def _extra_types(record: type | UnionType) -> Iterator[Any]:
 
 
 def _put_parts(definitions: dict[str, Any], schemas: Mapping[int, dict[str, Any]]) -> None:
-    """Say of what type each part of the records is."""
+    """Set the type of each part of the records."""
     for record, types in _PARTS.items():
         if record in definitions:
             found = definitions[record]["properties"]
@@ -107,7 +107,7 @@ def _put_parts(definitions: dict[str, Any], schemas: Mapping[int, dict[str, Any]
 
 
 def _put_tagged(definition: dict[str, Any], tag: str, field: str, by_value: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Say of what type a field is, by the value of another one."""
+    """Set the type of a field by the value of another one."""
     found = definition["properties"]
     every = {schema["$ref"]: schema for schemas in by_value.values() for schema in schemas}
     found[field] = _with_description(found[field], {"anyOf": list(every.values())})

@@ -1,1 +1,1 @@
-"""What people and programs are shown: records folded to their latest, rows of tables. Pure."""
+"""Views for people and programs: records reduced to their latest revision, rows of tables. Pure."""

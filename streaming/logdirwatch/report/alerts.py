@@ -73,7 +73,7 @@ def view(
 
 
 def line(alert: AlertRecord, decided: AlertDecisions = UNDECIDED) -> Text:
-    """Return one revision of one alert on one line; the end is cut off where the terminal ends."""
+    """Return one revision of one alert on one line, cut off at the width of the terminal."""
     handled = "".join(f"[{word}] " for word in short_marks(decided))
     return Text(" ").join(
         [

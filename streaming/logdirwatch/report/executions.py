@@ -1,4 +1,4 @@
-"""Executions of actions by their journal: how far they are, what a person does next, and what they achieved. Pure."""
+"""Executions of actions, from their journal: progress, what a person does next, and result. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,10 +14,11 @@ from logdirwatch.text.units import human_bytes, human_ms
 
 
 class Execution(Struct, kw_only=True):
-    """An execution by its last record.
+    """An execution as of its last record.
 
-    ``steps`` are all of its steps in words, ``steps_done`` says how many of them are done; ``steps`` is None if a later
-    release wrote its operations. ``next_step`` is what a person does now, with ``commands``; None if there is nothing.
+    ``steps`` are all of its steps as text, ``steps_done`` is the number of completed ones; ``steps`` is None if a later
+    release wrote its operations. ``next_step`` is what a person does now, with ``commands``; None if there is nothing
+    to do.
     """
 
     execution_id: str
@@ -38,22 +39,22 @@ class Execution(Struct, kw_only=True):
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on, or would if its process was started again."""
+        """Whether it is in progress, or would be if its process was started again."""
         return self.state not in {*ENDED, ExecutionState.STUCK}
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a person has to look."""
+        """Whether it needs a person."""
         return self.state == ExecutionState.STUCK
 
     @property
     def what(self) -> str:
-        """The kind of the action, and whether it is undone."""
+        """The kind of the action, and whether it is being undone."""
         return f"undo of {self.kind}" if self.is_undo else self.kind
 
     @property
     def progress(self) -> str:
-        """How far it is, in words."""
+        """The progress as text."""
         if self.steps is None:
             return f"{self.steps_done} steps done"
         step = min(self.steps_done + 1, len(self.steps))
@@ -62,7 +63,7 @@ class Execution(Struct, kw_only=True):
 
 
 class Compared(NamedTuple):
-    """What was expected of an execution, and what was observed; "unknown" where nobody could see it."""
+    """The expected and the observed effect of an execution; "unknown" if it could not be observed."""
 
     what: str
     expected: str
@@ -70,7 +71,7 @@ class Compared(NamedTuple):
 
 
 def execution(record: ExecutionRecord) -> Execution:
-    """Return an execution by its last record."""
+    """Return an execution as of its last record."""
     advice, commands = _next_step(record)
     return Execution(
         execution_id=record.execution_id,
@@ -111,7 +112,7 @@ def _next_step(record: ExecutionRecord) -> tuple[str | None, list[str]]:
 
 
 def unfinished(records: Iterable[ExecutionRecord]) -> list[Execution]:
-    """Return the executions that run or are stuck, the stuck ones first, then those that began first."""
+    """Return the running and stuck executions: stuck ones first, then in the order in which they began."""
     found = [execution(record) for record in records]
     return sorted(
         (one for one in found if one.is_running or one.is_stuck), key=lambda one: (not one.is_stuck, one.started_at_ms)
@@ -119,9 +120,9 @@ def unfinished(records: Iterable[ExecutionRecord]) -> list[Execution]:
 
 
 def current(newest_first: Iterable[Execution]) -> tuple[list[Execution], list[Execution]]:
-    """Return the executions that run or are stuck, the stuck ones first, and the others.
+    """Return the running and stuck executions, stuck ones first, and the others.
 
-    An execution that got stuck and was followed by another one of its action, such as its undo, needs nobody any more.
+    A stuck execution followed by another one of its action, such as its undo, no longer needs a person.
     """
     seen: set[str] = set()
     unfinished: list[Execution] = []
@@ -134,14 +135,14 @@ def current(newest_first: Iterable[Execution]) -> tuple[list[Execution], list[Ex
 
 
 def counts(executions: Sequence[Execution]) -> str:
-    """Return how many run and how many are stuck, such as ``1 stuck, 2 running``; empty for none."""
+    """Return how many are running and stuck, such as ``1 stuck, 2 running``; empty for none."""
     stuck = sum(one.is_stuck for one in executions)
     found = ((stuck, "stuck"), (len(executions) - stuck, "running"))
     return ", ".join(f"{count} {word}" for count, word in found if count)
 
 
 def compared(one: Execution, action: ActionRecord | None) -> list[Compared]:
-    """Return expected against observed: the time by the journal, the bytes by what the inventories saw."""
+    """Return expected against observed: the time by the journal, the bytes by the inventories."""
     if action is None or one.is_undo:
         return []
     return list(_compared(one, action))

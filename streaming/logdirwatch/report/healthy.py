@@ -1,6 +1,6 @@
-"""What a person's word that something is good does to an alert: it ends what only words hold open.
+"""What the decision ``healthy`` does to an alert: it ends alerts that only log lines hold open.
 
-Of everything else it is said what ends it, so that nobody waits for an end that does not come.
+For every other alert it says what ends it, so that nobody waits in vain.
 """
 
 from typing import NamedTuple
@@ -14,14 +14,14 @@ _SUSPICIONS_BY_WORD = frozenset({*map(str, KernelTrouble), REMOTE_COPY_FAILS})
 
 
 class Effect(NamedTuple):
-    """Whether the word ends something of an alert, and what else must be known of it; None where it ends."""
+    """Whether the decision ends something about an alert, and what else is needed; None: nothing."""
 
     is_heard: bool
     note: str | None
 
 
 def effect(alert: AlertRecord) -> Effect:
-    """Return what the word does to an alert."""
+    """Return what the decision does to an alert."""
     ends = f"it ends when {RESPONSES[alert.rule].ends_when}"
     if alert.rule is Rule.LOG_DIR_OFFLINE:
         return Effect(True, f"{alert.rule} keeps firing: {ends}; earlier kernel errors no longer explain it")

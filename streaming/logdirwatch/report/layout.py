@@ -55,7 +55,7 @@ def _lines(widths: Sequence[int], headers: Sequence[str], rows: Sequence[Row]) -
 
 
 def _stacked(rows: Sequence[Row]) -> Group:
-    """Every cell on its own lines, all but the first indented; paths and words may wrap, nothing is cut off."""
+    """Return every cell on its own lines, all but the first indented; paths and words may wrap, nothing is cut off."""
     blocks: list[RenderableType] = []
     for row in rows:
         first, *others = (Text(cell.plain, style=cell.style, overflow="fold") for cell in row)

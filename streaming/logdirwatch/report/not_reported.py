@@ -1,4 +1,4 @@
-"""What a cluster's release of Kafka cannot report, said once a cluster, with what to do about it. Pure."""
+"""What a cluster's Kafka release cannot report, once per cluster, with the remedy. Pure."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ def notice(
 ) -> Notice | None:
     """Return the notice about a cluster; None when its brokers report everything.
 
-    ``missing`` is what any of its brokers cannot report. What a cluster with ZooKeeper does not have is not missed
-    there. ``is_size_known``: where Kafka does not report the size of log directories, another source does.
+    ``missing`` is what any of its brokers cannot report. What a cluster with ZooKeeper does not have is not missing
+    there. ``is_size_known``: another source reports the size of log directories if Kafka does not.
     """
     with_zookeeper = mode == MetadataMode.ZOOKEEPER
     found = {

@@ -1,4 +1,4 @@
-"""How commands outside Databricks read tables of Unity Catalog."""
+"""Settings with which commands outside Databricks read tables of Unity Catalog."""
 
 from pathlib import Path
 

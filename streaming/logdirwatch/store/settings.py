@@ -59,12 +59,12 @@ class StoreSettings(Protocol):
 
     @property
     def tables(self) -> TableSettings:
-        """The catalog that they are in, if any."""
+        """The catalog and schema, if configured."""
 
     @property
     def tables_path(self) -> str:
-        """The folder or object store URL that they are in otherwise."""
+        """The folder or object store URL of the tables otherwise."""
 
     @property
     def maintain(self) -> MaintainSettings:
-        """How long they keep what."""
+        """Their retention and maintenance."""

@@ -1,4 +1,4 @@
-"""Delta tables: where they are, how they come to be, and the merges that may be repeated without effect."""
+"""Delta tables: their location and creation, and idempotent merges."""
 
 import time
 import uuid
@@ -81,11 +81,11 @@ class Tables:
         )
 
     def name(self, table: Table) -> str:
-        """Return what SQL calls a table."""
+        """Return the name of a table in SQL."""
         return f"{self._schema}.`{table.name}`" if self._schema else f"delta.`{self._path}/{table.name}`"
 
     def folder(self) -> Path | None:
-        """Return the local folder that the tables are in, if only Delta's open source keeps their logs."""
+        """Return the local folder of the tables, if open-source Delta alone keeps their logs."""
         if self._schema or "://" in self._path or not log_store.is_open_source(self._spark):
             return None
         return Path(self._path.removeprefix("file:"))
@@ -106,12 +106,12 @@ class Tables:
         return self._spark.read.table(self.name(table))
 
     def read_as_of_now(self, table: Table) -> DataFrame:
-        """Return a table's rows as they are now, however often they are asked for and whoever writes meanwhile."""
+        """Return a table's rows as of now: repeated reads are the same, whoever writes meanwhile."""
         version = self.delta(table).history(1).select("version").collect()[0]["version"]
         return self._spark.read.option("versionAsOf", version).table(self.name(table))
 
     def create_missing(self, tables: Iterable[Table]) -> None:
-        """Create the tables that are not there, and add the columns that an earlier release did not have."""
+        """Create missing tables, and add the columns that an earlier release did not have."""
         with ThreadPoolExecutor(CREATED_AT_ONCE) as pool:
             list(pool.map(self._create_or_extend, tables))
 
@@ -137,7 +137,7 @@ class Tables:
                 raise
 
     def exists(self, table: Table) -> bool:
-        """Return whether a table was made."""
+        """Return whether a table exists."""
         if self._schema:
             return self._spark.catalog.tableExists(self.name(table))
         return bool(DeltaTable.isDeltaTable(self._spark, f"{self._path}/{table.name}"))
@@ -157,7 +157,7 @@ class Tables:
         )
 
     def insert_new(self, table: Table, rows: DataFrame, spans: Sequence[Span]) -> None:
-        """Append the rows whose key is not there yet; ``spans`` bound ``table.time`` of the rows.
+        """Append the rows whose key is not stored yet; ``spans`` bound ``table.time`` of the rows.
 
         Files outside the spans are not read, so the cost does not grow with the history.
         """
@@ -165,7 +165,7 @@ class Tables:
         self.merge(table, rows, condition, lambda merge: merge.whenNotMatchedInsertAll())
 
     def merge(self, table: Table, rows: DataFrame, condition: str, clauses: Callable[[Any], Any]) -> None:
-        """Merge ``rows`` as ``s`` into ``table`` as ``t``; another writer in between means a new attempt."""
+        """Merge ``rows`` as ``s`` into ``table`` as ``t``; retried if another writer commits in between."""
 
         def once() -> None:
             clauses(self.delta(table).alias("t").merge(rows.alias("s"), condition)).execute()
@@ -174,7 +174,7 @@ class Tables:
 
 
 def same_key(table: Table) -> str:
-    """Return the condition that ``t`` and ``s`` have the same key, nulls being equal."""
+    """Return the condition that ``t`` and ``s`` have the same key; nulls are equal."""
     return " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in table.key)
 
 
@@ -217,7 +217,7 @@ def short_errors(query: str, batch_id: int) -> Iterator[None]:
 
 
 def short(error: Exception) -> str:
-    """Return an error in one line, truncated before Java's details."""
+    """Return an error on one line, truncated before Java's details."""
     return " ".join(str(error).split())[:LONGEST_ERROR]
 
 
@@ -235,7 +235,7 @@ def kept_properties(table: Table, settings: MaintainSettings) -> dict[str, str]:
 
 
 def as_sql(properties: Mapping[str, str]) -> str:
-    """Return table properties as SQL writes them."""
+    """Return table properties in SQL syntax."""
     return ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
 
 

@@ -1,4 +1,4 @@
-"""The rules, in the order in which they are asked: what a person would have to change first comes first."""
+"""The rules in the order in which they are checked: what a person would have to change first comes first."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""One execution runs on a cluster at a time, whoever started it, and on a few clusters at once."""
+"""One execution runs on a cluster at a time, whoever started it, and on a limited number of clusters at once."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.execute.run import is_running

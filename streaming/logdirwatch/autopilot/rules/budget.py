@@ -1,4 +1,4 @@
-"""How much may be started within an hour, and how many partitions one action may move."""
+"""Limits on what may start within an hour, and on the partitions that one action may move."""
 
 from logdirwatch.autopilot.facts import MARK, Facts
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
@@ -9,7 +9,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return which budget it exceeds."""
+    """Return the budget that it exceeds."""
     allowed = facts.cluster(action.cluster)
     if allowed is None:
         return None

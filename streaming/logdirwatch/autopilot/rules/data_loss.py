@@ -1,4 +1,4 @@
-"""What deletes data that is nowhere else starts without a person only within the floor that the owner declared."""
+"""An action that deletes the only copy of data starts unattended only within the minimum that its owner declared."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.rules.floor import Cut, cuts

@@ -1,7 +1,7 @@
-"""An acceptance of exactly this content is needed, or a kind that may start without one; a rejection always counts.
+"""An action needs an acceptance of its present content, or a kind that may start unattended; a rejection always counts.
 
-Decisions are read from their own topic: that an action's record says ``accepted`` proves nothing, since whoever may
-write actions is not whoever may decide.
+Decisions are read from their own topic. The status ``accepted`` in an action's record proves nothing, because
+permission to write actions is not permission to decide.
 """
 
 from logdirwatch.autopilot.facts import Facts
@@ -11,7 +11,7 @@ from logdirwatch.plan.content_hash import content_hash
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return who rejected it, or that nobody accepted it."""
+    """Return who rejected it, or that it is not accepted."""
     said = facts.said.get(action.action_id)
     if said is not None and said.decision is Decision.REJECT:
         return f"was rejected by {said.by}: {said.reason}"

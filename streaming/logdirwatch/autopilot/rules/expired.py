@@ -1,4 +1,4 @@
-"""A proposal that was not renewed is out of date: the stream that would renew it may be down."""
+"""An action that was not renewed has expired: the stream that would renew it may be down."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord
@@ -7,7 +7,7 @@ from logdirwatch.text.units import human_ms
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return since when it is out of date."""
+    """Return when it expired."""
     del facts
     if action.status is ActionStatus.PROPOSED and action.expires_at_ms < now_ms:
         return f"expired {human_ms(now_ms - action.expires_at_ms)} ago and was not renewed"

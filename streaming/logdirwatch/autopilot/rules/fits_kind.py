@@ -1,4 +1,4 @@
-"""The operations must be those of the kind: whoever can write an action must not get more than its kind allows."""
+"""The operations must match the kind: permission to write actions must not allow more than the kind does."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _LISTS = frozenset(THROTTLED_REPLICAS)
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return which operation does something else than the action's kind."""
+    """Return the operation that does something else than the action's kind."""
     del facts, now_ms
     try:
         operations = from_record(action.operations or ())
@@ -99,7 +99,7 @@ def _is(operation: Operation, kind: OperationKind, inverse: OperationKind | None
 
 
 def _replicas(operation: Operation) -> dict[tuple[str, int], tuple[list[int], list[int]]]:
-    """Return the replicas there and here by partition; where one is named on one side only, the other has none."""
+    """Return the new and old replicas by partition; a partition named on one side only has none on the other."""
     there, here = _by_partition(operation.args), _by_partition(operation.inverse.args)
     return {key: (there.get(key, []), here.get(key, [])) for key in {*there, *here}}
 
@@ -110,9 +110,9 @@ def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
 
 
 def _limits_only(args: OperationArgs) -> bool:
-    """Tell whether the throttles are throttles: another key would be set just the same.
+    """Tell whether all throttles are throttles: any other key would be set just the same.
 
-    Those of a move are of topics that it moves.
+    Those of a move must be on topics that it moves.
     """
     if args.limits is None:
         return True

@@ -1,4 +1,4 @@
-"""No retention goes below what its owner and the planner's settings leave, whatever the record says."""
+"""No retention goes below the minimum of its owner and of the planner's settings, whatever the record says."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ from logdirwatch.text.units import human_bytes, human_ms
 
 
 class Cut(NamedTuple):
-    """A topic's key that gets a value; ``value`` None: the topic loses its own."""
+    """A topic's configuration key and its new value; ``value`` None: the topic's override is deleted."""
 
     topic: str
     key: str
@@ -21,7 +21,7 @@ class Cut(NamedTuple):
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return which topic must not be touched, or which value is below its floor."""
+    """Return the topic that must not be touched, or the value below its minimum."""
     del now_ms
     plan = facts.plan
     for topic in dict.fromkeys((*(cut.topic for cut in cuts(action)), *_moved(action))):
@@ -36,7 +36,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def cuts(action: ActionRecord) -> list[Cut]:
-    """Return every value that an action gives a topic."""
+    """Return every value that an action sets on a topic."""
     return [
         Cut(str(one.args.topic), str(one.args.key), _number(one.args.value))
         for one in from_record(action.operations or ())

@@ -5,7 +5,7 @@ from logdirwatch.model.records import ActionRecord
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return which key of the configuration would allow it."""
+    """Return the configuration key that would allow it."""
     del now_ms
     if facts.kind(action.cluster, action.kind) is not None:
         return None

@@ -1,4 +1,4 @@
-"""A person, or the configuration, can stop it."""
+"""The autopilot can be paused by a person or by the configuration."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord
@@ -12,7 +12,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def pause_of(cluster: str, facts: Facts) -> str | None:
-    """Return why nothing may run on a cluster; None when it is not paused."""
+    """Return why nothing may run on a cluster; None if it is not paused."""
     if facts.settings.paused:
         return "autopilot.paused is set"
     allowed = facts.cluster(cluster)

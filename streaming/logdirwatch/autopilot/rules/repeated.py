@@ -1,4 +1,4 @@
-"""An acceptance starts one execution; what got stuck or was undone waits for a new one."""
+"""An acceptance starts one execution; after one that got stuck or was undone, a new acceptance is needed."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.execute.run import is_unfinished
@@ -7,7 +7,7 @@ from logdirwatch.model.vocabulary import ExecutionState
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return how the execution ended that was started by the acceptance in force."""
+    """Return how the execution ended that the present acceptance started."""
     last = facts.last_of(action.action_id)
     if last is None or is_renewed(action, last, facts, now_ms):
         return None
@@ -17,7 +17,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def is_renewed(action: ActionRecord, last: ExecutionRecord, facts: Facts, now_ms: int) -> bool:
-    """Tell whether an action may be carried out once more after its last execution."""
+    """Tell whether an action may be carried out again after its last execution."""
     accepted = facts.acceptance(action, now_ms)
     if accepted is not None and accepted.at_ms > last.started_at_ms:
         return True

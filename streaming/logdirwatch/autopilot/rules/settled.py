@@ -1,4 +1,4 @@
-"""The next unattended action of an alert waits until the effect of the last one can be seen."""
+"""The next unattended action of an alert waits until the effect of the last one is visible."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord

@@ -1,4 +1,4 @@
-"""Nothing starts while the telemetry cluster is away: a rejection could not be heard."""
+"""Nothing starts while the telemetry cluster is unavailable: a rejection could not be read."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord
@@ -6,7 +6,7 @@ from logdirwatch.text.units import human_ms
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Return how long the telemetry topics could not be read."""
+    """Return for how long the telemetry topics could not be read."""
     del action
     if facts.read_at_ms is None:
         return "waits: the telemetry topics have not been read yet"

@@ -1,4 +1,4 @@
-"""What only a person can check is not done without one."""
+"""An action with conditions that only a person can check needs a person."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord

@@ -1,4 +1,4 @@
-"""Actions start in their windows only."""
+"""Actions start only within their configured windows."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.windows import described, is_open

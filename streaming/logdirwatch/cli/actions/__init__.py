@@ -1,1 +1,1 @@
-"""The command actions, and those below it."""
+"""The command ``actions`` and its subcommands."""

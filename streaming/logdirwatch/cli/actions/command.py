@@ -1,4 +1,4 @@
-"""``logdirwatch actions``: the recommended actions, and people's decisions about them."""
+"""``logdirwatch actions``: the recommended actions, and decisions on them."""
 
 import contextlib
 import json

@@ -11,7 +11,7 @@ from logdirwatch.plan.content_hash import content_hash
 def new_decision(
     action: ActionRecord, decision: Decision, said: Signed, at_ms: int, seen_hash: str | None = None
 ) -> DecisionRecord:
-    """Return the decision; raises UserError if the action is in no status for it.
+    """Return the decision; raises UserError if the action's status does not allow it.
 
     With ``seen_hash``, the content_hash of what the person saw, also if the action would do something else now.
     """

@@ -1,4 +1,4 @@
-"""``logdirwatch actions export``: writes an action as files to review, change, keep and run."""
+"""``logdirwatch actions export``: write an action as files to review, change, keep and run."""
 
 from pathlib import Path
 from typing import Annotated

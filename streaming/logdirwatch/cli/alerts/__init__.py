@@ -1,1 +1,1 @@
-"""The command alerts, and decisions about alerts."""
+"""The command ``alerts`` and its subcommands."""

@@ -1,4 +1,4 @@
-"""Decisions about alerts, as the command line and the console write them: of which alert, and until when."""
+"""Decisions on alerts, as the command line and the console write them: which alert, and until when."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def known_alerts(context: Context) -> LatestAlerts:
 
 
 def firing(fold: LatestAlerts, identity: str) -> AlertRecord:
-    """Return the alert with an id or its beginning; raises UserError if it does not fire."""
+    """Return the alert whose id is, or begins with, this one; raises UserError if it does not fire."""
     alert = find(fold.records, identity)
     if alert.status is not AlertStatus.FIRING:
         raise UserError(f"alert {alert.alert_id} is resolved: there is nothing to decide")

@@ -53,7 +53,7 @@ def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "withdr
 
 
 def _rule_named(name: str) -> Rule:
-    """Return a rule by its name; raises BadParameter with the one that is probably meant."""
+    """Return a rule by name; raises BadParameter with the most similar name."""
     try:
         return Rule(name)
     except ValueError:
@@ -136,11 +136,11 @@ def decisions(
 
 
 def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> None:
-    """Say that a suspect disk, or what a broker's log called bad, is good: it was replaced, repaired or tested.
+    """Declare that a suspect disk, or what a broker's log reported as bad, is healthy: replaced, repaired or tested.
 
-    What the kernel and the broker's log said before is held against its directory no longer: log_dir_suspect,
-    uncleanable_partitions and partition_failed end, unless something that is measured speaks against it. No probe that
-    passes can say so: it reads 4 KiB, not the sector that could not be read. Other alerts end by what is measured.
+    Earlier lines of the kernel's and the broker's log no longer count against its directory: log_dir_suspect,
+    uncleanable_partitions and partition_failed end, unless something that is measured speaks against it. A passing
+    probe cannot prove it: it reads 4 KiB, not the sector that failed. Other alerts end by what is measured.
     """
     from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment
 

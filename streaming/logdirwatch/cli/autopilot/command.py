@@ -1,4 +1,4 @@
-"""``logdirwatch autopilot``: carries actions out without a person at the terminal, within what its section allows."""
+"""``logdirwatch autopilot``: carry out actions unattended, within what the section ``autopilot`` allows."""
 
 import socket
 import uuid
@@ -44,8 +44,9 @@ def autopilot(
 ) -> None:
     """Carry out accepted actions, and those that may start unattended, until SIGTERM.
 
-    It does only what the section autopilot allows: by default nothing. An execution that another process of it left is
-    resumed. A second autopilot for a cluster takes it over from the first. Exit code 2 if nothing is allowed.
+    It does only what the section autopilot allows: by default nothing. It resumes an execution that an earlier
+    autopilot process left. A second autopilot for a cluster takes over from the first. Exit code 2 if nothing is
+    allowed.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -60,7 +61,7 @@ def autopilot(
 
 
 def _surroundings(settings: Settings) -> Surroundings:
-    """Return what the service works with; raises UserError when nothing is allowed."""
+    """Return the service's dependencies; raises UserError when nothing is allowed."""
     allowed = settings.autopilot.clusters
     if not any(cluster.kinds for cluster in allowed.values()):
         raise UserError(

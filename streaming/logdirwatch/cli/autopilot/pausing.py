@@ -24,14 +24,17 @@ def pause(
     reason: Reason,
     lasting: Annotated[str, typer.Option("--for", help="Duration, such as 2h, 90m or 1d.")] = "1d",
 ) -> None:
-    """Pause the autopilot on a cluster: nothing starts, and what runs is stopped before its next call."""
+    """Pause the autopilot on a cluster: nothing starts, and a running execution stops before its next call."""
     settings: Settings = ctx.obj.settings
     signed = deciding.signed(by, reason)
     _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
 
 
 def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "done") -> None:
-    """End the pause of the autopilot on a cluster. What was stopped is not begun again by itself."""
+    """End the pause of the autopilot on a cluster.
+
+    Stopped executions do not start again by themselves.
+    """
     _decide(ctx, cluster, deciding.signed(by, reason), 0)
 
 

@@ -1,4 +1,4 @@
-"""``logdirwatch apply``: carry an action out, go on with it after a lost connection, or undo it."""
+"""``logdirwatch apply``: carry out an action, resume it after a lost connection, or undo it."""
 
 import uuid
 from typing import Annotated
@@ -44,7 +44,8 @@ def apply(
 ) -> None:
     """Carry out an action: show it, check it on the live cluster, ask, do it, verify it, and clean up.
 
-    Only this command and autopilot change a monitored cluster. Exit code 1 if nothing may be done, or it got stuck.
+    Only this command and autopilot change a monitored cluster. Exit code 1 if nothing may be done, or the execution got
+    stuck.
     """
     if undo and resume:
         raise UserError("--undo and --resume exclude each other", exit_code=2)
@@ -76,7 +77,7 @@ def apply(
 
 
 def _planned(context: Context, cluster: KafkaSettings, identity: str) -> ActionRecord | None:
-    """Return the plan that ``plan --apply`` carried out under an id: it is in the journal and on no other topic."""
+    """Return the plan that ``plan --apply`` carried out under an id, which is only in the journal."""
     known = [one for name in sorted(context.settings.clusters) for one in journal.read(cluster, name)]
     found = [one for one in known if is_plan(one) and one.action_id.startswith(identity)]
     if len({one.action_id for one in found}) > 1:

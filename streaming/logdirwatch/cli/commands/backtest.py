@@ -1,4 +1,4 @@
-"""``logdirwatch backtest``: which alerts other settings would have raised, from stored samples."""
+"""``logdirwatch backtest``: the alerts that other settings would have raised, from stored samples."""
 
 import itertools
 from collections import Counter

@@ -1,4 +1,4 @@
-"""``logdirwatch cluster``: a local Kafka cluster with disks that can be filled and broken, for trying things out."""
+"""``logdirwatch cluster``: a local Kafka cluster with disks that can be filled and broken, for experiments."""
 
 from enum import Enum
 from pathlib import Path
@@ -25,7 +25,7 @@ from logdirwatch.text.units import human_bytes
 
 
 class Metadata(str, Enum):
-    """Where a local cluster can keep its metadata."""
+    """Where a local cluster keeps its metadata."""
 
     KRAFT = "kraft"
     ZOOKEEPER = "zookeeper"

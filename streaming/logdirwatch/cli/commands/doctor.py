@@ -1,4 +1,4 @@
-"""``logdirwatch doctor``: checks everything logdirwatch needs, and says how to fix what is wrong."""
+"""``logdirwatch doctor``: check everything that logdirwatch needs, and name the remedy of each problem."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``logdirwatch init``: the smallest configuration for an own cluster, the ACLs that it needs, and what comes next."""
+"""``logdirwatch init``: the smallest configuration for a cluster, its ACLs, and the next commands."""
 
 import shlex
 from enum import Enum
@@ -30,7 +30,7 @@ class Security(str, Enum):
 
 
 class Answers(NamedTuple):
-    """What ``init`` was told."""
+    """The answers given to ``init``."""
 
     cluster: str
     brokers: str
@@ -102,7 +102,7 @@ def init(
 
 
 def document(answers: Answers, urls_file: str) -> dict[str, Any]:
-    """Return the smallest configuration that says what was answered."""
+    """Return the smallest configuration that contains the answers."""
     cluster: dict[str, Any] = {"bootstrap_servers": answers.brokers}
     if answers.security != Security.PLAINTEXT:
         cluster["client"] = _client(answers)
@@ -116,7 +116,7 @@ def document(answers: Answers, urls_file: str) -> dict[str, Any]:
 
 
 def acl_commands(answers: Answers) -> list[str]:
-    """Return the commands that grant one user what all parts need, on both clusters."""
+    """Return the commands that grant one user the ACLs of all parts, on both clusters."""
     principal = shlex.quote(f"User:{answers.user}")
     monitored, kept = (
         f"kafka-acls.sh --bootstrap-server {shlex.quote(servers)} --add --allow-principal {principal}"
@@ -133,7 +133,7 @@ def acl_commands(answers: Answers) -> list[str]:
 
 
 def next_steps(answers: Answers, output: Path) -> list[str]:
-    """Return what to do next, one line each, commands ready to paste."""
+    """Return what to do next, one line each, with commands ready to paste."""
     given = "" if output == FILE else f" --config {shlex.quote(str(output))}"
     lines = ["", "If the clusters have ACLs, grant one user what all parts need:"]
     lines += [f"  {command}" for command in acl_commands(answers)]

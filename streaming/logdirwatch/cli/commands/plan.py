@@ -158,7 +158,7 @@ def plan(
 
 
 def _refuse_with_changes(model: Path | None, is_live: bool, file: Path | None) -> None:
-    """Refuse what a change cannot be tried with."""
+    """Raise UserError for options that ``--what-if`` does not support."""
     if model is not None or is_live:
         raise UserError(
             "plan: --what-if needs the growth that only the tables have: it cannot be combined with --model, --live, "

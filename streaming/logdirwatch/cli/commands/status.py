@@ -55,9 +55,9 @@ def status(
 ) -> None:
     """Show what is wrong with brokers, log directories, replicas and partitions, the worst first.
 
-    It starts with what cannot be relied on, such as old data, and with the open alerts. Healthy brokers are one line a
-    rack. What is not monitored now is unknown, shown with its last known status. Exit code 1 if a table cannot be read
-    or the telemetry cluster does not answer; what is known is still shown.
+    It starts with what cannot be relied on, such as old data, and with the open alerts. Healthy brokers are one line
+    per rack. What is not monitored now is unknown, shown with its last known status. Exit code 1 if a table cannot be
+    read or the telemetry cluster does not answer; what is known is still shown.
     """
     if watch and as_json:
         raise UserError("--watch is for people: run status --json again instead", exit_code=2)
@@ -75,7 +75,7 @@ def status(
 
 
 def _show(context: Context, only: str | None, *, as_json: bool, everything: bool, clears: bool) -> list[str]:
-    """Print the status once, with ``clears`` on an empty screen; return what could not be read, a line each."""
+    """Print the status once, on an empty screen with ``clears``; return what could not be read, one line each."""
     reader, tables, snapshot, problem = _read(context, time.monotonic() if clears else STARTED_S)
     now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
     troubles = _troubles(context.settings, reader, tables, snapshot, now, patience)
@@ -113,7 +113,7 @@ def _print(found: list[ClusterStatus], now: int, reader: TableReader, *, is_told
 
 
 def _read(context: Context, since_s: float) -> tuple[TableReader, TableRows, Snapshot, UserError | None]:
-    """Read alerts and tables at the same time, so that neither waits for the other when it is slow or away."""
+    """Read alerts and tables at the same time, so that neither waits for the other."""
     with waiting_for_kafka(since_s):
         asked = begun(lambda: _alerts(context))
     reader = table_reader(context.settings)

@@ -1,1 +1,1 @@
-"""The command console, and those below it."""
+"""The command ``console`` and its subcommands."""

@@ -1,4 +1,4 @@
-"""The decisions of the console: the records of the command line, written within its deadline."""
+"""The decisions of the console: the same records as the command line's, written within its deadline."""
 
 import time
 
@@ -17,7 +17,7 @@ LOOK = "at this page again in a few seconds"
 
 
 class ConsoleDecisions:
-    """Reads what is decided about from its topic, never from the tables, which may be older."""
+    """Reads alerts and actions from their topics, never from the tables, which may be older."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._cluster = context, telemetry(context)

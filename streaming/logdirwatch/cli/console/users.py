@@ -1,4 +1,4 @@
-"""``logdirwatch console add-user``: the users of the console's login."""
+"""``logdirwatch console add-user``: users of the console's login."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ def add_user(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The user's name, recorded with each decision.")],
 ) -> None:
-    """Add a user to console.login.users_file, or give a known one another password, which ends the open sessions.
+    """Add a user to console.login.users_file, or change the password of one, which ends the user's sessions.
 
     Asks for the password twice; without a terminal it is the first line of standard input. Remove a user by deleting
     the line of the file.

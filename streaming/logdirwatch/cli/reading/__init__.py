@@ -1,1 +1,1 @@
-"""What the reading commands read: topics, tables, a cluster itself."""
+"""The sources of the reading commands: topics, tables, and a cluster itself."""

@@ -1,4 +1,4 @@
-"""The cluster itself, asked once by a command with the collector's requests."""
+"""A live cluster, queried once by a command with the collector's requests."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -36,9 +36,10 @@ def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[
 
 
 def not_known(found: LiveCluster, facts: ClusterSnapshot) -> Iterator[str]:
-    """Yield what cannot be told of the cluster, a line each: what failed, and sizes that its release does not report.
+    """Yield what is unknown about the cluster, one line each.
 
-    What ``watch-host`` tells of them goes into the records and tables, which nobody reads here.
+    These are failed requests, and sizes that its release does not report. Sizes from ``watch-host`` are in records and
+    tables, which are not read here.
     """
     yield from (f"not known: {what}: {error}" for what, error in found.unknown.items())
     silent = {

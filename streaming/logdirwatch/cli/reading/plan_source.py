@@ -36,7 +36,7 @@ Records = tuple[list[AlertRecord], list[ActionRecord]]
 
 @dataclass(frozen=True)
 class Source:
-    """The source options: a cluster's name, and whether and where its brokers are asked."""
+    """The source options: a cluster's name, and whether and where to query its brokers."""
 
     cluster: str | None
     is_live: bool
@@ -112,7 +112,7 @@ def _taken_for_separate(directories: Sequence[LogDir]) -> str:
 
 
 def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]:
-    """Return the name and address of the cluster to ask."""
+    """Return the name and address of the cluster to query."""
     names = sorted(settings.clusters)
     if source.bootstrap_server is not None:
         name = source.cluster or (names[0] if len(names) == 1 else settings.default_cluster)

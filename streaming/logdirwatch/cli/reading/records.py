@@ -53,15 +53,15 @@ class Terminal(Console):
 
 
 def waiting_for_kafka(since_s: float = STARTED_S) -> AbstractContextManager[None]:
-    """Have all questions to Kafka within share what is left of the time in which a command answers.
+    """Limit all Kafka requests within to what is left of the time in which a command answers.
 
-    It counts from the start of the process or, for what is asked again later, from ``since_s``.
+    It counts from the start of the process or, for later requests, from ``since_s``.
     """
     return answers_by(Deadline(since_s))
 
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
-    """Read ``topic`` from its beginning to its end into ``fold``; prints how many records could not be read."""
+    """Read ``topic`` from its beginning to its end into ``fold``; print how many records could not be read."""
     for _ in fold.take_all(_messages(clients.read_all(cluster, topic))):
         pass
     if fold.unreadable:

@@ -1,1 +1,1 @@
-"""``logdirwatch report``, and what it reads, which the console shows too."""
+"""``logdirwatch report``, and its reading, which the console uses too."""

@@ -36,10 +36,11 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print one line a topic.")] = False,
 ) -> None:
-    """Show who uses how much space: bytes by topic and owner, the growth of the month, and what it costs.
+    """Show who uses how much space: bytes by topic and owner, the growth of the month, and the cost.
 
-    Owners are those of plan.topics, costs come from report.cost_per_tb_month. Sizes are those of now, of all replicas:
-    the tables keep no older sizes of topics, so keep the report of each month and name it with --since in the next.
+    Owners are those of plan.topics, costs come from report.cost_per_tb_month. Sizes are current and include all
+    replicas: the tables keep no older sizes of topics, so keep the report of each month and pass it with --since in the
+    next.
     """
     if as_json and as_csv:
         raise UserError("report: --json and --csv cannot be combined", exit_code=2)
@@ -68,7 +69,7 @@ class Month(NamedTuple):
 
 
 def month_of(text: str | None, at_ms: int) -> Month:
-    """Read ``YYYY-MM``, None for the present month; raises UserError for what is no month, or one to come."""
+    """Read ``YYYY-MM``, None for the present month; raises UserError for an invalid or future month."""
     now = datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
     try:
         begin = datetime.strptime(text or now.strftime("%Y-%m"), "%Y-%m").replace(tzinfo=timezone.utc)

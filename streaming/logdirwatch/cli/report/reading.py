@@ -1,4 +1,4 @@
-"""Who uses how much, read from the tables: for ``report`` and the console."""
+"""The use of space, read from the tables: for ``report`` and the console."""
 
 from logdirwatch.cli.reading.tables.reader import Row, TableReader
 from logdirwatch.config.section import HOUR_MS
@@ -37,7 +37,7 @@ def usage(
 
 
 def _used(tables: TableReader, from_ms: int, to_ms: int) -> list[Row]:
-    """Return the mean of the used bytes of every directory in a part of time."""
+    """Return the mean used bytes of every directory over a period."""
     query = (
         "SELECT cluster, broker, log_dir, avg(CAST(total_bytes - usable_bytes AS DOUBLE)) AS used FROM t "  # noqa: S608
         "WHERE kind = 'log_dir' AND error_code = 0 AND total_bytes > 0 "

@@ -1,1 +1,1 @@
-"""Alerts: opened, updated and resolved; their evidence and their sentences."""
+"""Alerts: their lifecycle, evidence and texts."""

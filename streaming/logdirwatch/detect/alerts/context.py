@@ -44,7 +44,7 @@ class BrokerContext:
         return self.settings.thresholds_for(self.memory.cluster, path)
 
     def set_log_dir(self, path: str, status: LogDirStatus, reason: str, moment: EvidenceTime) -> str | None:
-        """Give a directory a status; return the one it had, None at first sight."""
+        """Set the status of a directory; return its previous one, None for a new directory."""
         log_dir = self.memory.log_dirs[path]
         before = None if log_dir.reason is None else log_dir.status
         if before is not status:
@@ -60,7 +60,7 @@ class BrokerContext:
         self._record(path, log_dir.status, Departure.REMOVED, reason, moment, log_dir)
 
     def set_broker(self, status: BrokerStatus, reason: str, moment: EvidenceTime) -> None:
-        """Give the broker a status."""
+        """Set the status of the broker."""
         memory = self.memory
         before = memory.status if memory.is_judged else None
         memory.is_judged, memory.reason = True, reason

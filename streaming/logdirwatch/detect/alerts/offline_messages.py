@@ -39,7 +39,7 @@ def place_and_cause(memory: BrokerMemory, away: Sequence[str]) -> str:
 
 
 def why_offline(log_dir: LogDirMemory) -> str | None:
-    """Return why a directory was offline when it was last seen, None where nobody knows."""
+    """Return why a directory was offline when last seen, None if unknown."""
     verdict = causes.shown(log_dir)
     return _cause(log_dir, verdict) if _is_known(verdict) else None
 

@@ -74,7 +74,10 @@ def _by_burst(log_dir: LogDirMemory) -> int | None:
 
 
 def severity(thresholds: Thresholds, level: LogDirStatus, left_ms: int | None, told: Severity | None) -> Severity:
-    """Return the severity of a level with the time left; ``told`` stays until clearly more time is left."""
+    """Return the severity of a level with the time left.
+
+    ``told``, the last one, stays until clearly more time is left.
+    """
     asked = _by_time(thresholds, left_ms, 1.0)
     if told is not None and told.rank > asked.rank:
         asked = min(told, _by_time(thresholds, left_ms, BACK_STRETCH), key=lambda severity: severity.rank)

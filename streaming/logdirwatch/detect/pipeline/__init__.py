@@ -1,1 +1,1 @@
-"""What logdirwatch tells of itself: its queries and its heartbeats."""
+"""Logdirwatch's own queries and heartbeats."""

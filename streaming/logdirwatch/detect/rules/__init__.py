@@ -1,1 +1,1 @@
-"""One file a rule: when it fires, and when it ends."""
+"""One module per rule: when its alert fires, and when it resolves."""

@@ -1,6 +1,6 @@
 """Judges the broker's own gauges: slow flushes, a dead log cleaner, queued reports to the controller.
 
-The broker's log tells of a dead cleaner too, and that one starts again.
+The broker's log also reports a dead cleaner, and its restart.
 """
 
 from logdirwatch.detect.alerts import evidence, hints, messages
@@ -55,7 +55,7 @@ def _take_cleaner(context: BrokerContext, record: MetricsRecord, moment: Evidenc
 
 
 def take_cleaner_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
-    """Apply what the broker's log tells of the cleaner's threads; where they are counted the count decides.
+    """Apply a log line about the cleaner's threads; if the threads are counted, the count decides.
 
     An event ends no alert: the broker's next answer does.
     """
@@ -70,7 +70,7 @@ def take_cleaner_event(context: BrokerContext, record: EventRecord, moment: Evid
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:  # noqa: ARG001 - as its kin
-    """Believe a person who says that the cleaner runs, unless its dead threads are counted."""
+    """Clear a dead cleaner that a person declared healthy, unless its dead threads are counted."""
     if path is None and not context.memory.dead_cleaner_threads:
         log_dir_suspect.clear(context, None, CLEANER_DEAD, moment, reason=reason)
 
@@ -81,7 +81,7 @@ def _tell_dead_cleaner(context: BrokerContext, text: str, moment: EvidenceTime) 
 
 
 def _compare_count(context: BrokerContext, record: MetricsRecord, counted: int, moment: EvidenceTime) -> None:
-    """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs, and they may differ."""
+    """Compare the two counts of offline directories, the gauge and DescribeLogDirs, which may differ."""
     memory = context.memory
     told = sum(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in record.log_dirs)
     if counted == told:
@@ -95,7 +95,7 @@ def _compare_count(context: BrokerContext, record: MetricsRecord, counted: int, 
 
 
 def _take_queue(context: BrokerContext, queued: float, moment: EvidenceTime) -> None:
-    """While placement reports wait, a failing directory may not fail over these replicas (KIP-858)."""
+    """Judge waiting placement reports: meanwhile a failing directory may not fail over its replicas (KIP-858)."""
     memory = context.memory
     if queued <= 0:
         memory.queued_since_ms = None

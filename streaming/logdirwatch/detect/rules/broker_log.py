@@ -13,7 +13,7 @@ SAID_CHARACTERS = 400
 
 
 def take(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
-    """Record why a broker says that it ends; an open alert is revised with it.
+    """Record why a broker says that it stops, and revise an open alert with it.
 
     If the broker has answered since then for longer than a shutdown takes, the reason is not about its present absence.
     """

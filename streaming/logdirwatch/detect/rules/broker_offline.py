@@ -43,9 +43,9 @@ def raise_offline(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def go_on_unseen(context: BrokerContext, moment: EvidenceTime) -> None:
-    """Keep the alert of a broker that falls silent, and mark it as stale: silence is no evidence of health.
+    """Keep the alert of a broker that falls silent, marked stale: silence is no evidence of health.
 
-    It ends when the broker answers, or ``broker_offline`` takes over. The state record says that the broker has an
+    It ends when the broker answers, or ``broker_offline`` replaces it. The state record says that the broker has an
     alert already, so that ``fleet``, which alerts about silence, does not raise a second one.
     """
     alert = context.memory.alerts.get(Rule.BROKER_UNKNOWN)
@@ -56,7 +56,7 @@ def go_on_unseen(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def tell_again(context: BrokerContext, moment: EvidenceTime) -> None:
-    """Revise the alerts about an absence after a decision about it."""
+    """Revise the alerts about an absence after a decision on it."""
     if context.memory.status in AWAY:
         _revise(context, [rule for rule in _TELL if rule in context.memory.alerts], moment)
 

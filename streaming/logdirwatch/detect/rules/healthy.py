@@ -1,8 +1,8 @@
-"""A person's word that a disk, or what a broker's log called bad, is good: evidence where nothing can measure it.
+"""A person's declaration that a disk, or what a broker's log reported, is healthy: evidence where nothing is measured.
 
-It ends what only words hold open: the kernel's errors that do not heal, partitions that the cleaner gave up on or that
-the log calls bad, a dead cleaner and copies to remote storage whose failures nobody counts. What is measured goes on
-until it is well.
+It ends what only log lines hold open: kernel errors that do not clear, partitions that the cleaner gave up or the log
+reports as failed, a dead cleaner, and failed copies to remote storage that are not counted. Measured faults continue
+until the measurement is good.
 """
 
 from logdirwatch.decisions import dated
@@ -19,7 +19,7 @@ from logdirwatch.model.vocabulary import Decision
 
 
 def take_word(context: BrokerContext, decided: Decided) -> None:
-    """Take the word: what was said before of its directory, or of the broker, is held against it no longer."""
+    """Apply the declaration: earlier lines about its directory, or the broker, no longer count."""
     if decided.record.decision is not Decision.HEALTHY:
         return
     record = dated(decided.record, decided.origin.kafka_timestamp_ms, context.settings.clock_skew_ms)

@@ -64,10 +64,10 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
 
 
 def _forget_io_errors(held: dict[str, Trouble], lost_ms: int, until_ms: int | None = None) -> None:
-    """Forget the I/O errors that a volume answered with for a lost path or a full pool, which is over.
+    """Forget the I/O errors that a volume returned for a lost path or a full pool, which is over.
 
-    They began with it, or within the hour in which one explains the other. Unreadable sectors, and what became of a
-    file system, stay.
+    They began with it, or within the hour in which one explains the other. Unreadable sectors and file system errors
+    stay.
     """
     for key, trouble in list(held.items()):
         is_meant = trouble.kind == KernelTrouble.DEVICE_ERROR and is_io_error(trouble.text)
@@ -136,7 +136,7 @@ def _words(trouble: Trouble) -> str:
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
-    """Hold what the kernel said up to a moment against a directory, or the broker, no longer."""
+    """Ignore kernel lines up to a time for a directory, or the broker."""
     holder: Any = context.alerts.holder(path)
     holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > until_ms}
     still = {trouble.kind for trouble in holder.troubles.values()}

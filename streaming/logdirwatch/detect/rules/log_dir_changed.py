@@ -1,4 +1,4 @@
-"""log_dir_changed: a directory suddenly has another size, or is on another volume, as after a lost mount.
+"""``log_dir_changed``: a directory suddenly has another size, or is on another volume, as after a lost mount.
 
 A missing configured reserve file counts too: it could not be released when the disk is full.
 """
@@ -48,7 +48,7 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -
 
 
 def _is_renumbered(log_dir: LogDirMemory, seen: HostLogDir) -> bool:
-    """Tell whether only the device number is another, as after a boot: size in bytes and use are those of before."""
+    """Tell whether only the device number changed, as after a boot: size in bytes and use are the same."""
     if not seen.total_bytes or seen.usable_bytes is None or log_dir.usable_bytes is None:
         return False
     is_same_use = abs(seen.usable_bytes - log_dir.usable_bytes) <= SAME_USE_RATIO * seen.total_bytes

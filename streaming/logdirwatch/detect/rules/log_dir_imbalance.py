@@ -1,4 +1,4 @@
-"""log_dir_imbalance: the use of one broker's directories differs widely.
+"""``log_dir_imbalance``: the use of one broker's directories differs widely.
 
 Offline, cordoned and unknown directories are left out. Brokers are not compared with each other: the planner does that.
 """

@@ -1,4 +1,4 @@
-"""log_dir_offline: one alert for the directories that went offline at once, as long as any of them is offline.
+"""``log_dir_offline``: one alert for the directories that went offline together, as long as any of them is offline.
 
 The alert is kept with the first of them, its carrier, and keeps that path: consumers identify an alert by its place.
 """

@@ -37,7 +37,7 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
 
 
 def take_sample_without_size(context: BrokerContext, sample: LogDirSample, moment: EvidenceTime) -> None:
-    """Judge a sample without an error whose size nobody reports: Kafka serves the directory, and no more is known."""
+    """Judge a sample without an error whose size is not reported: Kafka serves the directory."""
     log_dir = context.memory.log_dirs[sample.path]
     remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
     log_dir.growth_bytes_per_s = log_dir.full_at_ms = log_dir.forecast_confidence = None
@@ -154,7 +154,7 @@ def _urgency(context: BrokerContext, path: str, log_dir: LogDirMemory) -> tuple[
 
 
 def _speaker(context: BrokerContext, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
-    """Return the directory on the same volume whose alert covers this one; by path if both do."""
+    """Return the directory on the same volume whose alert covers this one; if both do, the first by path."""
     for other in sharing:
         known = context.memory.log_dirs[other]
         is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path
@@ -203,7 +203,7 @@ def _forecast(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemor
 
 
 def _is_told_by_another(context: BrokerContext, path: str, moment: EvidenceTime) -> bool:
-    """Tell whether the alert of another directory on the volume covers the same bytes; this one's is merged into it."""
+    """Tell whether the alert of another directory covers the same volume; this one's is merged into it."""
     for other in shared_volumes.sharing(context.memory, path):
         into = context.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
         if other < path and into is not None:
@@ -214,7 +214,7 @@ def _is_told_by_another(context: BrokerContext, path: str, moment: EvidenceTime)
 
 
 def _tell_unaccounted(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
-    """Bytes that no replica accounts for: files that are not Kafka's, stray or deleted replicas that stay."""
+    """Alert about bytes that no replica accounts for: files that are not Kafka's, stray or deleted replicas."""
     settings, total_bytes = context.settings, log_dir.total_bytes or 0
     at_least = settings.unaccounted_ratio * total_bytes
     if _explains_itself(log_dir, at_least) and Rule.UNACCOUNTED_BYTES not in log_dir.alerts:

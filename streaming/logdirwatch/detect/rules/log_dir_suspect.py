@@ -1,4 +1,4 @@
-"""log_dir_suspect: a disk or broker is suspect although Kafka reports it as healthy; one alert for all suspicions.
+"""``log_dir_suspect``: a disk or broker is suspect although Kafka reports it healthy; one alert for all suspicions.
 
 Kafka does not detect slow and failing disks (KIP-112), and failed reads for consumers never mark a directory offline.
 """
@@ -114,7 +114,7 @@ def end_held(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def is_told(context: BrokerContext, path: str | None, kind: str) -> bool:
-    """Tell whether the alert has this suspicion; one that was stale while its broker was away is revised."""
+    """Tell whether the alert already has this suspicion; one that was stale while its broker was away is revised."""
     alert = context.alerts.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
     return kind in context.alerts.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
 

@@ -1,4 +1,7 @@
-"""partition_failed: partitions that failed according to the broker's log; no verdict on their directory (KIP-18)."""
+"""``partition_failed``: partitions that failed according to the broker's log.
+
+No verdict on their directory (KIP-18).
+"""
 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
@@ -72,7 +75,7 @@ def forget_old(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
-    """Let go of partitions called bad up to a moment, on a person's word; of a directory those that lie there."""
+    """Clear partitions reported up to a time that a person declared healthy; for a directory, those in it."""
     memory = context.memory
     kept = {
         label: at_ms

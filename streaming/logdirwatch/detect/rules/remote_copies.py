@@ -58,7 +58,7 @@ def end_if_silent(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
-    """Let go of failures up to a moment, on a person's word about the broker."""
+    """Clear failures up to a time after a person declared the broker healthy."""
     found = context.memory.remote_copies
     if path is None and found is not None and found.failed_ms <= until_ms:
         context.memory.remote_copies = None

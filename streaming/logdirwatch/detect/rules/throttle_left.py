@@ -1,4 +1,4 @@
-"""throttle_left: throttles that stay set when nothing moves.
+"""``throttle_left``: throttles that stay set when nothing moves.
 
 They slow down replicas that fell behind, and the next move. kafka-reassign-partitions removes them only when its
 --verify is run after the end.

@@ -1,8 +1,8 @@
 """Partitions that the log cleaner marked as uncleanable (KIP-346): it does not compact them until the broker restarts.
 
-Two witnesses: the line in the broker's log, which names the partition, and the gauges of each directory, which count.
-Only a gauge of 0 that is younger than the line, or a person's word, is evidence that it is over. A restart is none: it
-forgets the mark, and the cleaner meets the same log again. A gauge that is not there says nothing.
+There are two sources: the line in the broker's log, which names the partition, and the gauges of each directory, which
+count. Only a gauge of 0 that is newer than the line, or a person's declaration, is evidence that it is over. A restart
+is not: it clears the mark, and the cleaner meets the same log again. A missing gauge proves nothing.
 """
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
@@ -44,7 +44,7 @@ def note_gauges(context: BrokerContext, record: MetricsRecord, scraped_ms: int) 
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
-    """Let go of what the log named up to a moment, on a person's word; what a gauge counts goes on."""
+    """Clear partitions that the log named up to a time; those that a gauge counts stay."""
     holder = context.alerts.holder(path)
     if not holder.uncleanable and Rule.UNCLEANABLE_PARTITIONS not in holder.alerts:
         return

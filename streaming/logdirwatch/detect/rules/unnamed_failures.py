@@ -18,7 +18,7 @@ def wait(context: BrokerContext, identity: str, at_ms: int, deadline_ms: int) ->
 
 
 def meant_by(context: BrokerContext, failing: list[str]) -> str | None:
-    """Return the fast alert that the directories failing now continue; those that fail at once share one alert."""
+    """Return the fast alert that the directories failing now continue; those that fail together share one alert."""
     return context.memory.pending[0].alert_id if context.memory.pending and failing else None
 
 

@@ -1,1 +1,1 @@
-"""The Spark side: state of shards, rows in, records out."""
+"""The Spark adapter: state of shards, rows in, records out."""

@@ -1,1 +1,1 @@
-"""The kinds of steps: what each is, and what to do next about it from what the cluster shows. Pure."""
+"""The kinds of steps: their content, and the decision on each from the observed state. Pure."""

@@ -1,4 +1,4 @@
-"""Moves of others that are to end: each partition keeps the replicas that it had, or nothing is done about it."""
+"""Cancelling moves of others: each partition keeps the replicas that it had, or nothing is done about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from logdirwatch.plan.cluster.layout import TopicPartition
 
 @dataclass(frozen=True)
 class Cancel:
-    """The moves, with the directories that copies within brokers go to; ``goals`` are the replicas that they reach.
+    """The moves, with the destination directories of copies within brokers.
 
-    ``here`` are the replicas that each partition had before, and keeps.
+    ``goals`` are the replicas that the moves lead to; ``here`` are the replicas that each partition had before, and
+    keeps.
     """
 
     moves: tuple[Assignment, ...]
@@ -31,12 +32,12 @@ class Cancel:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """Brokers within which something is copied."""
+        """Brokers with copies between their directories."""
         return frozenset(broker for one in self.moves for broker, _ in one.chosen)
 
 
 def decide(step: Cancel, seen: Seen) -> Next:
-    """Return what is to be done about it; a move that came to its end is said and left as it is."""
+    """Return what to do; a move that has completed is reported and left as it is."""
     silent = sorted(step.brokers & seen.silent)
     if silent:
         return Wait(None, f"broker {silent[0]} does not answer")
@@ -63,7 +64,7 @@ def decide(step: Cancel, seen: Seen) -> Next:
 
 
 def _reason_against(one: Assignment, step: Cancel, partition: PartitionSeen) -> str | None:
-    """Return why a reassignment must not be cancelled: it is another one, or its new copies are the only good ones."""
+    """Return why a reassignment must not be cancelled: it is a different one, or only its new copies are in sync."""
     goal, here = step.goals[one.key], step.here[one.key]
     if set(partition.goal) != set(goal) or set(goal) == set(here):
         return f"somebody else reassigns {one.label} to {list(partition.goal)}"
@@ -73,7 +74,7 @@ def _reason_against(one: Assignment, step: Cancel, partition: PartitionSeen) -> 
 
 
 def _copies(one: Assignment, seen: Seen) -> dict[Held, str]:
-    """Return the copies within brokers that still run, each with the directory that it is copied from."""
+    """Return the running copies within brokers, each with its source directory."""
     found: dict[Held, str] = {}
     for broker, path in one.chosen:
         held = (*one.key, broker)

@@ -1,4 +1,4 @@
-"""Preferred replicas become leaders; one that is not in sync is never made one."""
+"""Preferred leader elections; a replica that is not in sync never becomes leader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.layout import TopicPartition
 
 @dataclass(frozen=True)
 class Elect:
-    """Partitions, each with the broker that is to lead it; None: whichever is the preferred one."""
+    """Partitions, each with the broker that should lead it; None: its preferred one."""
 
     leaders: Mapping[TopicPartition, int | None]
 
@@ -25,12 +25,12 @@ class Elect:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """No broker has to be asked for its directories."""
+        """None: the directories of no broker matter."""
         return frozenset()
 
 
 def decide(step: Elect, seen: Seen) -> Next:
-    """Return what is to be done about it: those that can be led so are, before one that cannot is said."""
+    """Return what to do: elect those that can be elected, then report those that cannot."""
     wanted: list[TopicPartition] = []
     lagging: list[str] = []
     for key, leader in step.leaders.items():

@@ -1,4 +1,4 @@
-"""Partitions from where they are to where they are to be: placed before they are assigned, waited for, or cancelled."""
+"""Moves of partitions: placed before they are reassigned, waited for, or cancelled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from logdirwatch.plan.cluster.layout import TopicPartition
 
 @dataclass(frozen=True)
 class Move:
-    """Partitions from where they are to where they are to be."""
+    """Partitions with their present and their intended replicas."""
 
     there: tuple[Assignment, ...]
     here: Mapping[TopicPartition, Assignment]
@@ -28,13 +28,16 @@ class Move:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """Every broker that has, gives or gets a replica."""
+        """Every broker that has, sends or receives a replica."""
         found = {broker for one in (*self.there, *self.here.values()) for broker in one.replicas}
         return frozenset(found)
 
 
 def decide(step: Move, seen: Seen) -> Next:
-    """Place replicas before they are born: Kafka's tool assigns first, and they are born in the wrong directory."""
+    """Return what to do: place replicas before they are created.
+
+    Kafka's own tool assigns first, so that they are created in the wrong directory.
+    """
     paths: dict[Held, str] = {}
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
     waits: list[str] = []
@@ -106,9 +109,9 @@ def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, f
 
 
 def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
-    """Return the order that replicas have after a cancel, another one than before the reassignment began.
+    """Return the order of replicas after a cancellation, which differs from the one before the reassignment.
 
-    Kafka puts the goal first, then those that would go, and a cancel takes out the new ones (Kafka 4.3.1
+    Kafka puts the target replicas first, then those to be removed, and a cancellation removes the new ones (Kafka 4.3.1
     ``PartitionReassignmentReplicas``, ``PartitionReassignmentRevert``).
     """
     merged = dict.fromkeys((*cancelled.replicas, *kept.replicas))
@@ -144,7 +147,7 @@ def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen
 
 
 def _unborn(held: Held, place: tuple[int, str], source: tuple[int | None, str | None], found: _Found) -> None:
-    """Place a replica that its broker has not yet, together with the reassignment that brings it."""
+    """Place a replica that does not exist on its broker yet, together with the reassignment that adds it."""
     broker, path = place
     if source[0]:
         found.stuck = f"{source[1]} of broker {broker}, where the replica is, is offline"
@@ -155,7 +158,7 @@ def _unborn(held: Held, place: tuple[int, str], source: tuple[int | None, str | 
 
 
 def progress(step: Move, seen: Seen) -> Progress:
-    """Return how far the copies of a step are."""
+    """Return the progress of a step's copies."""
     copied = total = reached = 0
     for one in step.there:
         here, partition = step.here[one.key], seen.partitions.get(one.key)
@@ -185,9 +188,9 @@ def _is_in(held: Held, target: str, seen: Seen) -> bool:
 
 
 def calls_to_cancel(step: Move, seen: Seen) -> tuple[Call, ...]:
-    """Return the calls that end the copies of a step that run, there or back; what has moved stays where it is.
+    """Return the calls that cancel the running copies of a step or its undo; completed moves stay.
 
-    A reassignment is cancelled only where all of the old replicas are in sync: elsewhere it would lose data.
+    A reassignment is cancelled only if all old replicas are in sync: otherwise cancelling would lose data.
     """
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
     paths: dict[Held, str] = {}

@@ -1,4 +1,4 @@
-"""Another order of the same replicas: the first is preferred as leader, and no byte moves."""
+"""Reordering the same replicas: the first becomes the preferred leader, and no data moves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.layout import TopicPartition
 
 @dataclass(frozen=True)
 class Order:
-    """The replicas of partitions, in the order that they are to have and in the one that they had."""
+    """The replicas of partitions in their new and in their previous order."""
 
     there: Mapping[TopicPartition, tuple[int, ...]]
     here: Mapping[TopicPartition, tuple[int, ...]]
@@ -27,12 +27,12 @@ class Order:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """No broker has to be asked for its directories."""
+        """None: the directories of no broker matter."""
         return frozenset()
 
 
 def decide(step: Order, seen: Seen) -> Next:
-    """Return what is to be done about it: Kafka changes an order at once, so whatever runs is somebody else's."""
+    """Return what to do: Kafka reorders at once, so a running reassignment belongs to somebody else."""
     wanted: dict[TopicPartition, tuple[int, ...] | None] = {}
     for key, replicas in step.there.items():
         label, partition = f"{key[0]}-{key[1]}", seen.partitions.get(key)

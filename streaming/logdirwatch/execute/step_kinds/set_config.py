@@ -1,4 +1,4 @@
-"""One configuration value, set from the value that was planned on and from no other."""
+"""Setting one configuration value, only if its present value is the one that was planned on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ from logdirwatch.execute.seen import Seen
 
 @dataclass(frozen=True)
 class SetConfig:
-    """One configuration value; ``before`` are the values that it may replace. None: no value of the entity's own."""
+    """One configuration value; ``before`` are the values that it may replace.
+
+    None: the entity has no value of its own.
+    """
 
     entity: str
     name: str
@@ -24,7 +27,7 @@ class SetConfig:
 
 
 def decide(step: SetConfig, seen: Seen) -> Next:
-    """Return what is to be done about it."""
+    """Return what to do."""
     now = seen.configs.get((step.entity, step.name), {}).get(step.key)
     if _same(now, step.value):
         return Reached()

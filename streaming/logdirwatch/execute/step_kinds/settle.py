@@ -1,4 +1,4 @@
-"""The time between two waves in which brokers delete the copies that the first one left behind."""
+"""The pause between two waves in which brokers delete the old copies of the first one."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from logdirwatch.text.units import human_ms
 
 @dataclass(frozen=True)
 class Settle:
-    """Nothing is called for so long (``file.delete.delay.ms``): until then old and new copies are both there."""
+    """A pause without calls (``file.delete.delay.ms``), during which old and new copies both use space."""
 
     delay_ms: int
 

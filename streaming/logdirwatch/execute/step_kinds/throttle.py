@@ -1,4 +1,4 @@
-"""Throttles for the time of the moves, each set only where none is set; those of others stay."""
+"""Throttles for the duration of the moves, each set only where none is set; those of others stay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from logdirwatch.plan.commands.throttles import Limit, Limits
 
 @dataclass(frozen=True)
 class Throttle:
-    """Limits for the time of the moves, each set only where none is set."""
+    """Throttles for the duration of the moves."""
 
     limits: Limits
 
@@ -20,7 +20,7 @@ class Throttle:
 
 
 def decide(step: Throttle, seen: Seen, ours: Sequence[Limit]) -> Next:
-    """Return what is to be done about it; ``ours`` are the limits that this execution has noted as its own."""
+    """Return what to do; ``ours`` are the throttles that this execution has recorded as its own."""
     missing = [one for one in step.limits if _value_of(one, seen) is None]
     if missing:
         return Do(tuple(ChangeConfig(*one) for one in missing), tuple(missing))
@@ -31,7 +31,7 @@ def decide(step: Throttle, seen: Seen, ours: Sequence[Limit]) -> Next:
 
 
 def limits_to_clear(ours: Sequence[Limit], seen: Seen) -> list[ChangeConfig]:
-    """Return the calls that delete those of our limits that still have our value."""
+    """Return the calls that delete our throttles that still have our value."""
     return [ChangeConfig(one.entity, one.name, one.key, None) for one in ours if _value_of(one, seen) == one.value]
 
 

@@ -29,7 +29,7 @@ COMMITTED = {"kafka.isolation.level": "read_committed"}
 
 
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
-    """Create the tables that are missing and start the query; ``note`` gets the rejected records of a batch."""
+    """Create missing tables and start the query; ``note`` gets the rejected records of a batch."""
     Tables(spark, settings).create_missing(WRITTEN)
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
 

@@ -21,7 +21,7 @@ TOPICS = (topics.INVENTORY, topics.STATE)
 def start(
     spark: SparkSession, settings: Settings, note: Note = forget, tell: Callable[[Replicas], None] | None = None
 ) -> StreamingQuery:
-    """Create the tables that are missing and start the query.
+    """Create missing tables and start the query.
 
     ``note`` gets the rejected records of a batch, ``tell`` the number of replicas of each broker by status.
     """

@@ -1,1 +1,1 @@
-"""Actions and plans for people: lists, files, what they do, how good they were."""
+"""Actions and plans for people: lists, files, effects, accuracy."""

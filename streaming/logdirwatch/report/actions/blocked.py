@@ -1,4 +1,4 @@
-"""Actions that must not be done now, and the actions that end what holds them back. Pure."""
+"""Actions that must not be done now, and the actions that remove the reason. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def is_blocked(action: ActionRecord) -> bool:
 
 
 def waits_for(blocked: ActionRecord, action: ActionRecord) -> bool:
-    """Tell whether a veto of one action is lifted when the other's alert, about an absent broker or directory, ends."""
+    """Tell whether a veto of one action ends when the other's alert, about an absent broker or directory, resolves."""
     rule, broker = action.alert.get("rule"), action.alert.get("broker")
     if blocked.cluster != action.cluster or blocked.alert_id == action.alert_id or broker is None:
         return False
@@ -40,9 +40,9 @@ def _read(veto: dict[str, Any]) -> Veto:
 
 
 def by_way_in(actions: Sequence[ActionRecord]) -> Mapping[str, list[ActionRecord]]:
-    """Return the blocked actions by the id of the first action in the list that ends one of their vetoes.
+    """Return the blocked actions by the id of the first listed action that ends one of their vetoes.
 
-    Those that no action of the list unblocks are under the empty id.
+    Those that no listed action unblocks are under the empty id.
     """
     possible = [action for action in actions if action.status in OPEN and not is_blocked(action)]
     found: dict[str, list[ActionRecord]] = {}

@@ -1,7 +1,7 @@
-"""One action as files: its plan, the way back, its commands as a shell script, and a text that says what it is.
+"""One action as files: its plan, the undo, its commands as a shell script, and a description.
 
-Names of files are ours alone. What comes from a record is quoted by the planner (commands), JSON, or made printable
-here: a path or a reason with control characters must neither leave its line nor steer a terminal.
+File names are ours alone. What comes from a record is quoted by the planner (commands), JSON, or made printable here: a
+path or reason with control characters must neither leave its line nor control a terminal.
 """
 
 import json
@@ -32,7 +32,7 @@ _HEAD = (
 
 
 def files(action: ActionRecord, now_ms: int) -> dict[str, str]:
-    """Return the content of each file by its name; a file that the action has nothing for is left out."""
+    """Return the content of each file by name; files without content for this action are left out."""
     found = {README: _readme(action, now_ms), COMMANDS: _script(action, COMMANDS, action.commands)}
     undo = action.undo.get("commands")
     if undo:
@@ -52,9 +52,9 @@ def _script(action: ActionRecord, name: str, commands: Sequence[str]) -> str:
 
 
 def _waiting(commands: Sequence[str]) -> Iterator[str]:
-    """Yield commands that wait for a person after each step of theirs that a command follows.
+    """Yield commands that wait for a person after each manual step that a command follows.
 
-    The person is asked at the terminal, as a step may stand among commands that read their standard input; without a
+    The person is asked at the terminal, because a step may be among commands that read their standard input; without a
     terminal the script ends there.
     """
     last = max((number for number, command in enumerate(commands) if step_of(command) is None), default=-1)

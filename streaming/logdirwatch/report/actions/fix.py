@@ -30,7 +30,7 @@ def view(plan: Fix, now_ms: int, width: int) -> RenderableType:
 
 
 def as_data(plan: Fix) -> dict[str, Any]:
-    """Return the plan for programs; alerts, and the actions of each, are in the order to keep."""
+    """Return the plan for programs; alerts, and the actions of each, are in the order to carry them out."""
     return {
         "mode": "fix",
         "cluster": plan.snapshot.cluster,

@@ -46,7 +46,10 @@ def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
 
 
 def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> RenderableType:
-    """Return the actions for people, at most ``width`` columns wide: those with a veto under what unblocks them."""
+    """Return the actions for people, at most ``width`` columns wide.
+
+    Those with a veto are below the one that unblocks them.
+    """
     actions = list(actions)
     waiting = by_way_in(actions)
     rows = [
@@ -69,12 +72,12 @@ def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> Renderable
 
 
 def _unblocked(held: list[ActionRecord]) -> list[str]:
-    """Return what becomes possible: one line for each reason that holds actions back."""
+    """Return what an action makes possible: one line for each reason that holds other actions back."""
     return [f"> then {names(found)} (now: {reason})" for reason, found in by_reason(held).items()]
 
 
 def line(action: ActionRecord) -> Text:
-    """Return one revision of one action on one line; the end is cut off where the terminal ends."""
+    """Return one revision of one action on one line, cut off at the width of the terminal."""
     severity = str(action.alert.get("severity", ""))
     return Text(" ").join(
         [

@@ -1,1 +1,1 @@
-"""Capacity for people and programs: what changes would bring, and who uses how much."""
+"""Capacity for people and programs: the effect of changes, and the use by topic and owner."""

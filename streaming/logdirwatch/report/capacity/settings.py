@@ -1,4 +1,4 @@
-"""What space costs, for the report of capacity."""
+"""The cost of space, for the capacity report."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Who uses how much: bytes by topic and owner, their growth and their cost. Pure."""
+"""Use of space: bytes by topic and owner, their growth and their cost. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ TB = 10**12
 
 
 class TopicUse(Struct, frozen=True, kw_only=True):
-    """One topic; ``bytes`` are those of all replicas, ``growth_bytes`` since an earlier report, null if unknown."""
+    """One topic; ``bytes`` of all replicas, ``growth_bytes`` since an earlier report, null if unknown."""
 
     topic: str
     owner: str | None
@@ -24,7 +24,7 @@ class TopicUse(Struct, frozen=True, kw_only=True):
 
 
 class OwnerUse(Struct, frozen=True, kw_only=True):
-    """All topics of one owner; ``owner`` null: of those that nobody owns."""
+    """All topics of one owner; ``owner`` null: topics without an owner."""
 
     owner: str | None
     topics: int
@@ -34,9 +34,9 @@ class OwnerUse(Struct, frozen=True, kw_only=True):
 
 
 class ClusterUse(Struct, frozen=True, kw_only=True):
-    """One cluster; ``used_growth_bytes`` is by how much the disks' used bytes grew in the month.
+    """One cluster; ``used_growth_bytes`` is the growth of the disks' used bytes in the month.
 
-    It is null where no directory was measured at both ends of it; ``measured_log_dirs`` says how many were.
+    It is null if no directory was measured at both ends of the month; ``measured_log_dirs`` says how many were.
     """
 
     cluster: str
@@ -48,7 +48,7 @@ class ClusterUse(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """One report: of the month ``[from_ms, to_ms)``; sizes are those of ``at_ms``, as the tables keep no older ones."""
+    """One report for the month ``[from_ms, to_ms)``; sizes are those of ``at_ms``, as the tables keep no older ones."""
 
     at_ms: int
     from_ms: int
@@ -65,7 +65,7 @@ def cluster_uses(
     cost_per_tb_month: float | None = None,
     earlier: Usage | None = None,
 ) -> list[ClusterUse]:
-    """Return the clusters by name, in each what is largest first.
+    """Return the clusters by name, with the largest topics and owners first.
 
     ``sizes`` have cluster, topic, bytes and replicas; ``begins`` and ``ends`` cluster, broker, log_dir and used bytes
     at both ends of the month.

@@ -1,4 +1,4 @@
-"""Who uses how much: as text, and as the rows of a table."""
+"""The use of space as text, and as rows of a table."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ def _numbers(one: OwnerUse | TopicUse, currency: str) -> tuple[Text, ...]:
 
 
 def growth(size_bytes: int | None) -> str:
-    """Return a change of bytes with its sign; ``-`` if it is not known."""
+    """Return a change in bytes with its sign; ``-`` if unknown."""
     if size_bytes is None:
         return "-"
     return f"{'-' if size_bytes < 0 else '+'}{human_bytes(abs(size_bytes))}"
@@ -58,7 +58,7 @@ def cost(amount: float | None, currency: str) -> str:
 
 
 def table(usage: Usage) -> Iterator[tuple[object, ...]]:
-    """Yield a header and a row a topic; an empty cell is not known."""
+    """Yield a header and one row per topic; an empty cell is unknown."""
     yield ("cluster", "topic", "owner", "replicas", "bytes", "growth_bytes", "cost_per_month", "currency")
     for cluster in usage.clusters:
         for one in cluster.topics:

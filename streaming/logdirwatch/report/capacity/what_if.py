@@ -1,4 +1,4 @@
-"""What some changes would bring: as text, and as the rows of a table."""
+"""The effect of changes as text, and as rows of a table."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -35,7 +35,7 @@ def view(outcome: Outcome, width: int, now_ms: int) -> RenderableType:
 
 
 class Line(NamedTuple):
-    """One line: what it is about, its text, and how loud it is."""
+    """One line: its term, its text and its emphasis."""
 
     term: str
     text: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 def told(outcome: Outcome) -> Iterator[Line]:
-    """Yield what the changes bring and cost."""
+    """Yield the effect and cost of the changes."""
     moves, unplaced = outcome.moves, outcome.unplaced
     yield Line("first full", first_full(outcome))
     yield Line("copied", _copied(moves) if moves.replicas else "nothing")
@@ -93,7 +93,7 @@ def _row(one: DirectoryOutlook) -> tuple[Text, ...]:
 
 
 def used(fill: Fill | None, otherwise: str) -> str:
-    """Return the used share of a directory, ``otherwise`` where it does not exist."""
+    """Return the used share of a directory, ``otherwise`` if it does not exist."""
     return otherwise if fill is None else human_ratio(fill.used_ratio)
 
 
@@ -111,7 +111,7 @@ def _where(one: DirectoryOutlook) -> str:
 
 
 def table(outcome: Outcome) -> Iterator[tuple[object, ...]]:
-    """Yield a header and a row a directory; empty cells are not known or do not exist."""
+    """Yield a header and one row per directory; empty cells are unknown or do not exist."""
     yield ("cluster", "broker", "log_dir", *(f"{name}_{when}" for when in ("before", "after") for name in COLUMNS))
     for one in outcome.directories:
         numbers = (_number(fill, name) for fill in (one.before, one.after) for name in COLUMNS)

@@ -1,4 +1,4 @@
-"""The status of a cluster for people: what is wrong comes first, stale data before everything else."""
+"""The status of a cluster for people: faults first, stale data before everything else."""
 
 from collections.abc import Iterator, Sequence
 
@@ -35,7 +35,7 @@ _RISK_STYLES = {
 def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) -> RenderableType:
     """Return one cluster for people, the worst first.
 
-    Healthy brokers are one line a rack, and of many directories and topics only the worst are shown, unless
+    Healthy brokers share one line per rack, and of many directories and topics only the worst are shown, unless
     ``everything``.
     """
     limit = None if everything else SHOWN
@@ -49,7 +49,7 @@ def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) ->
 
 
 def _head(status: ClusterStatus, now_ms: int, limit: int | None) -> Iterator[Text]:
-    """Yield what cannot be relied on, then the open alerts, then the ages that are as they should be."""
+    """Yield what cannot be relied on, then the open alerts, then the ages that are within their limits."""
     yield Text(f"cluster {status.cluster}", style="bold")
     aged = list(ages.lines(status, now_ms))
     yield from (Text(line.text, style=LOUD) for line in aged if line.is_loud)
@@ -76,7 +76,7 @@ def _loudest(alerts: Sequence[OpenAlert], now_ms: int, limit: int | None) -> Ite
 
 
 def _executions(executions: Sequence[Execution], now_ms: int) -> Iterator[Text]:
-    """Yield what is done to the cluster now, and what a person must look at."""
+    """Yield the running executions, and those that need a person."""
     for one in executions:
         begun = f"begun {human_ago(one.started_at_ms, now_ms)} by {one.by}"
         words = f"{one.what} {short_id(one.action_id)}, {one.state}, {one.progress}, {begun}"
@@ -128,7 +128,7 @@ def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
 
 
 def _places(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
-    """Yield the brokers and the log directories with their marks, and what these mean."""
+    """Yield the brokers and log directories with their marks, and a legend."""
     brokers, alerts = status.brokers, status.firing or []
     shown: list[marks.Place] = []
     if brokers is None:

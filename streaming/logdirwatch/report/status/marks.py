@@ -1,4 +1,4 @@
-"""How bad a broker or log directory is: its mark, its style, and its rank in a list, the worst first. Pure."""
+"""The severity of a broker's or log directory's state: its mark, its style, and its rank, the worst first. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -29,17 +29,17 @@ class Place(NamedTuple):
 
     @property
     def subject(self) -> Broker | LogDir:
-        """What is judged."""
+        """The broker or directory."""
         return self.broker if self.log_dir is None else self.log_dir
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing is known against it."""
+        """Whether nothing is known to be wrong with it."""
         return self.subject.status == "online" and not self.alerts
 
     @property
     def mark(self) -> str:
-        """The mark that stands before it."""
+        """The mark in front of it."""
         if self.subject.status in _BAD or any(alert.severity in _LOUD for alert in self.alerts):
             return "!!"
         if self.subject.status == "unknown":

@@ -1,4 +1,4 @@
-"""Brokers and log directories for people: the worst first, the healthy ones together in one line each group."""
+"""Brokers and log directories for people: the worst first, healthy ones summarised on one line per group."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

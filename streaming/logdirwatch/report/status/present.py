@@ -1,4 +1,4 @@
-"""What a status may claim: an open alert overrides older rows, and what is not monitored now is unknown. Pure."""
+"""What a status may show: an open alert overrides older rows, and what is not monitored now is unknown. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -109,7 +109,7 @@ def read_tables(rows: Callable[[str], list[Row] | None], tables: Iterable[str] =
 
 @dataclass(frozen=True)
 class Patience:
-    """The ages from which state, inventory and the fast lane's last canary are stale: some rounds were missed.
+    """The ages from which state, inventory and the fast lane's last canary are stale, after some missed rounds.
 
     ``skew_ms`` is how far a collector's clock may be ahead.
     """

@@ -1,1 +1,1 @@
-"""Tables in a local folder, read and written by the driver itself: no Spark job, no plan."""
+"""Tables in a local folder, read and written by the driver itself, without Spark jobs or plans."""

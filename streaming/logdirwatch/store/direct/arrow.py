@@ -54,7 +54,7 @@ def _value(value: object) -> object:
 
 
 def keys(rows: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the values of some columns, one tuple a row."""
+    """Return the values of some columns, one tuple per row."""
     return list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Changes of a table of the present state: the files that have changed rows are replaced by one."""
+"""Changes to a table of the present state: the files with changed rows are replaced by one."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Stored: TypeAlias = Mapping[Key, Row]
 
 @dataclass(frozen=True)
 class Changes:
-    """What becomes of rows, by key: rows to write, also over stored ones; columns to replace; rows to delete."""
+    """The changes to rows, by key: rows to write (also over stored ones), columns to replace, rows to delete."""
 
     written: Mapping[Key, Row] = field(default_factory=dict)
     patched: Mapping[Key, Row] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Changes:
 
     @property
     def keys(self) -> Set[Key]:
-        """The keys of all of them."""
+        """All keys with a change."""
         return self.written.keys() | self.patched.keys() | self.deleted
 
 
@@ -36,9 +36,9 @@ Decide: TypeAlias = Callable[[Stored], Changes]
 def merge(
     target: DirectTable, decide: Decide, columns: Sequence[str], where: ds.Expression | None = None
 ) -> tuple[Stored, Changes]:
-    """Change the rows of a table as ``decide`` says, and return the rows that it saw with what became of them.
+    """Change the rows of a table as ``decide`` says; return the rows that it saw and their changes.
 
-    It sees the rows that fulfil ``where``, and of them the key and ``columns``.
+    It sees the rows that match ``where``, with their key and ``columns``.
     """
     table = target.table
     wanted = (*table.key, *(name for name in columns if name not in table.key))

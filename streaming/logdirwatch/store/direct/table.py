@@ -1,4 +1,4 @@
-"""One table in a local folder: delta-rs reads its log, this process its files; commits go through Delta's own store.
+"""One table in a local folder: delta-rs reads its log, this process its files, and Delta's own store commits.
 
 A commit needs exactly the version after the one that was read. If another writer was first, everything is done again
 from the new version, so no two writers ever decide from the same rows.
@@ -61,7 +61,7 @@ class DataFile:
 
 
 class DirectTable:
-    """A table as of the version that was the newest when it was opened.
+    """A table as of its newest version when it was opened.
 
     Raises NotDirectError for a table that only Spark can write.
     """
@@ -134,7 +134,7 @@ class DirectTable:
         return {"add": {**about, "dataChange": True, "stats": stats}}
 
     def _check_point(self, version: int) -> None:
-        """Write a checkpoint of the log as often as Delta does, and remove what of the log has expired."""
+        """Write a checkpoint of the log as often as Delta does, and remove expired parts of the log."""
         interval = self._delta.metadata().configuration.get("delta.checkpointInterval", _CHECKPOINT_INTERVAL)
         if version % int(interval):
             return
@@ -148,7 +148,7 @@ class DirectTable:
 
 
 def _reason_for_spark(delta: DeltaTable, table: Table) -> str | None:
-    """Return why a table cannot be written directly: whatever is not known to be harmless."""
+    """Return why a table cannot be written directly: any feature that is not known to be harmless."""
     protocol, metadata = delta.protocol(), delta.metadata()
     if protocol.min_reader_version != 1 or protocol.min_writer_version not in (2, 7):
         return "other protocol"

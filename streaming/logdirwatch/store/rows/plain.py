@@ -1,6 +1,6 @@
 """Thin rows as rows of the tables, as dicts: what ``history`` and ``brokers`` do with DataFrames.
 
-A test holds both equal. A column that a row lacks is null.
+A test compares both. A column that a row lacks is null.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ def events(placed: Placed) -> Iterator[Row]:
 
 
 def hosts(placed: Placed) -> Iterator[Row]:
-    """Yield the rows of ``log_dir_samples`` of a look at a host: its own, and each directory's."""
+    """Yield the rows of ``log_dir_samples`` of a host record: its own, and each directory's."""
     record = decoded(placed)
     common = {**_source(placed), **_picked(record, OF_HOST), **_kafka_time(placed), "kind": HOST}
     yield {**common, "error": "; ".join(record["errors"]) or None}

@@ -1,4 +1,4 @@
-"""The newest judgement of each broker, as ``replicas`` has it for Spark. A test holds both equal."""
+"""The newest judgement of each broker, as ``replicas`` derives it with Spark. A test compares both."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
@@ -49,7 +49,10 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 
 def judgements(records: Iterable[str]) -> dict[Broker, Judgement]:
-    """Return the judgements in state records, one of a broker. Raises msgspec.DecodeError for anything else."""
+    """Return the judgements in state records, one per broker.
+
+    Raises msgspec.DecodeError for anything else.
+    """
     found = (_DECODER.decode(text) for text in records)
     return {(record.cluster, record.broker): _judgement(record) for record in found}
 

@@ -1,4 +1,4 @@
-"""Topic records as rows of ``topic_state``, as ``partitions`` makes them for Spark. A test holds both equal."""
+"""Topic records as rows of ``topic_state``, as ``partitions`` derives them with Spark. A test compares both."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ _HIGHEST = 2**31 - 1
 
 
 def partition_changes(stored: Stored, parts: Iterable[Part], scans: Mapping[MarkerKey, Whole]) -> Changes:
-    """Decide about partitions: the new and the changed are written, those that a whole scan does not list deleted.
+    """Decide about partitions: new and changed ones are written, those that a whole scan does not list are deleted.
 
     ``stored`` are whole rows, ``parts`` parts of topics, the oldest first, ``scans`` whole scans.
     """
@@ -86,7 +86,7 @@ def _is_changed(row: Row, known: Mapping[str, Any] | None) -> bool:
 
 
 def _comparable(name: str, row: Mapping[str, Any]) -> Any:
-    """Return a value so that it can be compared: a map is a dict in a new row, and pairs in a stored one."""
+    """Return a value that can be compared: a map is a dict in a new row, and pairs in a stored one."""
     value = row[name]
     return dict(value) if name == "configs" and value is not None else value
 

@@ -1,4 +1,4 @@
-"""The last known placement of each replica, as ``placements`` has it for Spark. A test holds both equal."""
+"""The last known placement of each replica, as ``placements`` derives it with Spark. A test compares both."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, source_co
 
 
 class Seen(NamedTuple):
-    """A replica as a part of a directory's snapshot lists it: time, and the columns ``SEEN`` and ``WHEN``."""
+    """A replica as listed in a part of a directory's snapshot: time, and the columns ``SEEN`` and ``WHEN``."""
 
     at_ms: int
     seen: Row

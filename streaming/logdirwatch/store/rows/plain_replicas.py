@@ -1,4 +1,4 @@
-"""The status of every replica, decided by the driver by the rules of ``replicas``. A test holds both equal."""
+"""The status of every replica, derived by the driver with the rules of ``replicas``. A test compares both."""
 
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +28,7 @@ _NO_VIEW = View("", None)
 
 
 class Known(NamedTuple):
-    """What the status of replicas follows from, besides the stored rows."""
+    """The input for the status of replicas, apart from the stored rows."""
 
     listed: Mapping[Key, Seen]
     log_dirs: Mapping[MarkerKey, Whole]
@@ -38,7 +38,7 @@ class Known(NamedTuple):
 
 
 def replica_changes(stored: Stored, known: Known, only: Container[Broker] | None) -> Changes:
-    """Decide about replicas: rows that differ from the stored ones are written, those that are gone deleted.
+    """Decide about replicas: rows that differ from the stored ones are written, missing ones deleted.
 
     ``stored`` are whole rows; with ``only``, those of other brokers stay as they are.
     """
@@ -55,7 +55,7 @@ def replica_changes(stored: Stored, known: Known, only: Container[Broker] | None
 
 
 def _all(stored: Stored, known: Known, only: Container[Broker] | None) -> Iterator[tuple[Key, Mapping[str, Any]]]:
-    """Yield the placement of each replica, and of those that the metadata assigns and that have none."""
+    """Yield the placement of each replica, and the replicas that the metadata assigns and that have none."""
     placed = placements(stored, known.listed, known.log_dirs)
     yield from placed.items()
     for (cluster, topic, number), partition in known.partitions.items():

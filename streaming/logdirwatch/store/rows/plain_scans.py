@@ -1,4 +1,4 @@
-"""Which scans are complete, decided by the driver as ``scans`` decides it for Spark. A test holds both equal."""
+"""Which scans are complete, decided by the driver as ``scans`` decides it with Spark. A test compares both."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ANSWERS = {BrokerStatus.ONLINE.value, BrokerStatus.DEGRADED.value}
 
 
 class Part(NamedTuple):
-    """A part of a directory's snapshot, of a topic, or the end of a scan; ``subject`` is what it is a part of."""
+    """A part of a directory's snapshot, of a topic, or the end of a scan; ``subject`` is what it belongs to."""
 
     subject: MarkerKey
     collector: str
@@ -52,7 +52,7 @@ def _part(placed: Placed) -> Part:
 
 
 def subject(placed: Placed) -> MarkerKey:
-    """Return the key of the marker that a part of a scan counts for."""
+    """Return the key of the marker that a part of a scan belongs to."""
     thin = placed.thin
     assert thin.cluster is not None
     return thin.cluster, thin.broker, thin.log_dir
@@ -107,7 +107,7 @@ def last_whole_scans(markers: Markers, scans: Mapping[MarkerKey, Whole]) -> dict
 
 
 def left_log_dirs(markers: Iterable[MarkerKey], judged: Judged) -> set[MarkerKey]:
-    """Return the markers of directories that their brokers, which answer, have no more."""
+    """Return the markers of directories that their answering brokers no longer have."""
     return {key for key in markers if key[1] is not None and _is_left(key[2], judged, (key[0], key[1]))}
 
 

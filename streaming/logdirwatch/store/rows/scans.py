@@ -1,4 +1,4 @@
-"""Which scans are complete: for a directory all parts of one time, for a cluster's topics all that its end counts.
+"""Which scans are complete: for a directory all parts of one time, for a cluster's topics as many as its end counts.
 
 Only a complete scan proves that something was removed. One split by the end of a batch waits for the next batch.
 DataFrame in, DataFrame out.
@@ -121,7 +121,7 @@ def last_whole_scans(markers: DataFrame, whole: DataFrame) -> DataFrame:
 
 
 def left_log_dirs(markers: DataFrame, judged: DataFrame) -> DataFrame:
-    """Return the markers of directories that their brokers, which answer, have no more.
+    """Return the markers of directories that their answering brokers no longer have.
 
     ``markers`` are rows of ``log_dir_inventory``, ``judged`` those of ``replicas.judged_brokers``.
     """

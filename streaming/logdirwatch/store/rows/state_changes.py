@@ -15,7 +15,7 @@ def broker_of(placed: Placed) -> Key:
 
 
 def log_dir_changes(fresh: Iterable[Placed]) -> Decide:
-    """Decide about directories: those of the new state records are written, those that they no longer list deleted."""
+    """Decide about directories: those in new state records are written, those no longer listed deleted."""
     states = {broker_of(state): state for state in fresh}
     rows = {(*broker, row["log_dir"]): row for broker, state in states.items() for row in plain.log_dirs(state)}
 

@@ -1,4 +1,4 @@
-"""What the table queries make of a Kafka record first: see ``store.writing.intake``."""
+"""The first form of a Kafka record in the table queries: see ``store.writing.intake``."""
 
 from typing import NamedTuple
 

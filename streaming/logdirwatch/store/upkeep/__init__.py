@@ -1,1 +1,1 @@
-"""What keeps tables small and quick for years."""
+"""Maintenance that keeps tables small and fast for years."""

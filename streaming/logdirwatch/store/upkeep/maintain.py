@@ -144,7 +144,10 @@ class Upkeep:
         return f"{name} LEFT SEMI JOIN ({self._over(table, life)}) USING ({life.identity})"
 
     def _over(self, table: Table, life: _Life) -> str:
-        """Return the ids that ended long ago: all their revisions are deleted together, or the first would be lost."""
+        """Return the ids that ended long ago.
+
+        All their revisions are deleted together, so that the first is never missing.
+        """
         is_open = ", ".join(f"'{status}'" for status in sorted(life.open_statuses))
         return (
             f"SELECT {life.identity} FROM {self._tables.name(table)} GROUP BY {life.identity} "  # noqa: S608

@@ -1,1 +1,1 @@
-"""What the queries store and store_inventory do with a batch."""
+"""How the queries ``store`` and ``store_inventory`` write a batch."""

@@ -1,6 +1,6 @@
-"""How ``store`` writes a small batch without Spark: the same rows as ``history``, the same rules for each of them.
+"""How ``store`` writes a small batch without Spark: the same rows as ``history``, by the same rules.
 
-Every step is idempotent, and leaves the tables as they were unless it is done, so Spark can do all of it again.
+Every step is idempotent and complete in itself, so Spark can repeat all of it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ KINDS = {"state", "configs"}.union(*(readers for _, readers in HISTORIES))
 def write_small(batch: SmallBatch, opened: Open) -> bool:
     """Write a batch, and return True.
 
-    Raises NotDirectError if it is for Spark, which then finds a part of it written.
+    Raises NotDirectError if Spark has to write it, which may find a part of it written.
     """
     if others := batch.by_kind.keys() - KINDS:
         raise NotDirectError(f"it has {', '.join(sorted(others))}")
@@ -61,7 +61,7 @@ def write_small(batch: SmallBatch, opened: Open) -> bool:
 
 
 def insert_new(table: Table, rows: Sequence[Row], opened: Open) -> None:
-    """Append the rows whose key is not there yet; files whose time is outside that of the rows are not read."""
+    """Append the rows whose key is not stored yet; files whose time is outside that of the rows are not read."""
     target, time_column = opened(table), table.time
     assert time_column is not None
     spans = joined({(row[time_column], row[time_column]) for row in rows})

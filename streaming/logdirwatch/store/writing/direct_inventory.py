@@ -1,6 +1,6 @@
 """How ``store_inventory`` writes a small batch without Spark: the same rows as ``inventory``, by the same rules.
 
-Every step is idempotent; the markers come last. Spark can do all of it again.
+Every step is idempotent; the markers come last. Spark can repeat all of it.
 """
 
 from collections.abc import Mapping, Set
@@ -60,7 +60,7 @@ _AT_MS = "inventory_at_ms"
 
 
 class Written(NamedTuple):
-    """What is known after a batch: the judgements, the rows kept for the next one, and changes in numbers."""
+    """The state after a batch: the judgements, the rows kept for the next one, and changes in counts."""
 
     judged: Judged
     kept: list[Placed]
@@ -68,7 +68,7 @@ class Written(NamedTuple):
 
 
 class _Scan(NamedTuple):
-    """What a batch says of directories and topics beyond the markers."""
+    """What a batch contains about directories and topics beyond the markers."""
 
     log_dir_parts: list[Part]
     topic_parts: list[Part]
@@ -77,9 +77,9 @@ class _Scan(NamedTuple):
 
 
 def write_small(batch: SmallBatch, told: Mapping[Broker, object] | None, opened: Open) -> Written:
-    """Write a batch with what was kept for it; ``told`` are the judgements after the batch before, if there was one.
+    """Write a batch with the rows kept for it; ``told`` are the judgements after the previous batch, if any.
 
-    Raises NotDirectError if it is for Spark, which then finds a part of it written.
+    Raises NotDirectError if Spark has to write it, which may find a part of it written.
     """
     _check(batch, opened)
     stored = judgements(_texts(opened(BROKER_STATE)))
@@ -128,7 +128,7 @@ def _write_rejected(batch: SmallBatch, opened: Open) -> None:
 
 
 def _markers(opened: Open, deleted: Mapping[Key, int]) -> Markers:
-    """Return the markers that the tombstones, with their time, leave."""
+    """Return the markers that remain after the tombstones, with their time."""
     table = opened(LOG_DIR_INVENTORY)
     rows = table.read(table.all_files(), (*LOG_DIR_INVENTORY.key, _AT_MS)).to_pylist()
     markers = {(row["cluster"], row["broker"], row["log_dir"]): row[_AT_MS] for row in rows}
@@ -170,7 +170,7 @@ def _merge_replicas(
 
 
 def _merge_markers(scan: _Scan, deleted: Mapping[Key, int], judged: Judged, opened: Open) -> None:
-    """Merge the markers of whole scans, and remove those of removed brokers and of directories that are no more."""
+    """Merge the markers of whole scans, and remove those of removed brokers and directories."""
     rows = marker_rows({**scan.log_dirs, **scan.scans})
 
     def decide(stored: Stored) -> Changes:
@@ -184,7 +184,7 @@ def _merge_markers(scan: _Scan, deleted: Mapping[Key, int], judged: Judged, open
 
 
 def replica_totals(opened: Open) -> list[Numbers]:
-    """Return each broker's numbers of replicas."""
+    """Return each broker's counts of replicas."""
     table = opened(REPLICA_STATE)
     columns = ("cluster", "broker", "is_future", "status")
     return plain_totals(table.read(table.all_files(), columns).to_pylist())

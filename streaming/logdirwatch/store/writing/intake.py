@@ -161,7 +161,7 @@ def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
 
 
 class _Sent(msgspec.Struct):
-    """What of an alert is kept as it was sent: a later version's evidence has fields that this one does not know."""
+    """The fields of an alert kept as sent: a later version's evidence has fields that this one does not know."""
 
     evidence: msgspec.Raw
 

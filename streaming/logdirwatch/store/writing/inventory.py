@@ -50,9 +50,9 @@ class InventoryWriter:
     """Writes batches of inventory and state, and keeps incomplete scans and unstored states for the next batch.
 
     ``store`` writes states independently: until it has, they are kept here, or replicas would revert to an older
-    status. Kept data is lost with the process; then the next scan, and ``store``, provide it again. The judgements of
-    brokers from which replicas were last derived are kept too: a batch without a scan only handles brokers whose
-    judgement changed. ``tally`` counts the replicas by status.
+    status. Kept data is lost with the process; then the next scan, and ``store``, provide it again. The judgements from
+    which replicas were last derived are kept too: a batch without a scan only handles brokers whose judgement changed.
+    ``tally`` counts the replicas by status.
     """
 
     def __init__(self, believed: Belief, note: Note = forget, tally: Tally | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How ``store`` writes a batch: without Spark if it is small and the tables allow it, otherwise by merges of Spark."""
+"""How ``store`` writes a batch: without Spark if it is small and the tables allow it, otherwise by Spark's merges."""
 
 from pyspark.sql import DataFrame
 
@@ -14,7 +14,7 @@ from logdirwatch.store.writing.unless_for_spark import unless_for_spark
 
 
 def write_records(records: DataFrame, believed: Belief, tables: Tables) -> list[RejectedRows]:
-    """Write Kafka rows, and return what was rejected."""
+    """Write Kafka rows; return the rejected ones."""
     if tables.folder() is not None:
         small = collected(records, believed)
         if small is not None and unless_for_spark(lambda: write_small(small, tables.direct)):

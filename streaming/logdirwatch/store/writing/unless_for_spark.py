@@ -1,4 +1,4 @@
-"""Writing by the driver: what it cannot do, Spark does."""
+"""Write by the driver, and by Spark what the driver cannot."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def unless_for_spark(write: Callable[[], Result]) -> Result | None:
-    """Return the result of ``write``; None if Spark has to do it, and the log says why.
+    """Return the result of ``write``; None if Spark has to do it, in which case the log says why.
 
     What is written by then, Spark finds and does not repeat.
     """

@@ -1,1 +1,1 @@
-"""The tables, read without Spark: files by their path, or Unity Catalog by a warehouse."""
+"""The tables, read without Spark: as files, or from Unity Catalog through a SQL warehouse."""

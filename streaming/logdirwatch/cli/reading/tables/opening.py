@@ -1,4 +1,4 @@
-"""Which reader the configuration asks for."""
+"""The choice of the table reader."""
 
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
@@ -8,7 +8,7 @@ from logdirwatch.settings import Settings
 def table_reader(settings: Settings) -> TableReader:
     """Return a reader of the tables, which connects at its first query.
 
-    Raises UserError when they are in a catalog and the configuration names nothing that reads it.
+    Raises UserError when they are in a catalog and the configuration has no connection to it.
     """
     # Each takes a moment to import, in which Kafka may answer already.
     tables = settings.tables

@@ -1,4 +1,4 @@
-"""What the commands ask of the tables, wherever these are: queries that every engine accepts."""
+"""The queries of the commands, in SQL that every engine accepts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,7 +51,7 @@ QUERIES = {
 class TableReader(ABC):
     """Runs queries on a table, which they name ``t``, in the SQL of ``store/sql.py``.
 
-    Every method raises UserError when a table cannot be read; None is the answer of one that was never written.
+    Every method raises UserError when a table cannot be read; None means that it was never written.
     """
 
     def __init__(self, place: Place) -> None:

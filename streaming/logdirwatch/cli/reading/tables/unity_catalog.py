@@ -1,7 +1,7 @@
 """Tables of Unity Catalog, read by a SQL warehouse or a cluster through Databricks' SQL connector.
 
 The connector is an extra of the package. Tests run it against a stand-in that speaks its protocol, Thrift over HTTPS;
-a real workspace was never asked.
+it has not been run against a real workspace.
 """
 
 import logging
@@ -30,7 +30,7 @@ _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND", "[SCHEMA_NOT_FOUND", "[NO_SUCH_CATALOG
 
 
 class UnityCatalog(TableReader):
-    """Reads the tables of a schema; every query has a connection of its own, since a session may end unseen."""
+    """Reads the tables of a schema; every query has its own connection, since a session may end unnoticed."""
 
     def __init__(self, catalog: str, schema: str, settings: DatabricksSettings) -> None:
         name = f"{catalog}.{schema}"
