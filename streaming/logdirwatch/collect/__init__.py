@@ -1,1 +1,1 @@
-"""Brokers to records: asks every broker on its own and writes what it said, errors included."""
+"""The collector: queries every broker separately and writes the answers as records, errors included."""

@@ -1,4 +1,4 @@
-"""Runs the rounds of every cluster at their pace, in one asyncio loop. Wiring only."""
+"""Runs the rounds of every cluster at their intervals, in one asyncio loop. Wiring only."""
 
 import asyncio
 import time
@@ -31,13 +31,13 @@ Round = Callable[[], Awaitable[object]]
 
 
 class Watch(Protocol):
-    """What runs until it is cancelled."""
+    """A task that runs until it is cancelled."""
 
     async def run(self) -> None:
         """Run until cancelled."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
 
 
 class ClusterWatch:
@@ -80,7 +80,7 @@ class ClusterWatch:
         self.poller.capacity_of = capacity_of
 
     async def run(self) -> None:
-        """Poll, scan, look at partitions, scrape and give signs of life until cancelled."""
+        """Poll, scan, check partitions, scrape and send heartbeats until cancelled."""
         settings = self._settings
         await asyncio.gather(
             every(settings.metrics_interval_ms, self.poller.poll, overlapping=True),
@@ -92,7 +92,10 @@ class ClusterWatch:
         )
 
     async def once(self) -> bool:
-        """Do every round once, the polls last so that they carry the inventory; tell whether all was answered."""
+        """Do every round once, the polls last so that they include the inventory.
+
+        Tell whether everything was answered.
+        """
         await self.poller.refresh_brokers()
         is_complete, _ = await asyncio.gather(self._scanner.scan(), self._scrape())
         await self._scanner.look_at_partitions()
@@ -129,11 +132,10 @@ def _now_ms() -> int:
 
 
 async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
-    """Start ``work`` now and every ``interval_ms``, until cancelled; an error of it is logged and no reason to stop.
+    """Start ``work`` now and every ``interval_ms``, until cancelled; its errors are logged and do not end it.
 
-    After the first one, rounds begin when those of other processes do (``next_round_ms``). A round that takes longer
-    than the interval makes the next ones wait for it, unless they may overlap: then ``work`` itself must leave out what
-    is still busy.
+    A round that takes longer than the interval delays the next ones, unless they may overlap: then ``work`` itself must
+    skip what is still busy.
     """
     running: set[asyncio.Task[None]] = set()
     try:
@@ -172,7 +174,7 @@ async def run(watched: Sequence[Watch], stop: asyncio.Event) -> None:
 
 
 async def _cancel_all() -> None:
-    """Cancel everything that still runs in this loop and wait for it: what is asked holds connections."""
+    """Cancel everything that still runs in this loop and wait for it: pending requests hold connections."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
@@ -180,7 +182,7 @@ async def _cancel_all() -> None:
 
 
 async def run_once(watched: list[ClusterWatch]) -> list[str]:
-    """Do every round of every watch once; return the clusters of which something could not be asked."""
+    """Do every round of every watch once; return the clusters with a failed request."""
     try:
         complete = await asyncio.gather(*(watch.once() for watch in watched))
     finally:

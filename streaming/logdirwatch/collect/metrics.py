@@ -23,7 +23,7 @@ class CollectorMetrics(Collector):
         self._stuck_after_s = max(STUCK_AFTER_S, ROUNDS * interval_ms / 1000)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the present metrics."""
+        """Yield the current metrics."""
         yield from self._polls()
         yield from self._clusters()
         yield from self._records()

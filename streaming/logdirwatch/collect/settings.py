@@ -1,4 +1,4 @@
-"""What the collector polls, how often, and how long it waits."""
+"""What the collector polls, how often, and its timeouts."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ from logdirwatch.config.section import Ms, Section
 
 
 class LogDirCapacity(Section):
-    """The size of log directories that Kafka does not report (below 3.3); of several that match the first one holds."""
+    """The size of log directories that Kafka does not report (below 3.3); the first matching entry applies."""
 
     broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
     log_dir: str = Field("*", description="Shell pattern of log directory paths.")
@@ -24,7 +24,7 @@ class LogDirCapacity(Section):
 
 
 def configured_capacity(log_dirs: Iterable[LogDirCapacity], broker: int, path: str) -> int | None:
-    """Return the configured size of a log directory; None where no entry matches."""
+    """Return the configured size in bytes of a log directory; None if no entry matches."""
     matching = (
         int(one.capacity) for one in log_dirs if one.broker in {None, broker} and fnmatchcase(path, one.log_dir)
     )
@@ -66,7 +66,7 @@ class CollectSettings(Section):
 
 
 def _url(template: str) -> str:
-    """Refuse what cannot be the URL of an exporter; the message shows nothing of it."""
+    """Reject an invalid URL of an exporter without showing any of it."""
     if not _is_url(template.replace("{host}", "host").replace("{broker}", "0")):
         msg = "expected http:// or https:// with a host; {host} and {broker} are filled in; no user:password@"
         raise ValueError(msg)
@@ -83,7 +83,7 @@ def _is_url(text: str) -> bool:
 
 
 def _token(secret: SecretStr) -> SecretStr:
-    """Refuse what a header cannot carry, such as the line end of a file that the token was read from."""
+    """Reject a token that a header cannot carry, for example with the line end of its file."""
     if re.fullmatch(r"[\x21-\x7e]+", secret.get_secret_value()) is None:
         msg = "expected one word of ASCII characters, without a line end"
         raise ValueError(msg)
@@ -123,11 +123,11 @@ class JmxExporterSettings(Section):
 
     @property
     def needs_tls(self) -> bool:
-        """Whether any exporter is behind https."""
+        """Whether any exporter uses https."""
         return any(url.lower().startswith("https:") for url in (self.url or "", *self.urls.values()))
 
     def url_of(self, broker: int, host: str) -> str | None:
-        """Return where the exporter of ``broker`` answers, which listens on ``host``; None when it has none."""
+        """Return the URL of the exporter of ``broker`` on ``host``; None if it has none."""
         template = self.urls.get(broker, self.url)
         host = f"[{host}]" if ":" in host else host
         return template and template.replace("{host}", host).replace("{broker}", str(broker))

@@ -1,1 +1,1 @@
-"""What every section of the configuration is made of."""
+"""The base of every section of the configuration."""

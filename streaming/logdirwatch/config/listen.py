@@ -1,4 +1,4 @@
-"""Where a command listens for Prometheus."""
+"""The address at which a command listens for Prometheus."""
 
 from typing import Annotated
 

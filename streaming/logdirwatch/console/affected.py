@@ -1,4 +1,4 @@
-"""Who is affected by an alert or a partition, in words. Pure."""
+"""What an alert or a partition affects, as text. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ DANGERS = {name.removeprefix("is_"): name for name in _DANGERS}
 
 
 class Link(NamedTuple):
-    """A topic, or one of its partitions, and what it is called."""
+    """A topic, or one of its partitions, and its label."""
 
     text: str
     topic: str
@@ -32,7 +32,7 @@ class Link(NamedTuple):
 
 
 def affected_lines(affected: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what an alert affects as a term and its text; nothing of what is none or not known."""
+    """Yield what an alert affects as a term and its text; without what is empty or unknown."""
     partitions = [
         f"{counted(affected[name], 'partition')} {words}" for name, words in _PARTITIONS.items() if affected.get(name)
     ]
@@ -54,7 +54,7 @@ def affected_links(affected: Mapping[str, Any]) -> Iterator[tuple[str, list[Link
 
 
 def hurt(partition: Mapping[str, Any]) -> list[str]:
-    """Return who is hurt by the state of a partition, as sentences, the worst first; empty: nobody.
+    """Return who is affected by the state of a partition, as sentences, the worst first; empty if nobody is.
 
     ``partition`` is its row of ``topic_state``.
     """

@@ -1,4 +1,4 @@
-"""What every answer has in common: who may ask, headers that forbid what a page does not need, and compression."""
+"""What all responses share: access control, security headers, and compression."""
 
 import gzip
 import hmac
@@ -22,7 +22,7 @@ LEVEL = 5
 
 
 def guarded(settings: ConsoleSettings) -> Response | None:
-    """Refuse requests by another host name (DNS rebinding) or without the password."""
+    """Refuse requests for another host name (DNS rebinding) or without the password."""
     if settings.is_local and not _is_of_this_machine(request.host, settings):
         abort(403, "this console answers only at its configured address")
     if settings.password is None:
@@ -39,7 +39,7 @@ def guarded(settings: ConsoleSettings) -> Response | None:
 
 
 def finished(response: Response) -> Response:
-    """Add the headers, and compress a page for a browser that can read that."""
+    """Add the headers, and compress a page if the browser supports it."""
     response.headers.update(HEADERS)
     # A browser may keep style and script if it asks each time whether they changed; a page it may not.
     response.headers["Cache-Control"] = "no-cache" if request.endpoint == "static" else "no-store"

@@ -1,4 +1,4 @@
-"""The page of capacity: who uses how much, and a form for changes to try."""
+"""The capacity page: use by topic and owner, and a form for what-if changes."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ LABELS = {
 
 
 class Field(NamedTuple):
-    """One field of the form: a kind of change, what was typed, and an example."""
+    """One field of the form: a kind of change, the input, and an example."""
 
     name: str
     label: str
@@ -34,9 +34,9 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Capacity:
-    """Where the page reads: ``usage`` of the present month, and what changes of a cluster bring.
+    """The sources of the page: ``usage`` of the present month, and the effect of changes to a cluster.
 
-    A change of a large cluster takes seconds of a processor, so one is worked out at a time.
+    Changes to a large cluster take seconds of processor time, so one request is computed at a time.
     """
 
     usage: Callable[[], Usage]
@@ -44,7 +44,7 @@ class Capacity:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def tried(self, cluster: str, changes: Sequence[str]) -> Outcome:
-        """Return what changes bring; raises UserError for what cannot be tried, or not now."""
+        """Return the effect of changes; raises UserError for an invalid change, or if another one is being computed."""
         if not self.lock.acquire(blocking=False):
             raise UserError("another what-if is being worked out: try again in a few seconds")
         try:
@@ -54,7 +54,7 @@ class Capacity:
 
 
 def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None, names: Sequence[str]) -> dict[str, Any]:
-    """Return what the template shows for what was typed; ``usage`` is None if it cannot be read.
+    """Return the variables of the template for an input; ``usage`` is None if it cannot be read.
 
     ``names`` are the clusters of the tables.
     """

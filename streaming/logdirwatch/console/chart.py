@@ -24,7 +24,7 @@ Point = tuple[int, float]
 
 
 class Outlook(NamedTuple):
-    """Where the use goes: when it is full by the forecast, and by how much it grows, both None if unknown."""
+    """The forecast of the use: when it is full, and its growth, both None if unknown."""
 
     full_at_ms: int | None = None
     growth_ratio_per_ms: float | None = None
@@ -34,7 +34,7 @@ UNKNOWN = Outlook()
 
 
 class Event(NamedTuple):
-    """A change of status on the axis of time."""
+    """A change of status on the time axis."""
 
     at_ms: int
     status: str
@@ -43,10 +43,9 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """What the template draws; a line ends where samples are missing, ``forecast`` is empty if there is none.
+    """The variables of the template; a line ends where samples are missing, ``forecast`` is empty if there is none.
 
-    ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event),
-    ``now`` is the end of what was measured, None if all of it is the past.
+    ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event).
     """
 
     lines: tuple[str, ...]
@@ -63,17 +62,17 @@ class Chart:
 
 
 class Frame(NamedTuple):
-    """The part of time that is drawn."""
+    """The period that is drawn."""
 
     from_ms: int
     to_ms: int
 
     def x(self, at_ms: float) -> float:
-        """Return where a time is."""
+        """Return the position of a time."""
         return WIDTH * (at_ms - self.from_ms) / max(1, self.to_ms - self.from_ms)
 
     def points(self, points: Iterable[Point]) -> str:
-        """Return points as SVG has them."""
+        """Return points in SVG syntax."""
         return " ".join(f"{self.x(at_ms):.1f},{HEIGHT * (1 - ratio):.1f}" for at_ms, ratio in points)
 
 
@@ -134,7 +133,7 @@ def _forecast(points: Sequence[Point], full_at_ms: int | None, to_ms: int) -> li
 
 
 def _band(forecast: Sequence[Point], growth_ratio_per_ms: float | None) -> list[Point]:
-    """Return the corners between the forecast and the line of growth alone, which knows no daily pattern."""
+    """Return the corners between the forecast and a line of growth alone, without the daily pattern."""
     if not forecast or growth_ratio_per_ms is None:
         return []
     (at_ms, ratio), (end_ms, _) = forecast
@@ -142,7 +141,7 @@ def _band(forecast: Sequence[Point], growth_ratio_per_ms: float | None) -> list[
 
 
 def _text(points: Sequence[Point], full_at_ms: int | None) -> str:
-    """Describe the chart in words, for screen readers."""
+    """Describe the chart for screen readers."""
     if not points:
         return "No samples are stored for this period."
     low, high = min(ratio for _, ratio in points), max(ratio for _, ratio in points)

@@ -1,4 +1,4 @@
-"""The forms by which who is logged in acknowledges, silences, accepts and rejects; each answers with a redirect."""
+"""The forms with which logged-in users acknowledge, silence, accept and reject; each answers with a redirect."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -52,7 +52,7 @@ class Deciding:
         self._gate, self._decisions = gate, decisions
 
     def register(self, app: Flask) -> None:
-        """Add the addresses of the forms, and what the templates need for them."""
+        """Add the routes of the forms, and their template functions."""
         app.jinja_env.globals.update(handled=self.handled, content_hash=content_hash, DECIDABLE=DECIDABLE)
         app.post("/alerts/<alert_id>/<any(acknowledge, silence):what>", endpoint="decide_alert")(self.alert)
         app.post("/alerts/<alert_id>/<any(acknowledge, silence):what>/end", endpoint="withdraw")(self.end)
@@ -95,7 +95,7 @@ class Deciding:
         return found._asdict()
 
     def _decided(self, back: str, what: str, identity: str, decide: Callable[[str], DecisionRecord]) -> AnyResponse:
-        """Decide for who sent the form, log it, and lead back to the page, which says what was done or why not."""
+        """Record the sender's decision, log it, and redirect to the page, which shows the result."""
         session = self._gate.user()
         about = {"decision": what, "id": identity, "by": session.user, "address": request.remote_addr}
         try:

@@ -1,7 +1,7 @@
-"""Every directory of a cluster as one small square of an SVG: a few bytes each, so that thousands fit on a page.
+"""Every directory of a cluster as a small square of an SVG: a few bytes each, so that thousands fit on a page.
 
-Each broker is a column of its directories; columns stand side by side in their order and wrap. Directories of one
-colour are one path, and neighbours of one colour in a column one stroke of it.
+Each broker is a column of its directories; columns are placed side by side in order and wrap. Directories of one colour
+are one path, and neighbours of one colour in a column one stroke of it.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ SHADES = 4
 
 @dataclass(frozen=True)
 class Heatmap:
-    """What the template draws, in units of a square; ``paths`` by the name of their colour.
+    """The variables of the template, in units of a square; ``paths`` by the name of their colour.
 
     ``brokers`` are the ids in the order of the columns, ``stride`` is the height of a row of brokers with its gap.
     """

@@ -1,4 +1,4 @@
-"""The fleet at a glance: counts of what is bad, the bad brokers worst first, the healthy ones by rack. Pure."""
+"""The fleet at a glance: counts of what is bad, bad brokers worst first, healthy ones by rack. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ _SEVERITIES = {
 
 
 class Count(NamedTuple):
-    """A count in words; ``look`` is the status or severity whose colour it has, ``query`` is the filter for it."""
+    """A count as text; ``look`` is the status or severity whose colour it has, ``query`` is the filter for it."""
 
     text: str
     look: str
@@ -69,7 +69,7 @@ def racks(brokers: Iterable[Broker]) -> list[Rack]:
 
 
 def counts(alerts: Sequence[AlertRecord] | None, clusters: Iterable[ClusterStatus]) -> list[Count]:
-    """Return what is bad in numbers, the loudest first; nothing of what is not bad."""
+    """Return the counts of what is bad, the worst first."""
     severities = Counter(alert.severity for alert in alerts or ())
     brokers = [broker for cluster in clusters for broker in cluster.brokers or ()]
     by_status = Counter(log_dir.status for broker in brokers for log_dir in broker.log_dirs or ())

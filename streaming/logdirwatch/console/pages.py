@@ -1,6 +1,6 @@
 """The web application: every page is rendered on the server from the tables.
 
-Only who is logged in can decide, if there is a login; see :mod:`logdirwatch.console.deciding`.
+Decisions need a login; see :mod:`logdirwatch.console.deciding`.
 """
 
 import json
@@ -76,10 +76,10 @@ def application(
     decisions: Decisions | None = None,
     runbook: Callable[[Rule], str | None] = lambda _: None,
 ) -> Flask:
-    """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds that charts show.
+    """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds of the charts.
 
-    ``runbook`` returns the address of the runbook of a rule. Without ``capacity`` there is no page of it; without
-    ``decisions``, or a login in ``settings``, nobody can decide.
+    Without ``capacity`` there is no capacity page; without ``decisions``, or a login in ``settings``, nobody can
+    decide.
     """
     app = Flask(__name__)
     app.jinja_env.filters.update(
@@ -160,7 +160,7 @@ class Pages:
         self._capacity, self._runbook = capacity, runbook
 
     def fleet(self) -> str:
-        """Return the counts, the open alerts and the directories that are not well, or those that match a filter."""
+        """Return the counts, the open alerts and the directories that are not healthy, or those that match a filter."""
         snapshot, unreadable = self._reader.snapshot()
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
@@ -180,7 +180,7 @@ class Pages:
         return self.shown("fleet.html", found, unread=parts.unread, **content)
 
     def alerts(self) -> str:
-        """Return the open alerts, some at a time."""
+        """Return the open alerts, paginated."""
         snapshot, unreadable = self._reader.snapshot(HEAD_TABLES)
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
@@ -296,7 +296,7 @@ class Pages:
         return self.shown("topic.html", unread=parts.unread, **content)
 
     def partition(self) -> str:
-        """Return one partition: who is hurt by its state, and each replica with its directory."""
+        """Return one partition: who is affected by its state, and each replica with its directory."""
         cluster, topic, number = _asked("cluster"), _asked("topic"), _number("partition")
         row = self._reader.partition(cluster, topic, number)
         if row is None:
@@ -333,7 +333,7 @@ class Pages:
         return self.shown("timeline.html", period=shown, unread=parts.unread, **content)
 
     def capacity(self) -> str:
-        """Return who uses how much, and what the changes bring that the address names."""
+        """Return the use of space, and the effect of the changes in the URL."""
         if self._capacity is None:
             abort(404, "this console knows no capacity")
         parts, found = Parts(), self._capacity
@@ -405,7 +405,7 @@ class Pages:
         return Response(msgspec.json.encode(_found(self._reader, action_id)), mimetype="application/json")
 
     def executions(self) -> str:
-        """Return what is being carried out, what is stuck, and what is over with what it achieved."""
+        """Return running and stuck executions, and ended ones with their result."""
         stored = self._reader.executions()
         unfinished, over = execution_words.current(map(execution_words.execution, stored or ()))
         parts = Parts()
@@ -420,7 +420,7 @@ class Pages:
         return self.shown("executions.html", unread=parts.unread, **content)
 
     def execution(self, execution_id: str) -> str:
-        """Return one execution: its steps, what it achieved, what to do next, and its states."""
+        """Return one execution: its steps, its result, what to do next, and its states."""
         life = self._reader.execution(execution_id)
         if not life:
             abort(404, f"no execution {execution_id} in the tables")
@@ -436,11 +436,11 @@ class Pages:
         return self.shown("execution.html", unread=parts.unread, **content)
 
     def refused(self, title: str, what: str, code: int) -> tuple[str, int]:
-        """Return a page that says why another cannot be shown."""
+        """Return an error page."""
         return self.shown("error.html", [], title=title, what=what), code
 
     def shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
-        """Return a page with the warnings about clusters, such as that they are not monitored, on top."""
+        """Return a page with warnings about clusters on top, such as that they are not monitored."""
         now = self._now_ms()
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
         loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
@@ -457,7 +457,7 @@ def _found(reader: Reader, action_id: str) -> Any:
 
 
 class Parts:
-    """The parts of a page: one whose table cannot be read is listed in ``unread`` and hides no other."""
+    """The parts of a page: one whose table cannot be read is listed in ``unread`` and does not hide the others."""
 
     def __init__(self, unread: Iterable[str] = ()) -> None:
         self.unread = [_sentence(text) for text in unread]
@@ -472,7 +472,7 @@ class Parts:
 
 
 class Paged(NamedTuple):
-    """Some of many; ``pages`` is how many such pages there are, at least one."""
+    """One page of many items; ``pages`` is the number of pages, at least one."""
 
     shown: Sequence[Any]
     page: int
@@ -481,7 +481,7 @@ class Paged(NamedTuple):
 
 
 def paged_of(found: Sequence[Any], at_once: int) -> Paged:
-    """Return the page that the address asks for; the nearest one if there is no such."""
+    """Return the page in the URL, or the nearest existing one."""
     pages = max(1, -(-len(found) // at_once))
     asked = request.args.get("page", "1")
     page = min(pages, max(1, int(asked))) if asked.isascii() and asked.isdecimal() and len(asked) < 11 else 1
@@ -489,7 +489,7 @@ def paged_of(found: Sequence[Any], at_once: int) -> Paged:
 
 
 class Section(NamedTuple):
-    """One cluster on the page of the fleet; ``heatmap`` is None where the table says as much."""
+    """One cluster on the fleet page; ``heatmap`` is None if the table shows as much."""
 
     status: ClusterStatus
     shown: Paged
@@ -499,7 +499,7 @@ class Section(NamedTuple):
 
 
 def _section(status: ClusterStatus, chosen: Filter) -> Section:
-    """Return the brokers that match a filter; without one those that are not well, and the others by rack."""
+    """Return the brokers that match a filter; without one those that are not healthy, and the others by rack."""
     brokers = status.brokers or []
     is_small = len(brokers) <= MOST_UNFOLDED
     drawn = heatmap(brokers) if len(brokers) >= FEWEST_DRAWN and not chosen else None
@@ -523,13 +523,13 @@ def _by_id(found: Iterable[ClusterStatus]) -> dict[tuple[str, int], Broker]:
 
 
 def _period(now_ms: int) -> Period:
-    """Return the period that the address asks for."""
+    """Return the period in the URL."""
     asked = request.args
     return period(asked.get("span", ""), asked.get("from", ""), asked.get("to", ""), now_ms)
 
 
 def _outlook(row: Row) -> Outlook:
-    """Return where a directory's use goes, by its row."""
+    """Return the forecast of a directory from its row."""
     growth, total = row["growth_bytes_per_s"], row["total_bytes"]
     return Outlook(row["full_at_ms"], growth / total / 1000 if growth is not None and total else None)
 

@@ -1,4 +1,4 @@
-"""The part of time that a page shows: a span up to now, or from and to as somebody typed them, in UTC. Pure."""
+"""The period that a page shows: a span up to now, or a typed start and end in UTC. Pure."""
 
 from datetime import datetime, timezone
 from typing import NamedTuple
@@ -19,12 +19,12 @@ class Period(NamedTuple):
 
     @property
     def typed(self) -> tuple[str, str]:
-        """Both ends as somebody would type them."""
+        """Both ends in the format of the form."""
         return _field(self.from_ms), _field(self.to_ms)
 
 
 def period(span: str, from_text: str, to_text: str, now_ms: int) -> Period:
-    """Return the period that was asked for; what cannot be read is a span up to now."""
+    """Return the requested period; a span up to now if it cannot be parsed."""
     from_ms, to_ms = _at_ms(from_text), _at_ms(to_text)
     if from_ms is not None and from_ms < now_ms:
         end_ms = now_ms if to_ms is None else min(to_ms, now_ms)

@@ -41,7 +41,7 @@ POINTS = 300
 
 
 def nobody() -> None:
-    """Answer for a console that does not follow heartbeats."""
+    """Return no heartbeats, for a console that does not follow them."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Reader:
         return snapshot_of(found, stored, is_heard=False), unreadable
 
     def heads(self) -> Snapshot:
-        """Return only the data that shows how old everything is, and what is being carried out."""
+        """Return only the ages of the data, and the running executions."""
         return self.snapshot(HEAD_TABLES)[0]
 
     def open_alerts(self) -> list[AlertRecord] | None:
@@ -109,9 +109,9 @@ class Reader:
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
 
     def executions(self, action_id: str | None = None) -> list[ExecutionRecord] | None:
-        """Return the last record of each execution, or of each one of an action, the newest first.
+        """Return the last record of each execution, or of those of one action, the newest first.
 
-        Of many, all that are not over and the newest of the others. None if no execution was ever stored.
+        If there are many, all unfinished ones and the newest of the others. None if no execution was ever stored.
         """
         over = ", ".join(f"'{state}'" for state in sorted(ENDED))
         ranked = by_age("execution_id", "t", "source_offset")
@@ -152,7 +152,7 @@ class Reader:
         return self._rows(TOPIC_STATE.name, "DISTINCT cluster, topic", where, order)
 
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
-        """Return a directory's row; None when it is not known."""
+        """Return a directory's row; None if unknown."""
         return next(iter(self._rows(LOG_DIR_STATE.name, "*", self._place(cluster, broker, log_dir))), None)
 
     def history(self, cluster: str, broker: int, log_dir: str, from_ms: int, to_ms: int) -> list[tuple[int, float]]:
@@ -225,13 +225,13 @@ class Reader:
         )
 
     def partition_bytes(self, cluster: str, topic: str) -> dict[int, int | None]:
-        """Return the bytes of each partition of a topic, of all of its replicas, as far as they are known."""
+        """Return the bytes of all replicas of each partition of a topic, as far as known."""
         columns = "partition, sum(size_bytes) AS size"
         found = self._rows(REPLICA_STATE.name, columns, _of_topic(cluster, topic), "GROUP BY partition")
         return {row["partition"]: row["size"] for row in found}
 
     def partition(self, cluster: str, topic: str, partition: int) -> Row | None:
-        """Return a partition's row; None when it is not known."""
+        """Return a partition's row; None if unknown."""
         return next(iter(self._rows(TOPIC_STATE.name, "*", self._partition(cluster, topic, partition))), None)
 
     def replicas_of(self, cluster: str, topic: str, partition: int) -> list[Row]:

@@ -22,7 +22,7 @@ Place = tuple[str, int, str]
 
 
 class Term(NamedTuple):
-    """A word of the filter; without a key it may match any of them."""
+    """A word of the filter; without a key it may match any field."""
 
     key: str | None
     text: str
@@ -40,12 +40,12 @@ def terms(query: str) -> list[Term]:
 
 
 def term(key: str, text: str | None) -> str:
-    """Return the term that asks for a value, which a double quote cannot be part of."""
+    """Return the term for a value, which cannot contain a double quote."""
     return f"{key}:{NOTHING}" if not text else f'{key}:"{text}"' if re.search(r"\s", text) else f"{key}:{text}"
 
 
 def topics_of(asked: Iterable[Term]) -> list[str]:
-    """Return the texts that may be part of the name of a topic."""
+    """Return the texts that may be part of a topic's name."""
     return [term.text for term in asked if term.key in (None, "topic") and term.text]
 
 

@@ -1,4 +1,4 @@
-"""Where the console listens, and who has access."""
+"""The console's address and access control."""
 
 import ipaddress
 

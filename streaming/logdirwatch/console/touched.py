@@ -1,11 +1,11 @@
-"""What an action makes of each directory that it touches: use before and after, as far as known. Pure."""
+"""The effect of an action on each directory: use before and after, as far as known. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 
 class Touched(NamedTuple):
-    """A directory; ``frees_bytes`` is negative where space is taken, ratios are None where the size is not known."""
+    """A directory; ``frees_bytes`` is negative if space is used, ratios are None if the size is unknown."""
 
     broker: int
     log_dir: str

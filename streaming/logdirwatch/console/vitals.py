@@ -1,4 +1,4 @@
-"""How current the pages are, for the header: the heartbeat, the age of the data and the lag of the pipeline. Pure."""
+"""The age of the pages' data, for the header: heartbeat, data, and lag of the pipeline. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from logdirwatch.text.units import human_ms
 
 
 class Vital(NamedTuple):
-    """One of them: ``at_ms`` is the time whose age is shown, None if ``text`` says it all."""
+    """One of them: ``at_ms`` is the time whose age is shown, None if ``text`` is complete."""
 
     name: str
     text: str
@@ -17,7 +17,7 @@ class Vital(NamedTuple):
 
 
 def vitals(clusters: Sequence[ClusterStatus]) -> list[Vital]:
-    """Return them for the cluster that is worst off; nothing if no cluster is known."""
+    """Return them for the cluster in the worst state; empty if no cluster is known."""
     if not clusters:
         return []
     return [_worst(map(_heartbeat, clusters)), _worst(map(_data, clusters)), _lag(clusters)]
@@ -45,7 +45,7 @@ def _data(cluster: ClusterStatus) -> Vital:
 
 
 def _lag(clusters: Iterable[ClusterStatus]) -> Vital:
-    """Return the highest lag that an open alert about the pipeline has; without alerts or heartbeats it is unknown."""
+    """Return the highest lag in an open alert about the pipeline; unknown without alerts or heartbeats."""
     known = list(clusters)
     if any(cluster.pipeline_alerts is None or not cluster.heartbeats for cluster in known):
         return Vital("lag", "unknown", True)

@@ -60,7 +60,7 @@ def has_cause(alerts: Iterable[AlertRecord], cause: Cause) -> bool:
 
 
 def _is_left_open(alerts: Sequence[AlertRecord]) -> bool:
-    """Tell whether the state machine names no cause: space was left, and no log is read here."""
+    """Tell whether the state machine gives no cause: space was left, and no log is read here."""
     causes = {alert.cause for alert in of_lanes(alerts, Lane.STATEFUL)}
     return causes == {Cause.UNKNOWN}
 

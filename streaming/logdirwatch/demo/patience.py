@@ -13,7 +13,7 @@ def stretch(load: float, processors: int) -> float:
 
 
 def too_busy(load: float, processors: int) -> str | None:
-    """Return why something may have been missed, and what to do; None when the machine has time to spare."""
+    """Return why something may have been missed, and what to do; None if the machine was not busy."""
     if stretch(load, processors) == 1.0:
         return None
     return (

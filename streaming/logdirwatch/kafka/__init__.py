@@ -1,1 +1,1 @@
-"""Reaching a Kafka cluster: clients, their properties, the network below them, the telemetry topics."""
+"""Kafka clients, their properties, the network below them, and the telemetry topics."""

@@ -94,7 +94,7 @@ def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsume
 
 
 def _is_too_late() -> bool:
-    """Whether the interpreter is exiting: the client's thread has ended then, and closing would wait for it."""
+    """Whether the interpreter is exiting: the client's thread has ended, and closing would wait for it."""
     return sys.is_finalizing()
 
 
@@ -259,14 +259,14 @@ def _tries_ms(timeout_ms: int) -> list[int]:
 
 
 def _offsets_ms() -> int | None:
-    """Return how long Kafka may take to tell where a topic begins and ends; None: as kafka-python's clients wait."""
+    """Return how long requests for a topic's first and last offsets may take; None: kafka-python's default."""
     return deadline.at_most_ms(READ_CONNECT_TIMEOUT_MS) if deadline.is_set() else None
 
 
 def _connected_in_time(make: Callable[..., Any], arguments: dict[str, Any], timeout_ms: int) -> Any:
-    """Create a client; under a command's deadline at the latest then, whatever hangs.
+    """Create a client, within a command's deadline if there is one.
 
-    kafka-python keeps no time limit while a name is looked up or TLS shakes hands.
+    kafka-python has no time limit for name lookups and TLS handshakes.
     """
     if not deadline.is_set():
         return _connected(make, arguments, _tries_ms(timeout_ms))
@@ -277,7 +277,7 @@ def _connected_in_time(make: Callable[..., Any], arguments: dict[str, Any], time
 
 
 class _Attempt:
-    """A client that is created in a thread, which is left alone when its time is over."""
+    """The creation of a client in a thread, which is abandoned when its time is over."""
 
     def __init__(self, make: Callable[..., Any], arguments: dict[str, Any], limit_ms: int) -> None:
         self._make, self._limit_ms = make, limit_ms

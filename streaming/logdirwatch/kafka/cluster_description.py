@@ -1,7 +1,7 @@
-"""Which cluster it is and which brokers it has, asked with what its release answers.
+"""The id and brokers of a cluster, requested in the form that its release supports.
 
-``KafkaAdminClient.describe_cluster`` is of no use for that: of an answer of DescribeCluster v0 (Kafka 2.8 to 3.6) it
-takes the field ``endpoint_type``, which came with v1, and raises KeyError (kafka-python 3.0.12).
+``KafkaAdminClient.describe_cluster`` cannot be used: for DescribeCluster v0 (Kafka 2.8 to 3.6) it reads the field
+``endpoint_type``, which came with v1, and raises KeyError (kafka-python 3.0.12).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """A cluster's id, None where it has none to tell, and the brokers that are registered."""
+    """A cluster's id, None if it has none, and the registered brokers."""
 
     cluster_id: str | None
     brokers: frozenset[int]
@@ -24,7 +24,7 @@ class ClusterDescription:
 
 
 def describe_cluster(client: KafkaAdminClient) -> ClusterDescription:
-    """Ask for a cluster's id and brokers; raises KafkaError."""
+    """Return a cluster's id and brokers; raises KafkaError."""
     manager = client._manager  # noqa: SLF001
 
     async def ask() -> Any:
@@ -37,7 +37,7 @@ def describe_cluster(client: KafkaAdminClient) -> ClusterDescription:
 
 
 def allowed_operations(client: KafkaAdminClient) -> frozenset[str] | None:
-    """Ask what this user may do on the cluster itself, such as ALTER; None where a release does not tell.
+    """Return what this user may do on the cluster itself, such as ALTER; None if its release does not report it.
 
     Raises KafkaError.
     """
@@ -57,14 +57,14 @@ def allowed_operations(client: KafkaAdminClient) -> frozenset[str] | None:
 
 
 def describe_cluster_request() -> DescribeClusterRequest:
-    """Return the request for a cluster's brokers, fenced ones included where the release lists them (KIP-1073)."""
+    """Return the request for a cluster's brokers, including fenced ones if the release lists them (KIP-1073)."""
     return DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
 
 
 def metadata_request(topics: list[str] | None) -> MetadataRequest:
-    """Return the request that every release answers: for some topics by name, none of them created, or all of them.
+    """Return the request that every release supports: for some topics by name, without creating them, or for all.
 
-    From v5 on the answer tells the offline replicas of a partition (KIP-112).
+    From v5 on the response has the offline replicas of a partition (KIP-112).
     """
     topic = MetadataRequest.MetadataRequestTopic
     wanted = None if topics is None else [topic(name=name) for name in topics]
@@ -72,7 +72,7 @@ def metadata_request(topics: list[str] | None) -> MetadataRequest:
 
 
 def described(response: Any) -> ClusterDescription:
-    """Decode DescribeCluster or Metadata; raises the error that the response holds."""
+    """Decode DescribeCluster or Metadata; raises the response's own error."""
     if response.error_code:
         raise for_code(response.error_code)(getattr(response, "error_message", None) or "")
     is_fenced = {broker_id(node): getattr(node, "is_fenced", False) for node in response.brokers}
@@ -81,5 +81,5 @@ def described(response: Any) -> ClusterDescription:
 
 
 def broker_id(node: Any) -> int:
-    """Return the id of a broker in an answer of DescribeCluster or of Metadata, which spells it otherwise."""
+    """Return the id of a broker in DescribeCluster or Metadata, which spell it differently."""
     return int(node.broker_id if hasattr(node, "broker_id") else node.node_id)

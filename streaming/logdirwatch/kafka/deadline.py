@@ -1,7 +1,7 @@
-"""One deadline for every question that a command asks Kafka, so that no two time limits add up.
+"""One deadline for all Kafka requests of a command, so that time limits do not add up.
 
-It is ambient, like the cancel scopes of Trio: who connects or waits asks here for what is left, and who calls them
-passes nothing on. Services, which wait as long as they are configured to, have none.
+It is ambient, like the cancel scopes of Trio: code that connects or waits reads the remaining time here, and callers
+pass nothing on. Services, which wait as long as they are configured to, have none.
 """
 
 import contextvars
@@ -22,13 +22,13 @@ LEAST_MS = 1_000
 
 
 class Deadline:
-    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, which is a time of ``clock``."""
+    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, a time of ``clock``."""
 
     def __init__(self, started_s: float, wait_ms: int = ANSWER_MS, clock: Clock = time.monotonic) -> None:
         self._ends_s, self._clock = started_s + wait_ms / 1000, clock
 
     def left_ms(self) -> int:
-        """Return how long a question may still wait."""
+        """Return how long a request may still wait."""
         return max(LEAST_MS, round(1000 * (self._ends_s - self._clock())))
 
 
@@ -37,7 +37,7 @@ _AMBIENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("dead
 
 @contextmanager
 def answers_by(deadline: Deadline | None) -> Iterator[None]:
-    """Have every question within wait until ``deadline`` only, also those of :func:`begun`.
+    """Limit all requests within to ``deadline``, also those of :func:`begun`.
 
     None lifts it: a cluster that has answered may take its time.
     """
@@ -54,15 +54,15 @@ def is_set() -> bool:
 
 
 def at_most_ms(limit_ms: int) -> int:
-    """Return a question's own limit, or what is left until the deadline if that is less."""
+    """Return a request's own limit, or the time until the deadline if that is less."""
     deadline = _AMBIENT.get()
     return limit_ms if deadline is None else min(limit_ms, deadline.left_ms())
 
 
 def begun(ask: Callable[[], Answer]) -> "Future[Answer]":
-    """Ask in a thread of its own, under the same deadline, so that other work goes on meanwhile.
+    """Run a request in its own thread, under the same deadline, while other work continues.
 
-    The thread never holds up the end of the process.
+    The thread never delays the end of the process.
     """
     answer: Future[Answer] = Future()
     context = contextvars.copy_context()

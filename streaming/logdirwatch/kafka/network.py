@@ -40,8 +40,8 @@ _STORES = {"ssl_cafile", "ssl_certfile", *_AS_PEM}
 class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
     """A connection manager that keeps the most informative failure; None if the last attempt succeeded.
 
-    A broker that refuses a client sends an error and disconnects: which of the two is seen is a race in each attempt,
-    and the last attempt may be interrupted by the timeout.
+    A broker that refuses a client sends an error and disconnects: each attempt may see either of the two, and the last
+    attempt may be interrupted by the timeout.
     """
 
     failure: Exception | None = None
@@ -66,7 +66,7 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
             self.failure, self.worth = failure, worth
 
     def _note(self, node_id: object, failure: Exception) -> None:
-        """Tell when none of the bootstrap servers is worth another attempt."""
+        """Report when no bootstrap server is worth another attempt."""
         if is_final(failure):
             self._refused.add(node_id)
         else:
@@ -80,7 +80,7 @@ def _nobody(_: Exception) -> None:
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
-    """The ``kafka_client`` of kafka-python's clients; tells ``on_hopeless`` that nothing listens at any server."""
+    """The ``kafka_client`` of kafka-python's clients; calls ``on_hopeless`` when nothing listens at any server."""
 
     def __init__(self, on_hopeless: Callable[[Exception], None] = _nobody, **configs: Any) -> None:
         net = NetworkSelector(**configs)
@@ -94,7 +94,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
 
     @property
     def worth(self) -> int:
-        """How informative the failure is, from 0."""
+        """The rank of the failure by information, from 0."""
         worth: int = self._manager.worth
         return worth
 

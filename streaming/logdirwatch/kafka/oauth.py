@@ -1,4 +1,4 @@
-"""Tokens for SASL/OAUTHBEARER from a token endpoint (OAuth's client credentials), named by Kafka's own properties."""
+"""Tokens for SASL/OAUTHBEARER from a token endpoint (OAuth client credentials), with Kafka's own properties."""
 
 import time
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ SHORT_LIFE_S = 60.0
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]
-    """A token that is valid, asked for again before it ends."""
+    """A valid token, renewed before it expires."""
 
     def __init__(self, credentials: ClientCredentials) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
 
 
 def with_tokens(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return kafka-python's arguments, with a provider of tokens in place of the credentials for them.
+    """Return kafka-python's arguments with a token provider instead of the credentials.
 
     Raises UserError without botocore, which signs for Amazon's mechanism.
     """

@@ -103,7 +103,7 @@ _OF_OAUTH = {_LOGIN_HANDLER_KEY: "org.apache.kafka.common.security.oauthbearer.O
 
 @dataclass(frozen=True)
 class ClientCredentials:
-    """What a token endpoint is asked with."""
+    """The credentials for a token endpoint."""
 
     endpoint: str
     client_id: str = field(repr=False)
@@ -155,14 +155,14 @@ def spark_options(bootstrap_servers: str, client: Mapping[str, str], *, on_datab
 
 
 def _defaults(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the classes that a mechanism needs in Java."""
+    """Return the Java classes that a mechanism needs."""
     if arguments.get("sasl_mechanism") == MSK_IAM:
         return _OF_MSK
     return _OF_OAUTH if "client_credentials" in arguments else {}
 
 
 def _by_service_credential(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with a credential of Unity Catalog, which stands for all others."""
+    """Return the options with a credential of Unity Catalog, which replaces all others."""
     of_others = re.compile(r"sasl\..+|security\.protocol")
     options = {
         key if key.startswith(_SERVICE_CREDENTIAL) else f"kafka.{key}": value
@@ -173,7 +173,7 @@ def _by_service_credential(bootstrap_servers: str, client: Mapping[str, str]) ->
 
 
 def _as_databricks_has_it(key: str, value: str) -> str:
-    """Return a property that names classes, with the names that they have there.
+    """Return a property with class names as Databricks shades them.
 
     >>> _as_databricks_has_it("kafka.sasl.login.class", "org.apache.kafka.Login")
     'kafkashaded.org.apache.kafka.Login'

@@ -1,4 +1,4 @@
-"""How a Kafka cluster is reached, and how the telemetry topics are made."""
+"""How to reach a Kafka cluster, and the settings of the telemetry topics."""
 
 from typing import Protocol
 
@@ -39,12 +39,12 @@ class TopicSettings(Section):
 
 
 class TelemetrySettings(Protocol):
-    """The sections that say where the telemetry topics are and how they are made."""
+    """The sections about the telemetry topics."""
 
     @property
     def telemetry(self) -> KafkaSettings:
-        """The cluster that they are in."""
+        """The cluster of the topics."""
 
     @property
     def topics(self) -> TopicSettings:
-        """How they are made."""
+        """The settings of the topics."""

@@ -136,7 +136,10 @@ def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existin
 
 
 def existing_topics(settings: TelemetrySettings) -> dict[str, Existing]:
-    """Return the telemetry topics that exist. Raises UserError when the telemetry cluster cannot be asked."""
+    """Return the telemetry topics that exist.
+
+    Raises UserError when the telemetry cluster does not answer.
+    """
     with clients.admin(settings.telemetry) as admin:
         try:
             return describe(admin, [topic.name for topic in wanted(settings.topics)])
@@ -147,7 +150,7 @@ def existing_topics(settings: TelemetrySettings) -> dict[str, Existing]:
 def create_missing(settings: TelemetrySettings) -> list[Topic]:
     """Create the telemetry topics that do not exist and wait until they can be used; return them.
 
-    Raises UserError when the telemetry cluster cannot be asked or refuses.
+    Raises UserError when the telemetry cluster does not answer or refuses.
     """
     with clients.admin(settings.telemetry) as admin:
         try:

@@ -169,7 +169,7 @@ def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[l
 
 
 def plan_zookeeper(folder: Path, port: int) -> Node:
-    """Lay out ZooKeeper's server below ``folder``; its data lie where a broker's metadata would."""
+    """Lay out ZooKeeper's server below ``folder``; its data is where a broker's metadata would be."""
     home = folder / "zookeeper"
     return Node(
         id=0, port=port, controller_port=None, rack=None, folder=str(home), log_dirs=[], metadata_dir=str(home / "data")
@@ -196,7 +196,7 @@ def new_cluster_id() -> str:
 
 
 def volume_of(broker_folder: Path, index: int) -> Path:
-    """Return the mount point of a broker's log directory; the directory lies in it, so that it can be replaced."""
+    """Return the mount point of a broker's log directory; the directory is below it, so that it can be replaced."""
     return broker_folder / f"d{index}"
 
 
@@ -222,7 +222,7 @@ def broker_properties(node: Node, voters: Sequence[Node], brokers: int, zookeepe
 
 
 def _of_kraft(node: Node, voters: Sequence[Node]) -> dict[str, Any]:
-    """Return what a broker in KRaft mode needs; up to 3.6 the controllers' listener has no protocol by default."""
+    """Return the properties of KRaft mode; up to 3.6 the controllers' listener has no default protocol."""
     controller = f",CONTROLLER://{HOST}:{node.controller_port}" if node.controller_port else ""
     return {
         "node.id": node.id,

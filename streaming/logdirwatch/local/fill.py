@@ -1,4 +1,4 @@
-"""Fills a log directory's file system with the data of a topic in it, or with a file of no replica."""
+"""Fills a log directory's file system with a topic's data, or with a file that is no replica."""
 
 import errno
 import os

@@ -84,7 +84,7 @@ def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION) -> tuple
 
 
 def first_class(jvm: Jvm, candidates: Sequence[str]) -> str | None:
-    """Return the first of some main classes that Kafka's jars hold: releases moved their tools about."""
+    """Return the first of several main classes that Kafka's jars contain: releases moved their tools."""
     kafka = [path for path in jvm.class_path.split(":") if Path(path).name.startswith("kafka")]
     held: set[str] = set()
     for path in kafka:

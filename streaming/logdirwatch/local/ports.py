@@ -47,9 +47,9 @@ def _is_free(port: int) -> bool:
 
 
 def _claim(port: int) -> bool:
-    """Lock the byte of a shared file that stands for the port; False when another process holds it.
+    """Lock the byte of a shared file that stands for the port; False if another process holds it.
 
-    The system lets go of the lock when this process ends. Without a file that can be written no port is claimed.
+    The system releases the lock when this process ends. If the file is not writable, no port is claimed.
     """
     file = _claims()
     if file is None:
@@ -63,7 +63,7 @@ def _claim(port: int) -> bool:
 
 @cache
 def _claims() -> int | None:
-    """Open the shared file once: the system forgets all locks of a process on a file as soon as it closes it once."""
+    """Open the shared file once: closing any handle of a file releases all locks of the process on it."""
     path = Path(tempfile.gettempdir()) / f"logdirwatch-ports-{os.getuid()}"
     with contextlib.suppress(OSError):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

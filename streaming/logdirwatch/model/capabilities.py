@@ -1,4 +1,4 @@
-"""From which release of Kafka on brokers report what older ones cannot: one table for the notices and the docs."""
+"""The Kafka release from which brokers report each capability: one table for the notices and the docs."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
@@ -12,7 +12,7 @@ OLDEST_KAFKA = "2.8"
 
 
 class Capability(NamedTuple):
-    """Something that brokers report from a release on; ``needs_kraft``: a cluster with ZooKeeper has no such thing."""
+    """Something that brokers report from a release on; ``needs_kraft``: a cluster with ZooKeeper does not have it."""
 
     what: str
     since: str
@@ -32,17 +32,17 @@ LAST_WITH_ZOOKEEPER = "3.9"
 
 
 def release_key(release: str) -> tuple[int, ...]:
-    """Return the numbers of a release, to compare by."""
+    """Return the numbers of a release for comparison."""
     return tuple(int(number) for number in release.split(".") if number.isdecimal())
 
 
 def is_too_old(release: str | None) -> bool:
-    """Tell whether a release is known to be older than the oldest one that is watched."""
+    """Tell whether a release is known to be older than the oldest supported one."""
     return release is not None and release_key(release) < release_key(OLDEST_KAFKA)
 
 
 class CapacitySource(StrEnum):
-    """Who told the size of a log directory where Kafka does not report it."""
+    """The source of a log directory's size if Kafka does not report it."""
 
     HOST = "host"
     CONFIGURATION = "configuration"
@@ -60,7 +60,7 @@ SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 
 
 def is_reported(what: NotReported, release: str, mode: MetadataMode) -> bool | None:
-    """Tell whether a release reports something in a mode; None where a cluster of that mode has no such thing."""
+    """Tell whether a release reports something in a mode; None if a cluster of that mode does not have it."""
     capability = CAPABILITIES[what]
     if capability.needs_kraft and mode is MetadataMode.ZOOKEEPER:
         return None
@@ -75,7 +75,7 @@ def is_possible(release: str, mode: MetadataMode) -> bool:
 
 
 def mode_of_cluster(modes: Iterable[Mode | None]) -> Mode | MetadataMode | None:
-    """Return the mode of a whole cluster: brokers of two modes are under migration; None while none is known."""
+    """Return the mode of a cluster: brokers of two modes mean a migration; None if none is known."""
     known = {mode for mode in modes if mode is not None}
     return MetadataMode.MIGRATING if len(known) > 1 else next(iter(known), None)
 

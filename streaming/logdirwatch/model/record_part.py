@@ -83,9 +83,9 @@ class RecordPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def converted(found: Mapping[str, Any], kind: type[P]) -> P:
-    """Return a part as a record has it; a field that does not fit is left out, for what else the record says matters.
+    """Return a part as a record has it; a field that does not fit is left out, so that the rest remains usable.
 
-    Raises msgspec.ValidationError where a field that every record must have does not fit.
+    Raises msgspec.ValidationError if a required field does not fit.
     """
     try:
         return msgspec.convert(found, kind)
@@ -96,8 +96,8 @@ def converted(found: Mapping[str, Any], kind: type[P]) -> P:
 def as_written(given: Mapping[str, Any], kind: type[RecordPart]) -> dict[str, Any]:
     """Return the JSON object of a part that a producer gives, with every field that it gives.
 
-    Raises msgspec.ValidationError where a field does not fit, is missing, or is none of the part's: what is written is
-    what the schema says.
+    Raises msgspec.ValidationError if a field does not fit, is missing, or does not belong to the part: records match
+    their schema.
     """
     written = msgspec.to_builtins(dict(given))
     unknown = sorted(_unknown(written, msgspec.convert(written, kind)))
@@ -107,7 +107,7 @@ def as_written(given: Mapping[str, Any], kind: type[RecordPart]) -> dict[str, An
 
 
 def _unknown(given: Any, read: Any) -> Iterator[str]:
-    """Yield the keys that got lost when a value was read as what it should be."""
+    """Yield the keys that were lost when a value was converted."""
     if isinstance(read, RecordPart):
         fields = dict(zip(read.__struct_encode_fields__, read.__struct_fields__, strict=True))
         yield from (f"`{name}`" for name in given if name not in fields)

@@ -1,4 +1,4 @@
-"""The time that a record counts for, and the times at which periodic work begins."""
+"""The effective time of a record."""
 
 LEAD_MS = 2_000
 """How long before the multiples of an interval periodic work begins."""

@@ -1,4 +1,4 @@
-"""Whether the loop of a service goes round, for its probe."""
+"""Whether the loop of a service makes progress, for its probe."""
 
 from logdirwatch.text.units import human_s
 
@@ -7,5 +7,5 @@ STUCK_AFTER_S = 120.0
 
 
 def stands_still(round_s: float, now_s: float) -> str | None:
-    """Return that there was no round for long; both times are of one clock that never goes back."""
+    """Return a reason if the last round is too long ago; both times are of one monotonic clock."""
     return f"no round since {human_s(STUCK_AFTER_S)}" if now_s - round_s > STUCK_AFTER_S else None

@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 class Arrival(NamedTuple):
-    """What Kafka and the configuration add to a record."""
+    """The fields of a record that come from Kafka and the configuration."""
 
     key: bytes | None
     kafka_timestamp_ms: int
@@ -161,7 +161,7 @@ def _is_document(value: bytes) -> bool:
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    """Tell a list of the tool's from what others call ``brokers``, such as addresses."""
+    """Tell a list of the tool from other fields named ``brokers``, such as addresses."""
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 

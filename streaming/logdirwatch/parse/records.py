@@ -1,4 +1,4 @@
-"""The only parser: bytes of a telemetry topic to one record or the reason for rejecting it. Pure.
+"""The only parser of telemetry records: bytes to one record, or the reason for rejecting it. Pure.
 
 Unknown fields are ignored. Nothing here raises, whatever the bytes are.
 """

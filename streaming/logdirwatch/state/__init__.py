@@ -1,1 +1,1 @@
-"""How a query's state is written down and read."""
+"""How a query's state is serialized."""

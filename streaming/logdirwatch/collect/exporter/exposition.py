@@ -1,6 +1,6 @@
-"""Reads the text that Prometheus exporters answer with: the classic format and OpenMetrics 1.0. Pure.
+"""Parses the text of Prometheus exporters: the classic format and OpenMetrics 1.0. Pure.
 
-A line that cannot be read is left out, and only that line: libraries give up the whole answer at the first such line.
+Only a line that cannot be parsed is skipped; libraries reject the whole answer at the first such line.
 """
 
 import io
@@ -26,10 +26,10 @@ class Sample(NamedTuple):
 
 
 def samples(body: bytes, is_wanted: Callable[[str], bool]) -> Iterator[Sample]:
-    """Yield the samples of ``body`` whose name ``is_wanted``, in its order. Raises nothing, whatever the bytes are.
+    """Yield the samples of ``body`` whose name ``is_wanted``, in its order.
 
-    Timestamps, exemplars and comments are left out. Most lines of a broker are about single topics, so a line is read
-    to its end only when its name is wanted.
+    Raises nothing, whatever the bytes are. Timestamps, exemplars and comments are skipped. Most lines of a broker are
+    about single topics, so a line is parsed completely only if its name is wanted.
     """
     for line in io.StringIO(body.decode("utf-8", "replace")):
         name = _NAME.match(line) if len(line) <= MAX_LINE_CHARACTERS else None

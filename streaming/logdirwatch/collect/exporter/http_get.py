@@ -1,7 +1,7 @@
-"""Gets one page over HTTP with aiohttp, with a limit on the whole of it: time and bytes.
+"""Gets one page over HTTP with aiohttp, with limits on its total time and bytes.
 
-Errors never show what was sent or what was answered: the one holds credentials, and a server can echo it in the other.
-aiohttp's own errors show both, so they are told in other words.
+Errors never show the request or the answer: the request has credentials, and a server may echo them. aiohttp's own
+errors show both, so they are replaced.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ _UNPRINTABLE = re.compile(r"[^\x21-\x7e]")
 
 
 class HttpError(Exception):
-    """An answer that is of no use, in one line."""
+    """An unusable answer, described in one line."""
 
 
 class _Lookups(AbstractResolver):
-    """Looks names up in ``threads``: asyncio's own are few, and the connections to Kafka wait for them too."""
+    """Resolves names in ``threads``: asyncio's own are few, and the connections to Kafka wait for them too."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -45,7 +45,7 @@ class _Lookups(AbstractResolver):
 
 
 class Getter:
-    """Gets pages with the same headers; ``tls`` says which certificates to trust. Close it when done."""
+    """Gets pages with the same headers; ``tls`` configures the trusted certificates. Close it when done."""
 
     def __init__(self, headers: Mapping[str, str], tls: ssl.SSLContext | None = None) -> None:
         self._headers = {**_HEADERS, **headers}
@@ -53,10 +53,10 @@ class Getter:
         self._threads = ThreadPoolExecutor(LOOKUP_THREADS, thread_name_prefix="lookup")
 
     async def get(self, url: str, timeout_ms: int, max_bytes: int = MAX_BYTES) -> bytes:
-        """Return the body behind ``url``; one that is compressed though nobody asked for that stays so.
+        """Return the body of ``url``, undecoded if the server compressed it without being asked to.
 
-        Raises TimeoutError when it is not there as a whole within ``timeout_ms``, OSError when nobody can be connected
-        to, HttpError when the answer is not 200, not HTTP or larger than ``max_bytes``. Redirections are not followed.
+        Raises TimeoutError when it is not complete within ``timeout_ms``, OSError when the connection fails, HttpError
+        when the answer is not 200, not HTTP or larger than ``max_bytes``. Redirects are not followed.
         """
         if _UNPRINTABLE.search(url):
             raise HttpError("the URL has a character that a URL cannot have")
@@ -69,7 +69,7 @@ class Getter:
             raise _told(error) from None
 
     def close(self) -> None:
-        """Start no more look-ups, and wait for none."""
+        """Start no more name lookups, and wait for none."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _session(self, timeout_ms: int) -> aiohttp.ClientSession:
@@ -87,7 +87,7 @@ class Getter:
 
 
 async def _asked_once(request: aiohttp.ClientRequest, ask: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Hide from aiohttp that a server hung up: it would ask again at once."""
+    """Hide from aiohttp that a server disconnected: it would retry at once."""
     try:
         return await ask(request)
     except aiohttp.ClientError as error:

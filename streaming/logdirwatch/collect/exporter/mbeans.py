@@ -34,7 +34,7 @@ _PER_PARTITION_LABELS = frozenset({"topic", "partition"})
 
 
 class _Metric(NamedTuple):
-    """A metric of ours and the attributes of the MBean that hold it, as exporters spell them."""
+    """One of our metrics and the attributes of the MBean that hold it, as exporters spell them."""
 
     key: str
     domain: str
@@ -95,7 +95,10 @@ def _letters(name: str) -> str:
 
 
 def _spellings(metric: _Metric) -> Iterator[tuple[str, str]]:
-    """Yield every (metric name, labels type and name) that shows ``metric``; ``|`` parts a quantile off the name."""
+    """Yield every (metric name, labels type and name) that shows ``metric``.
+
+    ``|`` separates a quantile from the name.
+    """
     domain, kind, name = map(_letters, metric[1:4])
     for attribute in metric.attributes:
         yield domain + kind + name + attribute, ""
@@ -121,7 +124,7 @@ def metrics(body: bytes) -> dict[str, float | None]:
 
 
 def trusted(found: Mapping[str, float | None], kafka_version: str | None) -> dict[str, float | None]:
-    """Return ``found`` with None for what this broker counts wrongly, or may: where its version is not known."""
+    """Return ``found`` with None for metrics that this broker's version counts wrongly, or may if it is unknown."""
     after = dict(found)
     is_trusted = release(kafka_version) > (0, 0) and not never_counts_offline_replicas(kafka_version)
     if OFFLINE_REPLICA_COUNT in after and not is_trusted:
@@ -136,7 +139,7 @@ def never_counts_offline_replicas(kafka_version: str | None) -> bool:
 
 
 def release(version: str | None) -> tuple[int, int]:
-    """Return the major and minor number of a version of Kafka; (0, 0) when it is not known."""
+    """Return the major and minor number of a version of Kafka; (0, 0) if unknown."""
     numbers = re.match(r"(\d+)\.(\d+)", version or "")
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
@@ -162,7 +165,7 @@ def _spelling(name: str, labels: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _key(metric: _Metric, labels: Mapping[str, str]) -> str | None:
-    """Return our name of a sample, None for one that counts a part of what the metric is about."""
+    """Return our name of a sample, None for one that covers only a part of the metric."""
     if labels.keys() & _PER_PARTITION_LABELS:
         return None
     if not metric.is_per_directory:

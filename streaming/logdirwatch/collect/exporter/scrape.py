@@ -1,6 +1,7 @@
-"""Scrapes the JMX exporters of one cluster's brokers and keeps what each said last, for the records of the polls.
+"""Scrapes the JMX exporters of one cluster's brokers and keeps the last values for the records of the polls.
 
-Scraping and polling do not wait for each other: a record takes what is there. Values that are too old are left out.
+Scraping and polling do not wait for each other: a record contains the values that are available. Values that are too
+old are left out.
 """
 
 import asyncio
@@ -30,16 +31,16 @@ SCRAPE_ERRORS = (OSError, asyncio.TimeoutError, ValueError, HttpError)
 
 
 class _Scrape(NamedTuple):
-    """What the last scrape of a broker brought; ``found`` is None when it failed."""
+    """The result of the last scrape of a broker; ``found`` is None when it failed."""
 
     begun_ms: int
     found: dict[str, float | None] | None
 
 
 class Exporters:
-    """The exporters of one cluster. ``now_ms`` is a clock that nobody sets back; use from one asyncio loop.
+    """The exporters of one cluster. ``now_ms`` is a monotonic clock; use from one asyncio loop.
 
-    Raises UserError when the file with the authorities cannot be read.
+    Raises UserError when the file with the certificate authorities cannot be read.
     """
 
     def __init__(self, cluster: str, settings: JmxExporterSettings, now_ms: Callable[[], int]) -> None:
@@ -51,7 +52,7 @@ class Exporters:
         self._busy: set[int] = set()
 
     async def scrape(self, brokers: Iterable[BrokerFacts]) -> None:
-        """One round: scrape every broker that has an exporter and is not still being scraped."""
+        """Scrape every broker that has an exporter and is not still being scraped."""
         scrapes = []
         for broker in [*brokers]:
             url = self._settings.url_of(broker.node.broker, broker.node.host)
@@ -61,10 +62,10 @@ class Exporters:
         await asyncio.gather(*scrapes)
 
     def metrics_of(self, broker: BrokerFacts) -> dict[str, float | None]:
-        """Return what a record of ``broker`` may carry now.
+        """Return the metrics for a record of ``broker`` now.
 
-        ``scrape_ok`` 1 beside values and their age, 0 alone when the last scrape failed or is too old, nothing before
-        the first one ended and for a broker without an exporter.
+        ``scrape_ok`` is 1 with values and their age, and 0 alone when the last scrape failed or is too old. Empty
+        before the first scrape has ended, and for a broker without an exporter.
         """
         newest = self._newest.get(broker.node.broker)
         if newest is None:
@@ -76,7 +77,7 @@ class Exporters:
         return {**found, SCRAPE_OK: 1.0, SCRAPE_AGE_MS: float(age_ms)}
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self._getter.close()
 
     async def _scrape(self, broker: int, url: str) -> None:

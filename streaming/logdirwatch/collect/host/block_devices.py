@@ -1,4 +1,4 @@
-"""Under which names the kernel speaks of what lies below a directory: from the mount table and the tree of devices."""
+"""The kernel's names for the devices below a directory, from the mount table and the tree of devices."""
 
 import os
 import re
@@ -28,13 +28,13 @@ class Mount(NamedTuple):
 def devices_below(
     numbers: Mapping[str, str | None], mounts: Path = MOUNTS, devices: Path = DEVICES
 ) -> dict[str, frozenset[str]]:
-    """Return the names of all that lies below each directory.
+    """Return the names of all devices below each directory.
 
-    ``numbers`` are the directories with their device as ``major:minor``; where that is None the mount table tells. A
-    partition (sdb1) brings its disk (sdb), a logical, mirrored or multipath volume (dm-0, md0) those that it is made
-    of; each of them its number (8:16), its mapped name, and what it hangs on (ata3, 2:0:0:0, session1, nvme0). What is
-    mounted from a server brings the server. Asks nothing of the directories themselves, whose disk may be dead. Raises
-    OSError when the mount table cannot be read.
+    ``numbers`` are the directories with their device as ``major:minor``; None: taken from the mount table. A partition
+    (sdb1) also gives its disk (sdb), a logical, mirrored or multipath volume (dm-0, md0) its members; each of them its
+    number (8:16), its mapped name, and its controller or session (ata3, 2:0:0:0, session1, nvme0). A network mount
+    gives the server. The directories themselves are not accessed, because their disk may be dead. Raises OSError when
+    the mount table cannot be read.
     """
     table = list(_mounts(mounts.read_text(encoding="utf-8", errors="replace")))
     return {path: frozenset(_names_below(path, number, table, devices)) for path, number in numbers.items()}
@@ -62,9 +62,9 @@ def _names_below(path: str, number: str | None, table: list[Mount], devices: Pat
 
 
 def _mount_of(path: str, number: str | None, table: list[Mount]) -> Mount | None:
-    """Return the mount of a device, else the deepest one above ``path``; of two on one point the later one hides.
+    """Return the mount of a device, else the deepest one above ``path``; a later mount hides an earlier one.
 
-    A number that no mount has is that of a subvolume (btrfs): its path tells, a device of its own would be known.
+    A number that no mount has is that of a subvolume (btrfs), which its path identifies.
     """
     if number is not None:
         known = [mount for mount in table if mount.number == number]
@@ -90,7 +90,7 @@ def _names_of_source(source: str, sys: Path) -> Iterator[str]:
 
 
 def _of_one_file_system(device: str, file_systems: Path) -> Iterator[str]:
-    """Yield the devices of the btrfs that ``device`` is a part of; the kernel names any of them."""
+    """Yield the devices of the btrfs that ``device`` belongs to; the kernel names any of them."""
     for home in file_systems.glob(f"*/devices/{device}"):
         yield from (other.name for other in home.parent.iterdir())
 

@@ -22,24 +22,24 @@ RECORD_BYTES = 8_192
 
 
 class Source(Protocol):
-    """A log that grows."""
+    """A growing log."""
 
     def read(self) -> Iterator[Piece]:
-        """Yield what came since the last call."""
+        """Yield what was appended since the last call."""
 
     def position(self, held_bytes: int = 0) -> Position | None:
-        """Return where to go on after a restart, None where that cannot be."""
+        """Return where to resume after a restart, None if that is impossible."""
 
     def close(self) -> None:
         """Close it."""
 
     @property
     def began_midway(self) -> bool:
-        """Tell whether what was read first may be the rest of something."""
+        """Tell whether the first data read may be the end of an entry."""
 
 
 class LogRead(NamedTuple):
-    """What was read of a log: "no failure" holds of the entries only, not of lines that began none."""
+    """How much of a log was read: "no failure" is only true of entries, not of lines that were not understood."""
 
     entries: int
     lines_not_understood: int
@@ -55,12 +55,12 @@ class BrokerLog:
         self._quiet_looks = 0
 
     def findings(self, since: str = "") -> Iterator[Finding]:
-        """Yield what the log has told since the last call, of entries that are not older than ``since``."""
+        """Yield the findings since the last call, of entries that are not older than ``since``."""
         for entry in self._new():
             yield from self._told(entry, since)
 
     def position(self) -> Position | None:
-        """Return where to go on after a restart: with the first entry that is not judged yet."""
+        """Return where to resume after a restart: at the first entry that is not judged yet."""
         return self._source.position(self._entries.held_bytes)
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class BrokerLog:
 
     @property
     def read(self) -> LogRead:
-        """How much was read so far; what came first where reading began in the middle is the rest of an entry."""
+        """How much was read; a first entry that began before the start of reading is not counted."""
         found, rest = self._entries.not_understood_lines, self._entries.lines_before_first
         is_rest = self._source.began_midway and self._entries.understood_lines > 0 and rest <= ENTRY_LINES
         return LogRead(self._entries.understood_lines, found - rest if is_rest else found)
@@ -84,7 +84,7 @@ class BrokerLog:
             yield from self._entries.flush()
 
     def rest(self, since: str = "") -> Iterator[Finding]:
-        """Yield what the last entry tells, for one who does not wait for the next one."""
+        """Yield the findings of the last entry without waiting for the next one."""
         for entry in self._entries.end():
             yield from self._told(entry, since)
 
@@ -94,9 +94,9 @@ class BrokerLog:
 
 
 class BrokerLogs:
-    """A broker's main log, which alone tells when a run began, and its others beside it.
+    """A broker's main log, which alone shows when a run began, and its other logs.
 
-    What the others told of an earlier run is left out where both write their dates alike.
+    Findings of the others from an earlier run are left out if both logs write dates alike.
     """
 
     def __init__(self, main: BrokerLog, others: Mapping[str, BrokerLog]) -> None:
@@ -105,19 +105,19 @@ class BrokerLogs:
         self._started_at = ""
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what the logs have told since the last call."""
+        """Yield the findings since the last call."""
         yield from self._noting_starts(self._main.findings())
         for log in self._others.values():
             yield from _without_starts(log.findings(self._started_at))
 
     def rest(self) -> Iterator[Finding]:
-        """Yield what their last entries tell, for one who does not wait for the next ones."""
+        """Yield the findings of the last entries without waiting for the next ones."""
         yield from self._noting_starts(self._main.rest())
         for log in self._others.values():
             yield from _without_starts(log.rest(self._started_at))
 
     def positions(self, main: str) -> dict[str, Position]:
-        """Return how far each log was read, by its path; ``main`` is that of the main one."""
+        """Return the position in each log, by path; ``main`` is that of the main one."""
         found = {path: log.position() for path, log in ((main, self._main), *self._others.items())}
         return {path: position for path, position in found.items() if position is not None}
 
@@ -147,9 +147,9 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 class KernelLog:
-    """What the kernel's log tells of disks and file systems, and of a broker's process that was killed.
+    """The kernel's messages about disks, file systems, and killed processes of a broker.
 
-    ``is_running`` tells whether the broker runs: while it does, it was another Java process that the OOM killer took.
+    ``is_running`` tells whether the broker runs: while it does, the OOM killer killed another Java process.
     """
 
     def __init__(self, source: Source, is_running: Callable[[], bool] = lambda: False) -> None:
@@ -160,11 +160,11 @@ class KernelLog:
         self._looks_held = 0
 
     def news(self) -> Iterator[KernelError]:
-        """Yield the troubles that the log has told of since the last call, and those that are over."""
+        """Yield the troubles reported since the last call, and those that have ended."""
         return (found for found in self.findings() if isinstance(found, KernelError))
 
     def findings(self) -> Iterator[KernelError | BrokerFailed]:
-        """Yield the troubles, and why a broker of this host ended where its own log cannot say so."""
+        """Yield the troubles, and why a broker of this host ended if its own log cannot say so."""
         for piece in self._source.read():
             for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
                 yield from kernel_news(text)
@@ -180,7 +180,7 @@ class KernelLog:
             yield failed
 
     def _judged(self) -> Iterator[BrokerFailed]:
-        """Yield what is held of kills once the broker is gone; forget it once it should be."""
+        """Yield pending kills once the broker is gone; drop them when it is too late."""
         if not self._held:
             return
         self._looks_held += 1
@@ -191,7 +191,7 @@ class KernelLog:
             self._held = []
 
     def position(self) -> Position | None:
-        """Return where to go on after a restart."""
+        """Return where to resume after a restart."""
         return self._source.position(self._lines.held_bytes)
 
     def close(self) -> None:
@@ -200,9 +200,9 @@ class KernelLog:
 
 
 class KernelRing:
-    """The kernel's own buffer (/dev/kmsg): one record a read, nothing to resume.
+    """The kernel's own buffer (/dev/kmsg): one record per read, nothing to resume.
 
-    Begins at its end, or with what it still holds. Raises OSError when it cannot be opened.
+    Starts at its end, or with what it still holds. Raises OSError when it cannot be opened.
     """
 
     began_midway = False

@@ -1,9 +1,9 @@
-"""Which findings in a broker's log are news. Pure; the clock is an argument.
+"""Which findings in a broker's log are new. Pure; the clock is an argument.
 
-A directory that failed stays offline until the broker restarts, so a second line about it is no news, unless it is the
-first to tell the cause. A partition may be repaired and fail again within one run: it is news again after a while. Why
-a broker ends is told once a run, by the line that says most; what follows within a minute is its consequence, and what
-says less within ten.
+A directory that failed stays offline until the broker restarts, so a second line about it is not new, unless it is the
+first with a cause. A partition may be repaired and fail again within one run: it is new again after a while. The reason
+why a broker ends is reported once per run, by the most informative line: what follows within a minute is its
+consequence, and less informative lines within ten minutes are ignored.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ _SAYS_ENOUGH = 2
 
 
 class NewsDesk:
-    """Remembers what was told in this run of the broker."""
+    """Remembers the findings reported in this run of the broker."""
 
     def __init__(self, told_dirs: Mapping[str, str] | None = None) -> None:
         self._told_dirs = dict(told_dirs or {})
@@ -56,11 +56,11 @@ class NewsDesk:
 
     @property
     def told_dirs(self) -> dict[str, str]:
-        """The directories that were told, with their causes; enough to go on after a restart of ours."""
+        """The reported directories with their causes; enough to resume after a restart of this process."""
         return dict(self._told_dirs)
 
     def of_present_run(self, findings: Iterable[Finding], now_ms: int) -> list[News]:
-        """Return the news among ``findings``; a broker that starts makes history of what came before."""
+        """Return the new ones among ``findings``; a start of the broker makes earlier ones obsolete."""
         told: list[News] = []
         for finding in findings:
             news = self.news(finding, now_ms)
@@ -72,7 +72,7 @@ class NewsDesk:
         return told
 
     def news(self, finding: Finding, now_ms: int) -> News | None:
-        """Return what is to be told of ``finding``, None when it was told before or tells nothing."""
+        """Return what to report of ``finding``, None if it was reported before or says nothing."""
         match finding:
             case Started():
                 self._told_dirs, self._told_partitions, self._explained = {}, {}, {}
@@ -97,7 +97,7 @@ class NewsDesk:
             del self._explained[next(iter(self._explained))]
 
     def _cleaner_news(self, thread: CleanerThread) -> News | None:
-        """Return the death of a thread, and of starts only the one after it: each start of a broker has some."""
+        """Return the death of a thread, and only the first start after it: each start of a broker has some."""
         is_news = thread.is_dead is not self._is_cleaner_dead
         self._is_cleaner_dead = thread.is_dead
         return thread if is_news else None

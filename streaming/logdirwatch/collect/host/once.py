@@ -1,4 +1,4 @@
-"""One look of the host source that sends nothing and remembers nothing."""
+"""A single observation of the host source, which sends and stores nothing."""
 
 import socket
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ ONCE_PROBE_FILE = ".logdirwatch-probe-once"
 
 
 async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple[HostRecord, list[EventRecord]]:
-    """Return what the directories look like, and what the log tells of the broker's present run."""
+    """Return the state of the directories, and the log's findings about the broker's present run."""
     origin = Origin(settings.cluster, settings.name, settings.interval_ms)
     news = NewsDesk().of_present_run(_findings(eyes.broker_log) if eyes.broker_log else (), at_ms)
     kernel = list(eyes.kernel_log.news()) if eyes.kernel_log else []

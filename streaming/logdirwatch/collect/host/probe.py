@@ -1,8 +1,8 @@
-"""Looks at one log directory from its own host: space, inodes, mount, and a probe that writes and reads.
+"""Observes one log directory on its own host: space, inodes, mount, and a probe that writes and reads.
 
-The probe writes 4 KiB into a hidden plain file, syncs it, reads it back from the disk, compares and removes it. A
-broker does not mind: at start it loads only the subdirectories of a log directory (Kafka 4.3.1
-``LogManager.loadLogs``) and refuses one that is no replica, while a plain file, like its own ``.lock``, is passed over.
+The probe writes 4 KiB to a hidden plain file, syncs it, reads it back from the disk, compares and removes it. A broker
+ignores it: at start it loads only the subdirectories of a log directory (Kafka 4.3.1 ``LogManager.loadLogs``) and
+refuses one that is no replica, while it skips a plain file, such as its own ``.lock``.
 """
 
 import os
@@ -30,15 +30,15 @@ BLOCK_BYTES = 512
 
 
 def no_reserve_file(path: str) -> None:  # noqa: ARG001 - the signature of ReserveFileOf
-    """Know of none."""
+    """Return None: no reserve file is configured."""
     return
 
 
 @dataclass(frozen=True)
 class ProbeRules:
-    """When to write: not when probing is off, nor into the last bytes, below ``reserve_of(path, total_bytes)``.
+    """When to write: not if probing is off, nor into the last bytes, below ``reserve_of(path, total_bytes)``.
 
-    ``file_name`` must differ between two that probe the same directory.
+    ``file_name`` must differ between two processes that probe the same directory.
     """
 
     is_on: bool
@@ -48,9 +48,9 @@ class ProbeRules:
 
 
 def look(path: str, rules: ProbeRules, timer_s: Callable[[], float] = time.monotonic) -> HostLogDir:
-    """Return what the host sees of ``path``; never raises, never makes a directory, may hang as long as the disk does.
+    """Return what the host sees of ``path``; never raises nor creates a directory, may hang as long as the disk does.
 
-    ``usable_bytes`` is what a process without privileges may write, as Java's ``getUsableSpace``.
+    ``usable_bytes`` is what an unprivileged process may write, as Java's ``getUsableSpace``.
     """
     try:
         found, root = Path(path).stat(), Path("/").stat()
@@ -83,7 +83,7 @@ def look(path: str, rules: ProbeRules, timer_s: Callable[[], float] = time.monot
 
 
 def _is_there(path: str, reserve: tuple[str, int] | None) -> bool | None:
-    """Tell whether a reserve file really takes its blocks; a sparse one has nothing to give."""
+    """Tell whether a reserve file has its blocks allocated; deleting a sparse one would free nothing."""
     if reserve is None:
         return None
     name, size_bytes = reserve
@@ -99,7 +99,7 @@ def _is_there(path: str, reserve: tuple[str, int] | None) -> bool | None:
 def _timed_probe(
     path: str, owner: int, file_name: str, timer_s: Callable[[], float]
 ) -> tuple[float | None, str | None]:
-    """Return how long the probe took in ms, and what was wrong; both None when it proves nothing."""
+    """Return how long the probe took in ms, and what was wrong; both None if it proves nothing."""
     begun_s = timer_s()
     try:
         error = probe(Path(path) / file_name, os.urandom(PROBE_BYTES))
@@ -114,13 +114,13 @@ def _timed_probe(
 
 
 def read_back(descriptor: int) -> bytes:
-    """Read a file from its beginning, from the disk and not from memory where the system can do that."""
+    """Read a file from its beginning, from the disk instead of memory if the system can do that."""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     return os.pread(descriptor, PROBE_BYTES + 1, 0)
 
 
 def probe(file: Path, content: bytes, read: ReadBack = read_back) -> str | None:
-    """Write ``content``, sync, read, compare and remove; return what is wrong, None when it came back unchanged.
+    """Write ``content``, sync, read, compare and remove; return what is wrong, None if it came back unchanged.
 
     Raises OSError when a step fails.
     """

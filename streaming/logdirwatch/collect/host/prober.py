@@ -1,4 +1,4 @@
-"""Looks at every log directory each round, each in a thread of its own: a dead disk hangs that thread and no other."""
+"""Observes every log directory each round, each in its own thread: a dead disk blocks only that thread."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ Look = Callable[[str], HostLogDir]
 
 
 def in_thread(work: Callable[[], T]) -> "asyncio.Future[T]":
-    """Start ``work`` in a thread of its own and return its outcome to come.
+    """Start ``work`` in its own thread and return its future.
 
-    The thread is a daemon: while it hangs in the kernel the program can still end.
+    The thread is a daemon: the program can end while it hangs in the kernel.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
@@ -44,7 +44,7 @@ def in_thread(work: Callable[[], T]) -> "asyncio.Future[T]":
 
 
 class Prober:
-    """Looks at ``paths``; what gives no answer within ``timeout_ms`` is reported so, and left alone until it does."""
+    """Observes ``paths``; one without an answer within ``timeout_ms`` is reported so, and skipped until it answers."""
 
     def __init__(
         self, paths: Sequence[str], look: Look, timeout_ms: int, timer_s: Callable[[], float] = time.monotonic
@@ -57,14 +57,14 @@ class Prober:
         self._ended: dict[str, threading.Event] = {}
 
     async def round(self) -> list[HostLogDir]:
-        """Look at every directory once; one that still hangs from an earlier round is not waited for again."""
+        """Observe every directory once; one that still hangs from an earlier round is not waited for again."""
         begun = {path: self._begin(path) for path in self._paths if not self._is_hanging(path)}
         if begun:
             await asyncio.wait(begun.values(), timeout=self._timeout_ms / 1_000)
         return [self._answer(path) for path in self._paths]
 
     def finish(self, timeout_s: float) -> None:
-        """Let the looks that run come to their end, which removes their files; what hangs is left behind."""
+        """Wait for running observations, which remove their files; those that hang are left behind."""
         ends_s = time.monotonic() + timeout_s
         for ended in self._ended.values():
             ended.wait(max(0.0, ends_s - time.monotonic()))
@@ -83,7 +83,7 @@ class Prober:
         return future
 
     def _is_hanging(self, path: str) -> bool:
-        """Tell whether an earlier look has not ended; an answer that came too late is old and dropped."""
+        """Tell whether an earlier observation has not ended; an answer that came too late is dropped."""
         return path in self._busy and not self._busy[path][0].done()
 
     def _answer(self, path: str) -> HostLogDir:

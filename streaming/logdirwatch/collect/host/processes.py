@@ -12,12 +12,12 @@ MAINS = frozenset({b"kafka.Kafka", b"io.confluent.support.metrics.SupportedKafka
 
 
 def is_running(broker: int, proc: Path = PROC) -> bool:
-    """Tell whether a process is seen whose properties file names this broker; False where nobody can tell."""
+    """Tell whether a process runs whose properties file is this broker's; False if that cannot be seen."""
     return any(_node_of(process, arguments) == broker for process, arguments in _brokers(proc))
 
 
 def _brokers(proc: Path) -> Iterator[tuple[Path, list[bytes]]]:
-    """Yield the processes of brokers with what follows the class; the command line of no other process is read."""
+    """Yield the processes of brokers with the arguments after the main class; no other command line is read."""
     for process in proc.glob("[0-9]*"):
         try:
             if (process / "comm").read_bytes().strip() != b"java":
@@ -31,7 +31,7 @@ def _brokers(proc: Path) -> Iterator[tuple[Path, list[bytes]]]:
 
 
 def _node_of(process: Path, arguments: list[bytes]) -> int | None:
-    """Return the id of a broker's process: what overrides its file comes first, as for Kafka."""
+    """Return the broker id of a process: overrides on its command line come before its file, as for Kafka."""
     overrides = [word.decode(errors="replace") for word in arguments[1:] if b"=" in word]
     given = dict(word.removeprefix("--override=").split("=", 1) for word in overrides)
     named = {**_properties(process, arguments[0].decode(errors="replace") if arguments else ""), **given}
@@ -40,7 +40,7 @@ def _node_of(process: Path, arguments: list[bytes]) -> int | None:
 
 
 def _properties(process: Path, name: str) -> dict[str, str]:
-    """Read the properties file as the process sees it, else, where that is forbidden, as this one does."""
+    """Read the properties file as the process sees it or, if that is forbidden, as this process does."""
     seen = [process / "root" / name.lstrip("/"), Path(name)] if name.startswith("/") else [process / "cwd" / name]
     return next((found for path in seen if (found := _read(path))), {})
 

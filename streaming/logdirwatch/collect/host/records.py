@@ -21,7 +21,7 @@ from logdirwatch.parse.kernel_log.lines import KernelError
 
 
 def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
-    """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
+    """Return the event of one finding; one about a directory names no partition, because it affects all."""
     event = EventRecord(
         version=1,
         broker=broker,
@@ -66,7 +66,7 @@ def host_record(
     at_ms: int,
     read: LogRead | None = None,
 ) -> HostRecord:
-    """Return the record of one look at a host's directories; ``unplaced`` are the kernel's troubles of none of them."""
+    """Return the record of one observation of a host's directories; ``unplaced`` are troubles of other devices."""
     return HostRecord(
         version=1,
         cluster=origin.cluster,

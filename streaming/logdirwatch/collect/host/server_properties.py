@@ -22,7 +22,7 @@ _PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
 
 def parsed(text: str) -> dict[str, str]:
-    """Return the properties of ``text`` as Java's ``Properties`` reads them; of a key named twice the last one holds.
+    """Return the properties of ``text`` as Java's ``Properties`` reads them; the last value of a key counts.
 
     Raises UserError for an escape that Java refuses too.
     """
@@ -31,7 +31,7 @@ def parsed(text: str) -> dict[str, str]:
 
 
 def _whole_lines(text: str) -> Iterator[str]:
-    """Yield lines as Java joins them: a comment never goes on, and what goes on from another line is no comment."""
+    """Yield lines as Java joins them: a comment is never continued, and a continuation is never a comment."""
     lines = iter(_LINE_END.split(text))
     for line in lines:
         whole = line.lstrip(_BLANKS)
@@ -57,8 +57,8 @@ def _character(escape: re.Match[str]) -> str:
 def log_dirs_of(properties: Mapping[str, str]) -> tuple[str, ...]:
     """Return the paths as the broker reports them: ``log.dirs``, else ``log.dir``.
 
-    Kafka's ``ConfigDef`` takes the blanks around each path away. Raises UserError for a path that only the broker can
-    know: a relative one, or a variable.
+    Kafka's ``ConfigDef`` strips the blanks around each path. Raises UserError for a path that only the broker can
+    resolve: a relative one, or a variable.
     """
     named = _value(properties, "log.dirs") or _value(properties, "log.dir") or DEFAULT_LOG_DIRS
     return absolute(part.strip() for part in named.split(",") if part.strip())
@@ -71,7 +71,7 @@ def _value(properties: Mapping[str, str], key: str) -> str:
 def absolute(paths: Iterable[str]) -> tuple[str, ...]:
     """Return ``paths`` as Java spells them, each once: no double slashes, none at the end.
 
-    Raises UserError for one that only the broker can know.
+    Raises UserError for one that only the broker can resolve.
     """
     spelled = [re.sub(r"(?<=.)/$", "", re.sub(r"/+", "/", path)) for path in paths]
     for path in spelled:
@@ -89,7 +89,7 @@ def _unusable(path: str) -> str | None:
 
 
 def doubts(paths: Iterable[str]) -> Iterator[str]:
-    """Yield what is probably not meant in the paths of a properties file, though Kafka takes it as it stands."""
+    """Yield what is probably unintended in the paths of a properties file, although Kafka accepts it."""
     for path in paths:
         if re.search(r"\s[#!]", path):
             yield f"the comment in {path!r} is a part of the path: behind a value Java knows none"
@@ -100,7 +100,7 @@ def doubts(paths: Iterable[str]) -> Iterator[str]:
 
 
 def check_broker(properties: Mapping[str, str], broker: int) -> None:
-    """Raise UserError when the file is another broker's."""
+    """Raise UserError when the file belongs to another broker."""
     node = next((properties[key].strip() for key in NODE_ID_KEYS if key in properties), str(broker))
     if _NUMBER.fullmatch(node) and int(node) != broker:
         raise UserError(f"host.broker is {broker}, but host.properties_file is that of node {node}", exit_code=2)

@@ -1,4 +1,4 @@
-"""What the source on a broker's own host reads, how often, and where it remembers how far it was."""
+"""What the host source reads, how often, and where it stores its positions."""
 
 import socket
 

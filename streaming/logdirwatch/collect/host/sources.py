@@ -1,4 +1,4 @@
-"""What the host source looks at and reads, made from its settings: directories, the broker's log, the kernel's."""
+"""The inputs of the host source, from its settings: directories, the broker's log, the kernel's."""
 
 import stat
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ BESIDE = ("log-cleaner.log", "controller.log")
 
 
 def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
-    """Return the directories to watch, and log what is probably not meant of them.
+    """Return the directories to watch, and log what is probably unintended about them.
 
-    Raises UserError when ``properties_file`` cannot be read or is another broker's.
+    Raises UserError when ``properties_file`` cannot be read or belongs to another broker.
     """
     if settings.properties_file is None:
         return server_properties.absolute(settings.log_dirs)
@@ -48,7 +48,7 @@ def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
 
 
 def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> Source:
-    """Return the kernel's log, a file or its own buffer; UserError when the latter cannot be opened."""
+    """Return the kernel's log, a file or its own buffer; raises UserError when the latter cannot be opened."""
     try:
         if stat.S_ISCHR(Path(path).stat().st_mode):
             return KernelRing(path, from_start=back_bytes > 0)
@@ -60,14 +60,14 @@ def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> 
 
 
 def other_logs_of(server_log: str, named: Sequence[str] | None) -> list[str]:
-    """Return the other logs of a broker: those that are named, else those that Kafka's own layout puts beside it."""
+    """Return the other logs of a broker: those configured, else those that Kafka's own layout puts beside it."""
     beside = [str(Path(server_log).with_name(name)) for name in BESIDE]
     found = [path for path in beside if Path(path).is_file()] if named is None else named
     return [path for path in found if path != server_log]
 
 
 class HostEyes:
-    """What looks and reads for one broker; nothing here publishes or remembers beyond the process."""
+    """Observes and reads for one broker; it publishes nothing and stores nothing beyond the process."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class HostEyes:
         self._numbers: dict[str, str | None] = dict.fromkeys(log_dirs)
 
     def positions(self) -> dict[str, Position]:
-        """Return how far each log was read."""
+        """Return the position in each log."""
         main, kernel = self._settings.server_log, self._settings.kernel_log
         found = {} if self.broker_log is None or main is None else self.broker_log.positions(main)
         position = None if self.kernel_log is None else self.kernel_log.position()
@@ -105,13 +105,13 @@ class HostEyes:
 
     @property
     def log_read(self) -> LogRead | None:
-        """How much was read of the broker's log, None when none is read."""
+        """How much was read of the broker's log, None if none is read."""
         return None if self.broker_log is None else self.broker_log.read
 
     def placed(
         self, log_dirs: Sequence[HostLogDir], news: Sequence[KernelError]
     ) -> tuple[list[HostLogDir], list[KernelError]]:
-        """Return the directories with the kernel's news of their disks, and the troubles of no known directory."""
+        """Return the directories with the kernel's messages about their disks, and troubles of other devices."""
         for log_dir in log_dirs:
             if log_dir.volume is not None:
                 self._numbers[log_dir.path] = log_dir.volume.removeprefix("dev ")

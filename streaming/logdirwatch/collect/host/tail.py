@@ -1,8 +1,7 @@
-"""Follows a log file across rotation, truncation and our own restarts. Bytes only; what they mean is read elsewhere.
+"""Follows a log file across rotation, truncation and restarts of this process. Bytes only.
 
-Rotation by renaming, whatever the new name, is recognised by the inode, by copying and truncating from the size and the
-first bytes of the file; the latter also tell a new file that was given an old inode. What was renamed away is read to
-its end first.
+Rotation by renaming is recognised by the inode, whatever the new name; by copying and truncating from the size and the
+first bytes of the file, which also identify a new file with a reused inode. A renamed file is read to its end first.
 """
 
 import errno
@@ -26,7 +25,7 @@ COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst")
 
 
 class Position(Struct, frozen=True):
-    """How far a file was read, and which file that was: its inode and a digest of its first bytes."""
+    """A position in a file, and which file it is: its inode and a digest of its first bytes."""
 
     inode: int
     offset: int
@@ -41,9 +40,9 @@ Piece = bytes | None
 class Tail:
     """Reads what is appended to ``path``.
 
-    Without a ``position`` it begins ``back_bytes`` before the end, for what was there before is old; a file that only
-    appears later is read from its beginning. Nothing is raised for a file that is missing or may not be read: one
-    warning says so, and the next look tries again.
+    Without a ``position`` it starts ``back_bytes`` before the end, because earlier lines are old; a file that appears
+    later is read from its beginning. A missing or unreadable file raises nothing: one warning is logged, and the next
+    read tries again.
     """
 
     def __init__(self, path: Path, position: Position | None = None, back_bytes: int = 0) -> None:
@@ -60,7 +59,7 @@ class Tail:
         """Whether the first byte that was read is not the first of the file."""
 
     def read(self) -> Iterator[Piece]:
-        """Yield what came since the last call; ``END_OF_FILE`` where a file ended and the next one begins."""
+        """Yield what was appended since the last call; ``END_OF_FILE`` where a file ended and the next one begins."""
         try:
             if self._file is None:
                 self._open_first()
@@ -80,7 +79,7 @@ class Tail:
             self._worked()
 
     def position(self, held_bytes: int = 0) -> Position | None:
-        """Return where to go on after a restart; ``held_bytes`` were read and are not done with."""
+        """Return where to resume after a restart; ``held_bytes`` were read and are not processed yet."""
         if self._file is None:
             return self._saved
         digest = sha256(self._head).hexdigest()
@@ -103,7 +102,7 @@ class Tail:
         self._open(path, offset)
 
     def _resume(self, saved: Position) -> tuple[Path, int]:
-        """Find the file that was being read, which may be renamed by now; else begin the one that is there."""
+        """Find the file that was being read, which may have been renamed; else start with the present one."""
         for path in [self._path, *self._siblings()]:
             if path.exists() and path.stat().st_ino == saved.inode and _is_head_of(path, saved):
                 return path, saved.offset
@@ -116,7 +115,7 @@ class Tail:
         self._file, self._offset, self._head = file, offset, os.pread(file.fileno(), HEAD_BYTES, 0)
 
     def _rest(self) -> Iterator[Piece]:
-        """Yield up to the end of the open file; one that was cut short or written again is begun again."""
+        """Yield up to the end of the open file; one that was truncated or rewritten is read from its start."""
         assert self._file is not None
         head = os.pread(self._file.fileno(), HEAD_BYTES, 0)
         if os.fstat(self._file.fileno()).st_size < self._offset or not head.startswith(self._head):
@@ -128,7 +127,7 @@ class Tail:
             yield data
 
     def _is_rotated(self) -> bool:
-        """Tell whether the path names another file by now; asked before reading, so that nothing is left behind."""
+        """Tell whether the path names another file by now; checked before reading, so that nothing is missed."""
         assert self._file is not None
         try:
             now = self._path.stat()
@@ -139,7 +138,7 @@ class Tail:
         return now.st_ino != os.fstat(self._file.fileno()).st_ino
 
     def _open_next(self) -> None:
-        """Open the file that was begun after the one that is open: others may have come and gone between two looks."""
+        """Open the file that was created after the open one: several may have come and gone between two reads."""
         assert self._file is not None
         done = os.fstat(self._file.fileno())
         ages = [(path.stat(), path) for path in self._siblings()]
@@ -151,7 +150,7 @@ class Tail:
         self._open(min(between)[1] if between else self._path, 0)
 
     def _siblings(self) -> list[Path]:
-        """Return what rotation made of the file, not compressed.
+        """Return the rotated files, without compressed ones.
 
         ``x.log.1``, ``x.log.2026-11-26-10``, with logrotate's dateext ``x.log-20261126`` or ``x-20261126.log``.
         """

@@ -1,4 +1,4 @@
-"""What the host source remembers over its own restart: how far it read each log, and what it has told."""
+"""What the host source stores across its own restart: the position in each log, and the reported directories."""
 
 import os
 from pathlib import Path
@@ -15,16 +15,16 @@ log = structlog.get_logger(__name__)
 
 
 class TailState(Struct, frozen=True):
-    """Positions by the path of the log, and the directories told of in this run of the broker with their causes."""
+    """Positions by the path of the log, and the directories reported in this run of the broker with their causes."""
 
     positions: dict[str, Position] = field(default_factory=dict)
     told_dirs: dict[str, str] = field(default_factory=dict)
 
 
 class StateFile:
-    """A small JSON file; a broken or lost one costs the lines that were written meanwhile, nothing else.
+    """A small JSON file; if it is lost or broken, only lines written meanwhile are missed.
 
-    Raises UserError when the folder cannot be made.
+    Raises UserError when the folder cannot be created.
     """
 
     def __init__(self, folder: Path, cluster: str, broker: int) -> None:
@@ -37,7 +37,7 @@ class StateFile:
             raise UserError(f"host.state_dir {folder}: {error.strerror}") from None
 
     def load(self) -> TailState:
-        """Return what was saved last, the empty state when there is nothing to read."""
+        """Return what was saved last, the empty state if there is nothing to read."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=TailState)
         except FileNotFoundError:
@@ -52,7 +52,7 @@ class StateFile:
         return TailState()
 
     def save(self, state: TailState) -> None:
-        """Write ``state`` when it changed; a full disk is no reason to stop, so one warning is all."""
+        """Write ``state`` if it changed; a failure, as on a full disk, is only logged."""
         if state == self._written:
             return
         fresh = self._path.with_suffix(".new")

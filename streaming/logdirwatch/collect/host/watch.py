@@ -1,4 +1,4 @@
-"""The source on a broker's own host: publishes what its logs tell and how its directories look."""
+"""The source on a broker's own host: publishes findings from its logs and the state of its directories."""
 
 import asyncio
 import socket
@@ -37,8 +37,8 @@ KERNEL_NEWS_KEPT = 1_000
 class HostWatch:
     """Runs the host source of one broker.
 
-    After an event the state file moves on only when ``is_delivered`` says that everything published has arrived: a
-    crash repeats an event, it loses none.
+    After an event the state file is updated only when ``is_delivered`` says that everything published has arrived: a
+    crash repeats an event, and loses none.
     """
 
     def __init__(
@@ -71,21 +71,21 @@ class HostWatch:
         self._is_layout_told = False
 
     async def run(self) -> None:
-        """Read the logs several times a second and look at the directories every interval, until cancelled."""
+        """Read the logs several times a second and observe the directories every interval, until cancelled."""
         await asyncio.gather(every(READ_MS, self._read_logs), every(self._interval_ms, self.look))
 
     def close(self) -> None:
         """Do nothing: the logs stay open until :meth:`end`, after the last records are sent."""
 
     def end(self) -> None:
-        """End the looks, save how far the logs were read, and close them; what hangs is left behind."""
+        """Finish the observations, save the positions in the logs, and close them; what hangs is left behind."""
         self._eyes.prober.finish(LOCK_S)
         if self._reading.acquire(timeout=LOCK_S):
             self._save()
             self._eyes.close()
 
     async def look(self) -> HostRecord:
-        """Look at every directory once, publish the record and return it."""
+        """Observe every directory once, publish the record and return it."""
         seen = await self._eyes.prober.round()
         log_dirs, unplaced = self._eyes.placed(seen, self._taken_news())
         record = host_records.host_record(
@@ -106,7 +106,7 @@ class HostWatch:
         await in_thread(self.read_logs)
 
     def read_logs(self) -> None:
-        """Publish what the logs have told since the last call, and from time to time save how far they were read."""
+        """Publish the findings since the last call, and from time to time save the positions."""
         with self._reading:
             self._read_broker_log()
             if self._eyes.kernel_log is not None:
@@ -142,13 +142,13 @@ class HostWatch:
         return taken[-KERNEL_NEWS_KEPT:]
 
     def _tell_not_understood(self, lines: int) -> None:
-        """Say once that the log has lines in which a failure would not be seen."""
+        """Log once that the log has lines in which a failure would not be recognised."""
         if lines and not self._is_layout_told:
             log.warning("host.log.not_understood", lines=lines, meaning="failures in these lines are not detected")
             self._is_layout_told = True
 
     def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
-        """Say once of each directory that it cannot be looked at, or is not probed although it should be."""
+        """Log once per directory that it cannot be observed, or is not probed although it should be."""
         for log_dir in log_dirs:
             is_unproven = log_dir.config_error is not None or (
                 self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None

@@ -1,1 +1,1 @@
-"""Asking brokers: connections, requests, what they answer, and what one scan's answers amount to."""
+"""Querying brokers: connections, requests, responses, and what the answers of one scan show."""

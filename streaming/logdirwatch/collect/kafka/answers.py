@@ -1,6 +1,6 @@
-"""What brokers answered, as plain values.
+"""The answers of brokers as plain values.
 
-A broker that cannot be asked is an answer too: its status and its error are kept (see :class:`LogDirsAnswer`).
+A failed request is an answer too, with its status and error (see :class:`LogDirsAnswer`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from logdirwatch.model.vocabulary import PollStatus
 
 @dataclass(frozen=True)
 class Node:
-    """One broker as DescribeCluster lists it; ``is_fenced`` is None when the answering broker does not tell."""
+    """One broker as DescribeCluster lists it; ``is_fenced`` is None if the answering broker does not report it."""
 
     broker: int
     host: str
@@ -26,7 +26,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Topology:
-    """The brokers that are registered, as one broker's metadata had it at ``at_ms``."""
+    """The registered brokers, according to one broker's metadata at ``at_ms``."""
 
     nodes: Mapping[int, Node]
     lists_fenced: bool
@@ -35,9 +35,9 @@ class Topology:
 
 @dataclass(frozen=True)
 class LogDirAnswer:
-    """One log directory of one broker; Kafka's -1 is None. ``replicas`` is empty when only capacity was asked for.
+    """One log directory of one broker; Kafka's -1 is None.
 
-    ``capacity_source`` says who else told its size.
+    ``replicas`` is empty if only the capacity was requested. ``capacity_source`` says who else reported its size.
     """
 
     path: str
@@ -51,7 +51,7 @@ class LogDirAnswer:
 
 @dataclass(frozen=True)
 class LogDirsAnswer:
-    """What one broker answered to DescribeLogDirs, or why it did not."""
+    """A broker's answer to DescribeLogDirs, or why there is none."""
 
     status: PollStatus
     error: str | None = None
@@ -62,7 +62,7 @@ class LogDirsAnswer:
 class Topic:
     """One topic's partitions as DescribeTopicPartitions lists them.
 
-    ``readers`` are consumer groups that committed an offset, the first few by name; None when not known.
+    ``readers`` are consumer groups that committed an offset, the first few by name; None if unknown.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Reassignment:
-    """One partition that is being reassigned, as ListPartitionReassignments has it."""
+    """One partition being reassigned, as ListPartitionReassignments lists it."""
 
     adding: tuple[int, ...]
     removing: tuple[int, ...]
@@ -81,7 +81,7 @@ class Reassignment:
 
 @dataclass(frozen=True)
 class Quorum:
-    """The controllers' quorum: its leader, and of each voter whether it has what is committed; None: not told.
+    """The controllers' quorum: its leader, and whether each voter has what is committed; None if not reported.
 
     ``leader_at_ms`` is the leader's own time when it answered.
     """
@@ -94,7 +94,7 @@ class Quorum:
 def with_reassignments(
     topics: Iterable[Topic], reassignments: Mapping[tuple[str, int], Reassignment]
 ) -> tuple[Topic, ...]:
-    """Return the topics with what runs on each of their partitions; nothing runs where none is listed."""
+    """Return the topics with the running reassignment of each partition; none if it is not listed."""
     nothing = Reassignment((), ())
 
     def told(topic: Topic, partition: PartitionInfo) -> PartitionInfo:
@@ -108,7 +108,7 @@ def with_reassignments(
 
 @dataclass(frozen=True)
 class TopicPage:
-    """One page of DescribeTopicPartitions; ``cursor`` is where the next one begins, None at the end."""
+    """One page of DescribeTopicPartitions; ``cursor`` is the start of the next one, None at the end."""
 
     topics: tuple[Topic, ...]
     cursor: tuple[str, int] | None = None
@@ -125,8 +125,7 @@ Bounds = Mapping[tuple[str, int], tuple[int, int]]
 class Configs:
     """Effective configuration by broker or topic name.
 
-    ``overridden`` are the keys that are set on the topic or broker itself and not inherited; ``failed`` holds the
-    errors.
+    ``overridden`` are the keys set on the topic or broker itself and not inherited; ``failed`` holds the errors.
     """
 
     values: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
@@ -135,6 +134,6 @@ class Configs:
 
 
 def unlisted_topics(log_dirs: Iterable[LogDirAnswer], listed: Iterable[str]) -> list[str]:
-    """Return the topics that lie on the disks and are not ``listed``: hidden from the user, or gone meanwhile."""
+    """Return the topics on the disks that are not ``listed``: hidden from the user, or deleted meanwhile."""
     on_disk = {replica.topic for log_dir in log_dirs for replica in log_dir.replicas}
     return sorted(on_disk.difference(listed))

@@ -1,4 +1,4 @@
-"""What a broker's release can report, by the requests that it lists, and where it keeps its metadata. Pure."""
+"""What a broker's release can report, by the requests that it supports, and its metadata mode. Pure."""
 
 from collections.abc import Mapping
 
@@ -43,14 +43,14 @@ def release_of(known: str | None, versions: ApiVersions | None) -> str | None:
 
 
 def not_reported(versions: ApiVersions | None) -> list[str] | None:
-    """Return what a broker's release cannot tell; None while nobody knows what it lists."""
+    """Return what a broker's release cannot report; None while its supported requests are unknown."""
     if versions is None:
         return None
     return [str(what) for what, (key, since) in REPORTED_SINCE.items() if versions.get(key, -1) < since]
 
 
 def metadata_mode(versions: ApiVersions | None, configs: Mapping[str, str | None] | None) -> MetadataMode | None:
-    """Return where a broker's metadata lies; None when neither its configuration nor what it lists is known.
+    """Return the metadata mode of a broker; None while its configuration and its requests are unknown.
 
     A broker that takes part in a migration (KIP-866) says so in its configuration.
     """
@@ -63,10 +63,10 @@ def metadata_mode(versions: ApiVersions | None, configs: Mapping[str, str | None
 
 
 def is_kraft_broker(versions: ApiVersions | None, configs: Mapping[str, str | None] | None) -> bool | None:
-    """Tell whether a broker runs in KRaft mode and so has a metadata log; None while nobody knows.
+    """Tell whether a broker runs in KRaft mode and so has a metadata log; None if unknown.
 
-    A release without KRaft has no ``process.roles`` at all. There, and where the configuration may not be read, what
-    the broker lists decides: only one in KRaft mode passes DescribeQuorum on.
+    A release without KRaft has no ``process.roles``. Then, and if the configuration may not be read, the supported
+    requests decide: only a broker in KRaft mode forwards DescribeQuorum.
     """
     if configs is not None and PROCESS_ROLES in configs:
         return bool(configs[PROCESS_ROLES])

@@ -1,4 +1,4 @@
-"""The configuration that is asked of brokers and topics."""
+"""The configuration keys that are read from brokers and topics."""
 
 from logdirwatch.model.vocabulary import COPY_THREADS
 

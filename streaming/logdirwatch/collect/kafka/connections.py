@@ -1,9 +1,9 @@
-"""Connections to single brokers, each asked on its own; the only user of kafka-python's private network layer.
+"""Connections to single brokers; the only user of kafka-python's private network layer.
 
-``KafkaAdminClient`` chooses brokers by its own metadata, asks them one after another and loses all answers when one
-fails. Here every address has a connection manager of its own (``kafka.net.manager``, kafka-python 3.0) that knows that
-one address only, and all share one I/O thread: a broker that hangs or is gone delays nobody else, nor does a name
-server: names are looked up in threads of their own.
+``KafkaAdminClient`` chooses brokers by its own metadata, queries them one after another and loses all answers when one
+fails. Here every address has its own connection manager (``kafka.net.manager``, kafka-python 3.0) that knows only that
+address, and all share one I/O thread. A broker that hangs or is down does not delay the others; neither does a name
+server, because names are resolved in separate threads.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ EARLY_S = 0.05
 
 
 class Lane(Enum):
-    """A broker answers the requests of one connection one after another, so what may be slow has its own.
+    """A connection for requests of similar duration: a broker answers those of one connection one after another.
 
-    When one of them times out, all others of its connection are lost, so those of one lane have the same limit: LOOK is
-    for questions between the scans that want a quick answer, QUORUM for the one of them that only the controller can
-    answer, which may be away.
+    When one times out, all others of its connection are lost, so the requests of a lane have the same limit. LOOK is
+    for requests between the scans that need a quick answer, QUORUM for the one of them that only the controller can
+    answer, which may be down.
     """
 
     POLL = "poll"
@@ -58,21 +58,21 @@ class Address(NamedTuple):
 
 
 def addresses(bootstrap_servers: str) -> list[Address]:
-    """Return the addresses that ``host:port,host:port`` names, in its order."""
+    """Return the addresses in ``host:port,host:port``, in order."""
     return [Address(host, port) for host, port, _ in collect_hosts(bootstrap_servers, randomize=False)]
 
 
 class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
-    """A connection manager for one address, without the two habits that suit a long list of brokers only."""
+    """A connection manager for one address, without two habits that only suit a long list of brokers."""
 
     def close_idle_connections(self) -> None:
-        """Do nothing: the broker ends what is idle, and the timer would keep a closed manager alive for good."""
+        """Do nothing: the broker closes idle connections, and the timer would keep a closed manager alive forever."""
 
     def maybe_raise_auth_failure(self, node_id: object) -> None:
-        """Do nothing: kafka-python never tries again where credentials were refused once, which may be corrected."""
+        """Do nothing: kafka-python never retries after refused credentials, which may be corrected."""
 
     async def request(self, request: Any, timeout_ms: float) -> Any:
-        """Send ``request``, connecting first where needed, and return the response."""
+        """Send ``request``, connecting first if necessary, and return the response."""
         connection = self.get_connection(ONLY_NODE, timeout_ms=timeout_ms, refresh_metadata_on_err=False)
         try:
             return await self.wait_for(connection.send_request(request, request_timeout_ms=timeout_ms), timeout_ms)
@@ -80,7 +80,7 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
             raise told(connection, error) from error
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
-        """Do as kafka-python does, but without looking the name up here, on the I/O thread."""
+        """Do as kafka-python does, but without resolving the name here, on the I/O thread."""
         sock = await self._connected(node, timeout_at)
         if self.ssl_enabled:
             of_tls = {key: value for key, value in self.config.items() if key.startswith("ssl_")}
@@ -94,7 +94,7 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
         return transport
 
     async def _connected(self, node: Any, timeout_at: float | None) -> socket.socket:
-        """Return a socket that is connected to the first of the node's addresses that takes it."""
+        """Return a socket connected to the first of the node's addresses that accepts it."""
         failed = KafkaConnectionError(f"{node.host} has no address")
         for host in await _looked_up(self._net, node.host, node.port):
             options = self.config["socket_options"]
@@ -110,7 +110,7 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
 
 
 def _looked_up(net: NetworkSelector, host: str, port: int) -> Future:
-    """Return the addresses of a host, to be awaited on the I/O thread: a slow name server stops this thread only."""
+    """Return the addresses of a host, to be awaited on the I/O thread; the lookup blocks only its own thread."""
     addresses = Future()
 
     def look_up() -> None:
@@ -130,7 +130,7 @@ def _looked_up(net: NetworkSelector, host: str, port: int) -> Future:
 
 
 class Wire:
-    """Asks brokers by address. Use from one asyncio loop; close it when done."""
+    """Queries brokers by address. Use from one asyncio loop; close it when done."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self._arguments = {
@@ -158,7 +158,7 @@ class Wire:
             raise TimeoutError(f"no answer from {address.host}:{address.port}{why}") from error
 
     def kafka_version(self, address: Address) -> str | None:
-        """Return the release that the broker's API versions point to, as ``major.minor``; None before it answered."""
+        """Return the release that the broker's API versions indicate, as ``major.minor``; None before it answered."""
         for lane in Lane:
             manager = self._managers.get((address, lane))
             if manager is not None and manager.broker_version_data is not None:
@@ -166,7 +166,7 @@ class Wire:
         return None
 
     def api_versions(self, address: Address) -> dict[int, int] | None:
-        """Return the highest version of each request that the broker knows, by key; None before it answered."""
+        """Return the highest supported version of each request, by API key; None before the broker answered."""
         for lane in Lane:
             manager = self._managers.get((address, lane))
             if manager is not None and manager.broker_version_data is not None:
@@ -198,7 +198,7 @@ class Wire:
         return answer
 
     async def _ask(self, key: tuple[Address, Lane], request: Any, deadline: float) -> Any:
-        """Run on the I/O thread: connect if needed, send, wait; a manager in back-off is asked again when it ends."""
+        """Run on the I/O thread: connect if needed, send, wait; a manager in back-off is retried when that ends."""
         manager = self._manager(key)
         while True:
             left_ms = (deadline - time.monotonic()) * 1000

@@ -1,8 +1,8 @@
-"""What consumer groups have not read: of every partition the share that the slowest group has still to read.
+"""What consumer groups have not read: for every partition the share that the slowest group still has to read.
 
-A group's committed offsets lie with the broker that leads its partition of ``__consumer_offsets``, its coordinator
-(Kafka's ``GroupCoordinator``), so every one of those brokers is asked; while one of them cannot be, nothing is known of
-any topic, for nobody can say which topics its groups read.
+The coordinator of a group, the leader of its partition of ``__consumer_offsets``, has its committed offsets (Kafka's
+``GroupCoordinator``), so each of these brokers is queried. If one fails, the unread share of every topic is unknown,
+because any of its groups may read any topic.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ MAX_READERS = 20
 
 
 async def with_unread(admin: Admin, topics: Sequence[Topic], addresses: Mapping[int, Address]) -> tuple[Topic, ...]:
-    """Return the topics with what is unread of each partition; ``addresses`` are the brokers that answer.
+    """Return the topics with the unread share of each partition; ``addresses`` are the brokers that answer.
 
-    Raises ValueError where a coordinator is missing, and whatever a broker's answer raises.
+    Raises ValueError if a coordinator is missing, and any error of a broker's answer.
     """
     at_once = asyncio.Semaphore(BROKERS_AT_ONCE)
 
@@ -56,7 +56,7 @@ async def with_unread(admin: Admin, topics: Sequence[Topic], addresses: Mapping[
 
 
 def coordinators(topics: Iterable[Topic], addresses: Mapping[int, Address]) -> list[int]:
-    """Return the brokers that coordinate groups; ValueError names one that does not answer."""
+    """Return the brokers that coordinate groups; raises ValueError naming one that does not answer."""
     offsets = [partition for topic in topics if topic.name == OFFSETS_TOPIC for partition in topic.partitions]
     for partition in offsets:
         if partition.leader not in addresses:
@@ -66,7 +66,7 @@ def coordinators(topics: Iterable[Topic], addresses: Mapping[int, Address]) -> l
 
 
 def told(topics: Iterable[Topic], committed: Iterable[Committed], bounds: Bounds) -> tuple[Topic, ...]:
-    """Return the topics with the groups that read each partition, and what the slowest of them left unread."""
+    """Return the topics with the groups that read each partition, and the slowest one's unread share."""
     by_partition: defaultdict[Partition, dict[str, int]] = defaultdict(dict)
     by_topic: defaultdict[str, set[str]] = defaultdict(set)
     for groups in committed:

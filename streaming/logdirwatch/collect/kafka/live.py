@@ -1,4 +1,4 @@
-"""One look at a cluster as it is this moment: every question of the collector asked once, without a record written."""
+"""The present state of a cluster: every request of the collector made once, without writing a record."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -29,11 +29,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """What the brokers of one cluster answered at ``at_ms``.
+    """The answers of one cluster's brokers at ``at_ms``.
 
-    ``unknown`` names what could not be asked, with the error; what it is about is None or missing here.
-    ``hidden_topics`` lie on the disks and the user may not see them. ``api_versions`` are the requests that brokers
-    listed.
+    ``unknown`` names failed requests with their errors; their results are None or missing. ``hidden_topics`` are on the
+    disks and the user may not see them. ``api_versions`` are the requests that brokers support.
     """
 
     at_ms: int
@@ -51,7 +50,7 @@ class LiveCluster:
 
 
 async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], int]) -> LiveCluster:
-    """Ask a cluster everything once; raises the last error when no broker answers at all."""
+    """Make every request once; raises the last error when no broker answers at all."""
     topology = await admin.topology(bootstrap, now_ms)
     asked = _Asked(admin)
     addresses = {number: Address(node.host, node.port) for number, node in topology.nodes.items()}
@@ -88,7 +87,7 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
 
 
 class _Asked:
-    """Keeps why something could not be asked."""
+    """Collects the errors of failed requests."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
@@ -104,7 +103,7 @@ class _Asked:
     async def hidden_topics(
         self, address: Address, topics: Iterable[Topic], answers: Iterable[LogDirsAnswer]
     ) -> tuple[str, ...]:
-        """Ask about the topics that lie on the disks and are not listed: hidden, or gone meanwhile."""
+        """Check the topics that are on the disks and not listed: hidden, or deleted meanwhile."""
         log_dirs = chain.from_iterable(answer.log_dirs for answer in answers)
         unlisted = unlisted_topics(log_dirs, [topic.name for topic in topics])
         if not unlisted:

@@ -1,4 +1,4 @@
-"""What lies in each log directory and what moves in and out of it, from the answers of one scan. Pure."""
+"""What each log directory holds and what moves in and out of it, from the answers of one scan. Pure."""
 
 import posixpath
 from collections import defaultdict
@@ -22,10 +22,10 @@ class DirUsage:
     """The replicas of one directory at the last scan that saw it.
 
     ``replica_bytes`` counts current and future replicas, ``future_bytes`` the future ones alone. ``incoming_bytes`` is
-    what running moves have still to copy here, ``outgoing_bytes`` the size of what they will take away, both None when
-    the reassignments could not be listed. ``out_of_sync_count`` are current replicas that lag behind their leaders,
-    None when the topics could not be listed. ``strays`` are replicas that lie here though the metadata does not assign
-    them to this broker, the largest ones by name with their bytes. Everything is None before the first scan.
+    what running moves still have to copy here, ``outgoing_bytes`` the size of what they will remove, both None if the
+    reassignments could not be listed. ``out_of_sync_count`` are current replicas that lag behind their leaders, None if
+    the topics could not be listed. ``strays`` are replicas here that the metadata does not assign to this broker, the
+    largest ones by name with their bytes. Everything is None before the first scan.
     """
 
     replica_count: int | None = None
@@ -42,14 +42,14 @@ CapacityOf = Callable[[int, str], int | None]
 
 
 def no_capacity(broker: int, path: str) -> int | None:  # noqa: ARG001 - one signature
-    """Know the size of no directory."""
+    """Return None: no capacity is configured."""
     return None
 
 
 def with_configured_capacity(
     broker: int, log_dir: LogDirAnswer, usage: DirUsage, capacity_of: CapacityOf
 ) -> LogDirAnswer:
-    """Return a directory with its configured size where Kafka reports none: what its replicas leave of it is usable."""
+    """Return a directory with its configured size if Kafka reports none; usable is what its replicas leave."""
     if log_dir.error_code or log_dir.total_bytes is not None or usage.replica_bytes is None:
         return log_dir
     total_bytes = capacity_of(broker, log_dir.path)
@@ -95,7 +95,7 @@ def usages(
 def _behind(
     topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
 ) -> dict[Partition, frozenset[int]]:
-    """Return the brokers whose replica of a partition with a leader is not in sync, of partitions that have such."""
+    """Return the brokers with an out-of-sync replica, for partitions with a leader that have any."""
     found: dict[Partition, frozenset[int]] = {}
     for topic in topics:
         for partition in topic.partitions:
@@ -110,7 +110,7 @@ def _behind(
 def _assigned(
     topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
 ) -> dict[Partition, frozenset[int]]:
-    """Return the brokers that each partition is assigned to, those that a reassignment adds included."""
+    """Return the brokers assigned to each partition, including those that a reassignment adds."""
     found: dict[Partition, frozenset[int]] = {}
     for topic in topics:
         for partition in topic.partitions:
@@ -123,9 +123,9 @@ def _assigned(
 def _strays(
     broker: int, placements: Iterable[Placement], assigned: Mapping[Partition, frozenset[int]]
 ) -> dict[str, int]:
-    """Return what lies on a broker that the metadata does not assign to it: of a cancelled move, or a deleted topic.
+    """Return the replicas on a broker that the metadata does not assign to it: of a cancelled move, or a deleted topic.
 
-    Where no topic could be listed at all, nothing is known of any of them.
+    Empty if no topic could be listed, because then nothing is known about any.
     """
     if not assigned:
         return {}
@@ -168,7 +168,7 @@ def _usage(
 def _moves(
     replicas: Mapping[Place, Iterable[Placement]], reassignments: Mapping[Partition, Reassignment]
 ) -> tuple[dict[Place, int], dict[Place, int]]:
-    """Return the bytes still to come to and to leave each directory.
+    """Return the bytes still to arrive in and to leave each directory.
 
     Within a broker a move is a future replica beside the current one (KIP-113); between brokers it is a reassignment,
     whose new replica copies from a leader that is as large as the largest replica seen.
@@ -196,7 +196,7 @@ def _moves(
 
 
 def _current(replicas: Mapping[Place, Iterable[Placement]]) -> dict[Partition, dict[int, tuple[str, int]]]:
-    """Return where each partition's current replicas lie: ``{partition: {broker: (path, size_bytes)}}``."""
+    """Return the place of each partition's current replicas: ``{partition: {broker: (path, size_bytes)}}``."""
     current: dict[Partition, dict[int, tuple[str, int]]] = defaultdict(dict)
     for (broker, path), placements in replicas.items():
         for placement in placements:
@@ -208,7 +208,8 @@ def _current(replicas: Mapping[Place, Iterable[Placement]]) -> dict[Partition, d
 def metadata_dir(configs: Mapping[str, str | None]) -> str | None:
     """Return the configured folder of the metadata log: ``metadata.log.dir``, else the first of ``log.dirs``.
 
-    Kafka documents it for ``metadata.log.dir``; ``log.dirs`` falls back on ``log.dir``. None when nothing is set.
+    Kafka documents this default for ``metadata.log.dir``; ``log.dirs`` falls back to ``log.dir``. None if nothing is
+    set.
     """
     explicit = configs.get("metadata.log.dir")
     folders = configs.get("log.dirs") or configs.get("log.dir") or ""
@@ -218,7 +219,7 @@ def metadata_dir(configs: Mapping[str, str | None]) -> str | None:
 def is_same_dir(configured: str, reported: str) -> bool:
     """Tell whether a configured folder is the one that a broker reports as an absolute path.
 
-    A relative one is relative to a working directory that nobody outside the broker knows.
+    A relative one depends on the broker's working directory, which is unknown here.
     """
     configured, reported = posixpath.normpath(configured), posixpath.normpath(reported)
     return reported == configured or (not configured.startswith("/") and reported.endswith(f"/{configured}"))

@@ -1,4 +1,4 @@
-"""Which ACL the collector's user lacks when a broker refuses an answer. Pure."""
+"""The ACL that the collector's user lacks when a broker refuses a request. Pure."""
 
 _ACLS = {
     "configs of broker": "DescribeConfigs on the cluster",
@@ -13,6 +13,6 @@ _ACLS = {
 
 
 def with_acl(what: str, error: str) -> str:
-    """Return an error with the ACL that is missing, if that is what it means for ``what`` was asked."""
+    """Return an error with the ACL that is missing, if that is its cause for ``what`` was requested."""
     acl = next((acl for asked, acl in _ACLS.items() if what.startswith(asked)), None)
     return f"{error}: the user lacks the ACL {acl}" if acl and "AuthorizationFailed" in error else error

@@ -1,4 +1,4 @@
-"""Partitions in danger, by broker, from one look at the metadata. Pure."""
+"""Partitions in danger, by broker, from one snapshot of the metadata. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -49,14 +49,14 @@ def partition_health(
 
 
 def out_of_sync(partition: PartitionInfo) -> Collection[int]:
-    """Return the brokers whose replica is not in sync: mostly none, and then nothing is looked for."""
+    """Return the brokers with an out-of-sync replica; usually none, which ends the check early."""
     if len(partition.isr) == len(partition.replicas):
         return ()
     return set(partition.replicas).difference(partition.isr)
 
 
 def _dangers(partition: PartitionInfo, min_isr: int | None) -> Iterable[tuple[int, str]]:
-    """Yield (broker, kind) for everything that is wrong with one partition."""
+    """Yield (broker, kind) for everything wrong with one partition."""
     live = set(partition.isr) - set(partition.offline_replicas)
     needed = min(min_isr, len(partition.replicas)) if min_isr is not None else None
     if partition.leader is None and partition.replicas:
@@ -75,7 +75,7 @@ def _health(
     hurt: set[tuple[bool, str]],
     readers: Mapping[str, Sequence[str]] | None,
 ) -> PartitionHealth:
-    """Worst first, internal topics before others; a partition in danger twice is named once."""
+    """Return the health with the worst partitions first, internal topics before others, each named once."""
     names = dict.fromkeys(name for _, _, name in sorted(examples))
     return PartitionHealth(
         leaderless=counts.get("leaderless", 0),

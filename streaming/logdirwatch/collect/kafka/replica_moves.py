@@ -23,10 +23,10 @@ def replica_moves(
     at_ms: int,
     threads: Mapping[int, int | None] | None = None,
 ) -> dict[int, ReplicaMoves]:
-    """Return what moves on each broker that answered the scan at ``at_ms``; None where something could not be asked.
+    """Return the moves on each broker that answered the scan at ``at_ms``; None where a request failed.
 
-    ``throttles`` are the rates set on each broker, ``throttled`` how many replicas of each the lists of topics name,
-    ``threads`` how many copies of each may run at once, as far as that is configured.
+    ``throttles`` are the rates set on each broker, ``throttled`` how many replicas of each the topics' lists name,
+    ``threads`` how many copies of each may run at once, as far as configured.
     """
     return {
         broker: ReplicaMoves(
@@ -42,7 +42,7 @@ def replica_moves(
 
 
 def _copies(answers: Sequence[LogDirAnswer]) -> dict[str, Any]:
-    """Return the copies between directories of one broker: how many, how many of them begun, what the others bring."""
+    """Return the copies between directories of one broker: how many, how many begun, and what the others bring."""
     sizes = {
         (placement.topic, placement.partition): placement.size_bytes or 0
         for log_dir in answers
@@ -61,7 +61,7 @@ def _copies(answers: Sequence[LogDirAnswer]) -> dict[str, Any]:
 
 
 def copy_threads(configs: Values | None) -> int | None:
-    """Return how many copies between its directories a broker runs at once, where it is configured (KIP-113)."""
+    """Return how many copies between its directories a broker runs at once, if configured (KIP-113)."""
     value = (configs or {}).get(COPY_THREADS)
     return int(value) if value is not None and value.isdigit() else None
 
@@ -71,18 +71,18 @@ def _plain(throttles: Mapping[str, int] | None) -> dict[str, int] | None:
 
 
 def throttles_of(configs: Values, set_on_itself: Sequence[str]) -> dict[str, int]:
-    """Return the rates that are set on a broker itself.
+    """Return the rates set dynamically on a broker itself.
 
-    kafka-reassign-partitions sets them so; what is in server.properties, or holds for all brokers, is meant to stay.
+    kafka-reassign-partitions sets them so; those in server.properties, or for all brokers, are meant to stay.
     """
     values = ((key, configs.get(key)) for key in _RATES if key in set_on_itself)
     return {key: int(value) for key, value in values if value is not None and value.isdigit()}
 
 
 def throttled_replicas(topics: Iterable[Topic], configs: Mapping[str, Values]) -> dict[int, int]:
-    """Return how many replicas of each broker the lists of the topics name.
+    """Return how many replicas of each broker the topics' lists name.
 
-    A list holds ``partition:broker`` pairs, or is ``*`` for all (Kafka 4.3.1 ``ThrottledReplicaListValidator``).
+    A list contains ``partition:broker`` pairs, or is ``*`` for all (Kafka 4.3.1 ``ThrottledReplicaListValidator``).
     """
     counts: defaultdict[int, int] = defaultdict(int)
     for topic in topics:

@@ -1,4 +1,4 @@
-"""The requests of the collector: one request a broker, each with its own time limit."""
+"""The requests of the collector: each to one broker, each with its own time limit."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -42,10 +42,10 @@ Answer = TypeVar("Answer")
 
 
 class Admin:
-    """Asks the brokers of one cluster.
+    """Queries the brokers of one cluster.
 
-    Where a broker does not know a request, an older one is sent: kafka-python refuses it by what the broker listed when
-    it was connected, so nothing is sent in vain.
+    If a broker does not support a request, an older one is sent: kafka-python knows what the broker listed when it
+    connected, so no request is sent in vain.
     """
 
     def __init__(self, wire: Wire, timeout_ms: int, scan_timeout_ms: int) -> None:
@@ -55,15 +55,16 @@ class Admin:
         self._partition_counts: dict[str, int] = {}
 
     async def capacity(self, address: Address) -> answers.LogDirsAnswer:
-        """Ask one broker for its directories without their replicas.
+        """Request one broker's directories without their replicas. Never raises.
 
-        An empty topic list asks for no partition, null for all of them (Kafka 4.3.1 ``DescribeLogDirsRequest
-        .isAllTopicPartitions``); total, usable and the error of every directory come either way. Never raises.
+        An empty topic list requests no partition, null all of them (Kafka 4.3.1
+        ``DescribeLogDirsRequest.isAllTopicPartitions``); total, usable and the error of every directory are returned
+        either way.
         """
         return await self._log_dirs(address, DescribeLogDirsRequest(topics=[]), self._timeout_ms, Lane.POLL)
 
     async def replicas(self, address: Address) -> answers.LogDirsAnswer:
-        """Ask one broker for its directories with every replica in them. Never raises."""
+        """Request one broker's directories with every replica in them. Never raises."""
         return await self._log_dirs(address, DescribeLogDirsRequest(topics=None), self._scan_timeout_ms, Lane.SCAN)
 
     async def _log_dirs(self, address: Address, request: Any, timeout_ms: int, lane: Lane) -> answers.LogDirsAnswer:
@@ -73,9 +74,9 @@ class Admin:
             return responses.failure(error)
 
     async def topology(self, candidates: Sequence[Address], now_ms: Callable[[], int]) -> answers.Topology:
-        """Ask the first of ``candidates`` that answers which brokers are registered, fenced ones included (KIP-1073).
+        """Request the registered brokers, with fenced ones (KIP-1073), from the first of ``candidates`` that answers.
 
-        Raises the last error when none answers; what cannot wait that long has a deadline for it.
+        Raises the last error when none answers. The deadline of a command applies as well.
         """
 
         async def ask(address: Address) -> answers.Topology:
@@ -91,7 +92,7 @@ class Admin:
     async def all_topics(self, address: Address) -> tuple[answers.Topic, ...]:
         """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966).
 
-        Below 3.8 and in ZooKeeper mode they come from Metadata, all at once and without the ELR.
+        Below 3.8 and in ZooKeeper mode they come from Metadata, in one response and without the ELR.
         """
         try:
             return await self._topics(address, self._scan_timeout_ms, Lane.SCAN)
@@ -101,10 +102,10 @@ class Admin:
         return topics
 
     async def live_topics(self, address: Address) -> tuple[answers.Topic, ...]:
-        """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old.
+        """Return the same as :meth:`all_topics`, or give up as early as a poll does: an old answer is of no use.
 
-        A large cluster's Metadata is asked in parts, of the topics that the last scan saw: decoded all at once, every
-        few seconds, it would hold up the I/O thread and with it the polls.
+        A large cluster's Metadata is requested in parts, for the topics of the last scan: decoding all at once, every
+        few seconds, would block the I/O thread and with it the polls.
         """
         try:
             return await self._topics(address, self._timeout_ms, Lane.LOOK)
@@ -116,7 +117,7 @@ class Admin:
         return tuple(topic for topics in found for topic in topics)
 
     async def hidden_topics(self, address: Address, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of some topics that the user may not see: a list leaves them out, by name Kafka says so."""
+        """Return those topics that the user may not see: lists omit them, a request by name reveals them."""
         wanted = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names]
         request = DescribeTopicPartitionsRequest(topics=wanted, response_partition_limit=PAGE_PARTITIONS, cursor=None)
         try:
@@ -147,15 +148,15 @@ class Admin:
         return responses.topic_page(await self._wire.ask(address, request, timeout_ms, lane))
 
     async def topic_configs(self, address: Address, topics: Sequence[str], keys: Sequence[str]) -> answers.Configs:
-        """Return some of the effective configuration of topics, a hundred at a time.
+        """Return some of the effective configuration of topics, requested a hundred at a time.
 
-        Decoding a large answer would hold up the I/O thread and with it the answers of every other broker.
+        Decoding a large answer would block the I/O thread and with it the answers of every other broker.
         """
         resources = [(TOPIC_RESOURCE, topic, keys) for topic in topics]
         return responses.joined([await self._configs(address, part) for part in in_parts(resources, CONFIGS_TOPICS)])
 
     async def broker_configs(self, address: Address, broker: int, keys: Sequence[str]) -> answers.Configs:
-        """Return some of a broker's configuration; only the broker itself knows its static part."""
+        """Return some of a broker's configuration; only the broker itself has its static part."""
         return await self._configs(address, [(BROKER_RESOURCE, str(broker), keys)])
 
     async def _configs(self, address: Address, resources: list[tuple[int, str, Any]]) -> answers.Configs:
@@ -163,9 +164,9 @@ class Admin:
         return responses.configs(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
     async def reassignments(self, address: Address) -> dict[tuple[str, int], answers.Reassignment]:
-        """Return the partitions that are being reassigned.
+        """Return the partitions being reassigned.
 
-        In KRaft mode the broker passes the question on to the controller; in ZooKeeper mode only the controller answers
+        In KRaft mode the broker forwards the request to the controller; in ZooKeeper mode only the controller answers
         it, and the broker says which one that is.
         """
         try:
@@ -204,7 +205,7 @@ class Admin:
     async def offsets(
         self, address: Address, partitions: Sequence[tuple[str, int]], at: int
     ) -> dict[tuple[str, int], int]:
-        """Return the first or last offset (``at``) of partitions that a broker leads, without those it refuses."""
+        """Return the first or last offset (``at``) of partitions that a broker leads, without those that it refuses."""
         topic_of = ListOffsetsRequest.ListOffsetsTopic
         by_topic: dict[str, list[Any]] = {}
         for topic, number in partitions:
@@ -231,7 +232,7 @@ class Admin:
         return None if controller is None else controller.broker
 
     async def quorum(self, address: Address) -> answers.Quorum | None:
-        """Return the controllers' quorum: who leads it, and which voters have what is committed.
+        """Return the controllers' quorum: its leader, and which voters have what is committed.
 
         None in ZooKeeper mode, which has none.
         """
@@ -251,16 +252,16 @@ class Admin:
         return responses.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.LOOK))
 
     def api_versions(self, address: Address) -> dict[int, int] | None:
-        """Return the highest version of each request that a broker knows, by key; None before it answered."""
+        """Return the highest supported version of each request, by API key; None before the broker answered."""
         return self._wire.api_versions(address)
 
     def kafka_version(self, address: Address) -> str | None:
-        """Return the release that a broker's API versions point to, None before it answered."""
+        """Return the release that a broker's API versions indicate, None before it answered."""
         return release_of(self._wire.kafka_version(address), self._wire.api_versions(address))
 
 
 async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
-    """Return what answers first, without waiting for the rest; raise an error of theirs when nothing does."""
+    """Return the first result, without waiting for the rest; raise one of the errors if there is none."""
     pending: set[asyncio.Future[Answer]] = {asyncio.ensure_future(attempt) for attempt in attempts}
     for attempt in pending:
         attempt.add_done_callback(_looked_at)
@@ -279,6 +280,6 @@ async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
 
 
 def _looked_at(attempt: "asyncio.Future[Answer]") -> None:
-    """Take note of an error that nobody waits for any more, or asyncio calls it forgotten."""
+    """Retrieve an error that no one waits for any more, so that asyncio does not log it."""
     if not attempt.cancelled():
         attempt.exception()

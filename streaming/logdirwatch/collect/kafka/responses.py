@@ -1,4 +1,4 @@
-"""From kafka-python's response objects to answers. Pure: no network, no clock."""
+"""Decodes kafka-python's response objects to answers. Pure: no network, no clock."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,12 +31,12 @@ SET_ON_ITSELF = {TOPIC_RESOURCE: 1, BROKER_RESOURCE: 2}
 
 
 def failure(error: BaseException) -> LogDirsAnswer:
-    """Return the answer of a broker that could not be asked: timeout, unauthorized or error, with the error's text."""
+    """Return the answer for a failed request: timeout, unauthorized or error, with the error's text."""
     return LogDirsAnswer(status_of(error), one_line(error))
 
 
 def status_of(error: BaseException) -> PollStatus:
-    """Return the status that an error stands for; refused credentials are not authorized either."""
+    """Return the status for an error; refused credentials count as unauthorized too."""
     if isinstance(error, (TimeoutError, errors.KafkaTimeoutError, errors.RequestTimedOutError)):
         return PollStatus.TIMEOUT
     if isinstance(error, (errors.AuthorizationError, errors.SaslAuthenticationFailedError)):
@@ -101,15 +101,15 @@ def topology(response: Any, at_ms: int) -> Topology:
 
 
 def controller(response: Any) -> Node | None:
-    """Decode the controller that Metadata names, None while there is none; raises the response's own error.
+    """Decode the controller in Metadata, None if there is none; raises the response's own error.
 
-    Of use in ZooKeeper mode only: in KRaft mode a broker names any live one (Kafka ``KRaftMetadataCache``).
+    Only used in ZooKeeper mode: in KRaft mode a broker names any live one (Kafka ``KRaftMetadataCache``).
     """
     return topology(response, 0).nodes.get(response.controller_id)
 
 
 def topic_page(response: Any) -> TopicPage:
-    """Decode one page of DescribeTopicPartitions; topics deleted while it was made are left out."""
+    """Decode one page of DescribeTopicPartitions; topics deleted meanwhile are left out."""
     topics = tuple(
         Topic(topic.name, bool(topic.is_internal), tuple(_partition(part) for part in topic.partitions))
         for topic in response.topics
@@ -120,7 +120,7 @@ def topic_page(response: Any) -> TopicPage:
 
 
 def topics(response: Any) -> tuple[Topic, ...]:
-    """Decode the topics of Metadata v5 and later, whose partitions tell no ELR; raises the response's own error.
+    """Decode the topics of Metadata v5 and later, which has no ELR; raises the response's own error.
 
     Topics deleted meanwhile are left out.
     """
@@ -129,7 +129,7 @@ def topics(response: Any) -> tuple[Topic, ...]:
 
 
 def hidden_topics(response: Any) -> tuple[str, ...]:
-    """Decode which topics of DescribeTopicPartitions or Metadata the user may not see; one that is gone is none."""
+    """Decode which topics of DescribeTopicPartitions or Metadata the user may not see; deleted ones do not count."""
     hidden = errors.TopicAuthorizationFailedError.errno
     return tuple(topic.name for topic in response.topics if topic.error_code == hidden)
 
@@ -161,7 +161,7 @@ def merged(pages: Sequence[TopicPage]) -> tuple[Topic, ...]:
 
 
 def configs(response: Any) -> Configs:
-    """Decode DescribeConfigs; Kafka answers None for the value of a secret."""
+    """Decode DescribeConfigs; Kafka returns None for the value of a secret."""
     good = [result for result in response.results if result.error_code == 0]
     return Configs(
         values={result.resource_name: {entry.name: entry.value for entry in result.configs} for result in good},
@@ -214,7 +214,7 @@ def groups(response: Any) -> tuple[str, ...]:
 
 
 def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
-    """Decode OffsetFetch v8 and v9; raises a group's error, for nobody knows then what it reads."""
+    """Decode OffsetFetch v8 and v9; raises a group's error, because what that group reads is then unknown."""
     found = {}
     for group in response.groups:
         found[group.group_id] = committed_by(group.group_id, group)
@@ -222,7 +222,7 @@ def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
 
 
 def committed_by(group: str, response: Any) -> dict[tuple[str, int], int]:
-    """Decode OffsetFetch v2 to v7, which is about one group, or that group's part of a later version."""
+    """Decode OffsetFetch v2 to v7, for one group, or that group's part of a later version."""
     if response.error_code:
         raise errors.for_code(response.error_code)(f"offsets of group {group}")
     return {
@@ -244,15 +244,15 @@ def offsets(response: Any) -> dict[tuple[str, int], int]:
 
 
 def quorum_leader(response: Any) -> int | None:
-    """Decode DescribeQuorum to the node id of the active controller; raises the error that it holds."""
+    """Decode DescribeQuorum to the node id of the active controller; raises the error in it."""
     partition = _metadata_partition(response)
     return partition.leader_id if partition is not None and partition.leader_id >= 0 else None
 
 
 def _metadata_partition(response: Any) -> Any | None:
-    """Return what DescribeQuorum tells of the metadata log; raises the response's error or the partition's.
+    """Return the metadata log's part of DescribeQuorum; raises the response's or the partition's error.
 
-    A controller that does not lead answers its error with the partition alone, and 0 as the leader (Kafka 4.3.1
+    A controller that does not lead returns its error with the partition, and 0 as the leader (Kafka 4.3.1
     ``KafkaRaftClient.handleDescribeQuorumRequest``).
     """
     _raise_for(response)
@@ -263,11 +263,11 @@ def _metadata_partition(response: Any) -> Any | None:
 
 
 def quorum(response: Any) -> Quorum:
-    """Decode DescribeQuorum v0 to v2; raises the error that it holds.
+    """Decode DescribeQuorum v0 to v2; raises the error in it.
 
-    A voter has caught up when it holds the high watermark, or did so shortly before the latest one (KIP-836): the
-    metadata log gets a record every 500 ms, which nobody has at once. The leader itself is caught up as of its answer
-    (Kafka 4.3.1 ``LeaderState.describeReplicaState``).
+    A voter is caught up if it has the high watermark, or had shortly before the latest one (KIP-836): the metadata log
+    gets a record every 500 ms, which no voter has at once. The leader itself is caught up as of its answer (Kafka 4.3.1
+    ``LeaderState.describeReplicaState``).
     """
     partition = _metadata_partition(response)
     if partition is None:

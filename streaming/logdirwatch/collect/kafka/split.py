@@ -1,4 +1,4 @@
-"""Cuts what does not fit into one Kafka record or one request. Pure."""
+"""Splits what does not fit into one Kafka record or one request. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ def in_parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
 
 
 def by_weight(weights: Mapping[str, int], limit: int) -> Iterator[list[str]]:
-    """Yield names in lists that weigh at most ``limit`` together; one that weighs more stands alone."""
+    """Yield names in lists with a total weight of at most ``limit``; a heavier one has its own list."""
     part: list[str] = []
     weight = 0
     for name, own in weights.items():
@@ -33,7 +33,7 @@ def by_weight(weights: Mapping[str, int], limit: int) -> Iterator[list[str]]:
 def split(items: Iterable[Item], max_bytes: int) -> list[list[Item]]:
     """Return ``items`` in lists whose records stay under ``max_bytes``; at least one list, which may be empty.
 
-    An item larger than that stands alone; no item of ours comes near it.
+    A larger item has its own list; none of ours comes near the limit.
     """
     room = max(1, max_bytes - min(ENVELOPE_BYTES, max_bytes // 2))
     parts: list[list[Item]] = [[]]

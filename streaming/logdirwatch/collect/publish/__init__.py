@@ -1,1 +1,1 @@
-"""Records to the telemetry cluster, kept while it is away."""
+"""Sends records to the telemetry cluster, and keeps them while it is down."""

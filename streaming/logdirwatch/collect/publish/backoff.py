@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt, and when to say so. Pure."""
+"""How long to wait before the next attempt. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ FIRST_MS = 500
 
 @dataclass
 class Backoff:
-    """Pauses that double from ``first_ms`` up to ``max_ms``, until an attempt works."""
+    """Pauses that double from ``first_ms`` up to ``max_ms``, until an attempt succeeds."""
 
     max_ms: int
     first_ms: int = FIRST_MS
@@ -19,10 +19,10 @@ class Backoff:
         return self.failures > 0
 
     def failed(self) -> int:
-        """Note a failed attempt; return the milliseconds to wait before the next."""
+        """Record a failed attempt; return the milliseconds to wait before the next."""
         self.failures += 1
         return min(self.max_ms, self.first_ms << min(self.failures - 1, 20))
 
     def worked(self) -> None:
-        """Note an attempt that worked: the next failure waits ``first_ms`` again."""
+        """Record a successful attempt: the next failure waits ``first_ms`` again."""
         self.failures = 0

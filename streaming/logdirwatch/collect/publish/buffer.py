@@ -1,4 +1,4 @@
-"""What waits to be sent while the telemetry cluster, or a part of it, is away. Pure: no clock, threads, network."""
+"""The records to send while the telemetry cluster, or a part of it, is down. Pure: no clock, threads, network."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence, Set
@@ -9,10 +9,10 @@ from logdirwatch.model import topics
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One record on its way: topic, key and the encoded value.
+    """One record to send: topic, key and the encoded value.
 
-    One that ``waits`` is sent when everything before it was tried, and everything of its topic with a key below its own
-    is acknowledged, so that readers meet it last.
+    One that ``waits`` is sent after everything before it was tried, and everything of its topic with a key below its
+    own is acknowledged, so that readers get it last.
     """
 
     topic: str
@@ -32,10 +32,10 @@ _Lane = tuple[str, bytes]
 
 
 class Buffer:
-    """A queue of at most ``capacity`` records: when full the oldest goes, an event only if nothing else is left.
+    """A queue of at most ``capacity`` records: when full the oldest is dropped, an event only if nothing else is left.
 
-    What failed while other records could be sent stands aside, and what comes later of its topic and key behind it:
-    :meth:`take` gives the rest, :meth:`take_aside` what stands aside.
+    Records that failed while others could be sent are set aside, and later records of the same topic and key behind
+    them: :meth:`take` returns the others, :meth:`take_aside` those set aside.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -53,7 +53,7 @@ class Buffer:
 
     @property
     def aside(self) -> int:
-        """How many records stand aside."""
+        """The number of records set aside."""
         return len(self._aside)
 
     def put(self, records: Iterable[Outgoing]) -> None:
@@ -75,18 +75,18 @@ class Buffer:
         return [record for _, record in self._taken]
 
     def take_aside(self, limit: int) -> list[Outgoing]:
-        """Remove and return at most ``limit`` records of those that stand aside, some of every key in turn."""
+        """Remove and return at most ``limit`` of the records set aside, some of every key in turn."""
         self._taken = self._aside.take(limit)
         return [record for _, record in self._taken]
 
     def set_aside(self, failed: Sequence[Outgoing], shut: Set[str] = frozenset()) -> None:
-        """Put aside what failed of the batch that was taken last; of the topics ``shut`` everything else too."""
+        """Set aside the failed records of the last batch, and everything else of the topics ``shut``."""
         self._shut = (self._shut - {record.topic for _, record in self._taken}) | shut
         self._aside.put_back(self._placed(failed))
         self._trim()
 
     def put_back(self, failed: Sequence[Outgoing]) -> None:
-        """Return to its place what failed of the batch that was taken last, and with it all that stands aside."""
+        """Put the failed records of the last batch back in their place, with all that were set aside."""
         for placed in sorted([*self._placed(failed), *self._aside.clear()], reverse=True):
             self._queue_of(placed[1]).appendleft(placed)
         self._shut = frozenset()
@@ -105,7 +105,7 @@ class Buffer:
         return self._others
 
     def _trim(self) -> None:
-        """Drop what is too much; what stands aside is older than what does not."""
+        """Drop records beyond the capacity; those set aside are older than the others."""
         while len(self) > self._capacity:
             if not self._aside.drop(events=False):
                 if self._others:
@@ -126,16 +126,16 @@ class _Aside:
         return self._size
 
     def holds(self, record: Outgoing) -> bool:
-        """Whether something stands here that must be sent before ``record``."""
+        """Whether a record is held that must be sent before ``record``."""
         return _lane(record) in self._lanes or self._is_early(record)
 
     def append(self, placed: _Placed) -> None:
-        """Take one more record, the last of its key."""
+        """Add a record as the last of its key."""
         self._lanes.setdefault(_lane(placed[1]), deque()).append(placed)
         self._size += 1
 
     def put_back(self, those: Sequence[_Placed]) -> None:
-        """Take records that come before all others of their keys; it is these keys' turn last."""
+        """Add records before all others of their keys, and give these keys the last turn."""
         for placed in reversed(those):
             self._lanes.setdefault(_lane(placed[1]), deque()).appendleft(placed)
         self._size += len(those)
@@ -143,13 +143,13 @@ class _Aside:
             self._lanes[lane] = self._lanes.pop(lane)
 
     def take(self, limit: int) -> list[_Placed]:
-        """Remove and return at most ``limit`` records, in their order, as many of each key."""
+        """Remove and return at most ``limit`` records, in their order, evenly from each key."""
         share = max(1, limit // max(1, len(self._lanes)))
         due = [lane for lane, waiting in self._lanes.items() if not self._is_early(waiting[0][1])]
         return sorted(placed for lane in due[:limit] for placed in self._pop(lane, share))
 
     def drop(self, *, events: bool) -> bool:
-        """Remove the oldest record of the key whose turn it is, of events or of anything else, if there is one."""
+        """Remove the oldest record of the next key, of events or of anything else, if there is one."""
         lane = next((lane for lane in self._lanes if (lane[0] == topics.EVENTS) is events), None)
         if lane is None:
             return False
@@ -173,7 +173,7 @@ class _Aside:
         return popped
 
     def _is_early(self, record: Outgoing) -> bool:
-        """Whether ``record`` waits for one that stands here."""
+        """Whether ``record`` waits for one that is held."""
         return record.waits and any(
             topic == record.topic and key.startswith(record.key + b"/") for topic, key in self._lanes
         )

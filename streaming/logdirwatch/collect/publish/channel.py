@@ -1,4 +1,4 @@
-"""The producer to the telemetry cluster: sends one batch at a time and says of every record whether it arrived."""
+"""The producer for the telemetry cluster: sends one batch at a time and reports the result of every record."""
 
 import time
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 @dataclass
 class Delivery:
-    """What became of one batch: ``failed`` may be sent again, ``refused`` never will be taken.
+    """The result of one batch: ``failed`` may be sent again, ``refused`` never succeed.
 
-    Nothing can be sent to topics that are ``shut``, and nothing at all when it is not ``connected``.
+    Nothing can be sent to topics that are ``shut``, and nothing at all if it is not ``connected``.
     """
 
     delivered: list[Outgoing] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Delivery:
 
 
 class Channel:
-    """One connection to the telemetry cluster; after an error it is closed and another one made.
+    """One connection to the telemetry cluster; after an error it is closed and replaced.
 
     Raises KafkaError or OSError when the cluster does not answer.
     """
@@ -63,7 +63,7 @@ class Channel:
         )
 
     def send(self, batch: Sequence[Outgoing]) -> Delivery:
-        """Send ``batch`` and wait until every record of it is acknowledged or given up."""
+        """Send ``batch`` and wait until every record is acknowledged or has failed."""
         delivery = Delivery()
         attempts = self._start(batch, delivery.shut)
         deadline = time.monotonic() + DELIVERY_TIMEOUT_MS / 1000 + ANSWER_GRACE_S
@@ -73,7 +73,7 @@ class Channel:
         return delivery
 
     def _start(self, batch: Sequence[Outgoing], shut: set[str]) -> list[tuple[Outgoing, Any]]:
-        """Hand the records to the producer; a topic that takes none is not waited for at each of its records."""
+        """Pass the records to the producer; a topic that accepts none is waited for once, not for each record."""
         attempts: list[tuple[Outgoing, Any]] = []
         blocked: dict[str, Exception] = {}
         for record in batch:
@@ -85,7 +85,7 @@ class Channel:
         return attempts
 
     def _handed_over(self, record: Outgoing) -> Any:
-        """Return what will tell the outcome, or the error that is one already."""
+        """Return the future of the result, or an error that is known already."""
         try:
             attempt = self._producer.send(record.topic, key=record.key, value=record.value)
         except (KafkaError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Sends records to the telemetry cluster in their order, and keeps them while it is away."""
+"""Sends records to the telemetry cluster in order, and keeps them while it is down."""
 
 import threading
 import time
@@ -19,26 +19,26 @@ BATCH_RECORDS = 500
 
 
 class Sender(Protocol):
-    """What a channel to the telemetry cluster does."""
+    """The interface of a channel to the telemetry cluster."""
 
     def send(self, batch: list[Outgoing]) -> Delivery:
-        """Send a batch and say what became of it."""
+        """Send a batch and return its result."""
 
     def close(self) -> None:
         """Close within about a second."""
 
 
 class Publisher:
-    """One thread that sends what :meth:`put` took; ``connect`` opens a channel or raises.
+    """One thread that sends the records of :meth:`put`; ``connect`` opens a channel or raises.
 
-    While the telemetry cluster is away the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`. What it
-    alone does not take stands aside, and is tried again when there is nothing else to send.
+    While the telemetry cluster is down the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`. Records
+    that it alone does not accept are set aside, and tried again when there is nothing else to send.
     """
 
     def __init__(
         self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int, target: str = "telemetry cluster"
     ) -> None:
-        """``target`` is what the lines call away or back: all that this publisher writes to."""
+        """``target`` names what this publisher writes to in log lines about outages."""
         self.sent: Counter[str] = Counter()
         self.refused = 0
         self._connect = connect
@@ -62,30 +62,30 @@ class Publisher:
         self._thread.start()
 
     def put(self, records: Iterable[Outgoing]) -> None:
-        """Take records to send; never waits."""
+        """Queue records for sending; never blocks."""
         with self._changed:
             self._buffer.put(records)
             self._changed.notify_all()
 
     @property
     def pending(self) -> int:
-        """How many records were taken and are not acknowledged yet."""
+        """The number of queued records that are not acknowledged yet."""
         with self._changed:
             return len(self._buffer) + self._in_flight
 
     @property
     def dropped(self) -> int:
-        """How many records went for want of room."""
+        """The number of records dropped because the buffer was full."""
         with self._changed:
             return self._buffer.dropped
 
     @property
     def is_away(self) -> bool:
-        """Whether the telemetry cluster did not take what was last sent."""
+        """Whether the last attempt to send failed."""
         return self._backoff.is_away
 
     def stop(self, drain_s: float) -> int:
-        """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
+        """Stop after at most ``drain_s`` seconds, once everything is sent; return the number of unsent records."""
         with self._changed:
             stop_at = time.monotonic() + drain_s
             # A second call does not give back the time that the first one took.
@@ -101,7 +101,7 @@ class Publisher:
             self._channel.close()
 
     def _next_batch(self) -> list[Outgoing]:
-        """Wait for something to send; nothing means that it is time to stop."""
+        """Wait for records to send; empty when it is time to stop."""
         with self._changed:
             while not self._is_stopping():
                 self._kept = len(self._buffer)
@@ -116,13 +116,13 @@ class Publisher:
         return []
 
     def _is_stopping(self) -> bool:
-        """While the cluster is away nothing more is tried; otherwise what is left is sent until time is up."""
+        """Tell whether to stop: at once while the cluster is down, else when everything is sent or time is up."""
         if self._stop_at is None:
             return False
         return self._backoff.is_away or not len(self._buffer) or time.monotonic() >= self._stop_at
 
     def _idle_s(self) -> float | None:
-        """Return until when there is nothing to do: what stands aside is tried again, or time is up."""
+        """Return how long there is nothing to do: until records set aside are tried again, or time is up."""
         until = [self._retry_at] if self._buffer.aside else []
         if self._stop_at is not None:
             until.append(self._stop_at)
@@ -153,7 +153,7 @@ class Publisher:
         self._tell_aside(delivery.error)
 
     def _keep(self, delivery: Delivery) -> None:
-        """Keep what failed: aside if other records may still be taken, else, and when in doubt once, in its place."""
+        """Keep failed records: aside if others may still be sent, else, and the first time in doubt, in their place."""
         is_partial = delivery.delivered or delivery.refused or self._is_retry or self._backoff.is_away
         if delivery.connected and is_partial:
             self._buffer.set_aside(delivery.failed, delivery.shut)
@@ -162,7 +162,7 @@ class Publisher:
         self._pace(delivery)
 
     def _pace(self, delivery: Delivery) -> None:
-        """Set when what stands aside is tried again: at once while some of it is taken, then later and later."""
+        """Set when to retry records set aside: at once while some are accepted, then less and less often."""
         if not self._buffer.aside or (self._is_retry and delivery.delivered):
             self._aside.worked()
         if delivery.failed and self._buffer.aside and (self._is_retry or not self._aside.is_away):
@@ -184,7 +184,7 @@ class Publisher:
             self._changed.wait_for(lambda: self._stop_at is not None, timeout=pause_s)
 
     def _tell(self) -> None:
-        """Say that the cluster is back, or that more came than the buffer holds; nothing in the usual case."""
+        """Log that the cluster is back, or that the buffer overflowed."""
         with self._changed:
             kept, dropped = self._kept, self._buffer.dropped - self._told_dropped
             self._told_dropped = self._buffer.dropped
@@ -196,7 +196,7 @@ class Publisher:
         self._backoff.worked()
 
     def _tell_aside(self, error: str | None) -> None:
-        """Say once that some records are not taken though others are, and once that all are taken again."""
+        """Log once that some records are not accepted although others are, and once that all are again."""
         if self._is_retry and error is not None and not self._has_told_aside and not self._backoff.is_away:
             self._has_told_aside = True
             log.warning(

@@ -1,1 +1,1 @@
-"""The rounds over one cluster: what is asked how often, and the records made of it."""
+"""The rounds over one cluster: which requests are made how often, and the records built from the answers."""

@@ -21,7 +21,7 @@ ReserveOf = Callable[[str, int], int]
 
 @dataclass(frozen=True)
 class Seen:
-    """What the last poll that told anything said of a directory; None where none told yet."""
+    """What the last poll with an answer reported about a directory; None if none did yet."""
 
     is_failed: bool | None = None
     is_saturated: bool | None = None
@@ -29,7 +29,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Change:
-    """One event to send, with its sentence."""
+    """One event to send, with its text."""
 
     event: EventName
     log_dir: LogDirAnswer
@@ -39,7 +39,7 @@ class Change:
 def changes(
     seen: Mapping[str, Seen], log_dirs: Iterable[LogDirAnswer], reserve_of: ReserveOf
 ) -> tuple[dict[str, Seen], list[Change]]:
-    """Return what is remembered after one good answer, and the events that it is news of.
+    """Return the new memory after one good answer, and the events that follow.
 
     ``reserve_of(path, total_bytes)`` is the number of free bytes below which a directory counts as full.
     """

@@ -1,4 +1,4 @@
-"""What the collector knows of a cluster between two polls. Plain values; the poller replaces them, nobody mutates."""
+"""What the collector knows about a cluster between two polls. Immutable values that the poller replaces."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from logdirwatch.model.vocabulary import MetadataMode
 
 @dataclass(frozen=True)
 class BrokerFacts:
-    """One broker as the controller sees it, at ``controller_at_ms``; None where nobody told.
+    """One broker as the controller sees it, at ``controller_at_ms``; None: unknown.
 
-    ``api_versions`` are the requests that it listed when it answered last. ``throttles`` are the rates of moves that
-    are set on the broker itself, as of its last inventory scan.
+    ``api_versions`` are the requests that it supported when it answered last. ``throttles`` are the rates of moves set
+    on the broker itself, as of its last inventory scan.
     """
 
     node: Node
@@ -29,16 +29,16 @@ class BrokerFacts:
 
     @property
     def metadata_mode(self) -> MetadataMode | None:
-        """Where the broker keeps its metadata."""
+        """The metadata mode of the broker."""
         return metadata_mode(self.api_versions, self.configs)
 
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What is true of the whole cluster, from the last inventory scan and the last look at the partitions.
+    """Facts about the whole cluster, from the last inventory scan and the last check of the partitions.
 
-    ``usages`` keeps a directory's last known usage when a later scan found it broken, ``moves`` what was last known of
-    a broker; ``partitions`` is None when the last look at them failed.
+    ``usages`` keeps a directory's last known usage when a later scan found it broken, ``moves`` the last known moves of
+    a broker; ``partitions`` is None if the last check failed.
     """
 
     controller_id: int | None = None
@@ -53,8 +53,8 @@ def brokers_after(
 ) -> dict[int, BrokerFacts]:
     """Return the brokers known after one DescribeCluster answer.
 
-    A known broker that the answer lacks is no longer registered; where fenced brokers are not listed (before KIP-1073)
-    it may as well be fenced, which is as good as gone.
+    A known broker missing from the answer is no longer registered; where fenced brokers are not listed (before
+    KIP-1073) it may be fenced instead, which counts the same.
     """
     after = {}
     for broker in sorted(known.keys() | nodes.keys()):

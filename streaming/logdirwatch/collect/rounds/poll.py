@@ -1,4 +1,4 @@
-"""Asks the brokers of one cluster and hands over what they said, each broker's record as soon as it is known."""
+"""Polls the brokers of one cluster and publishes each broker's record as soon as its answer arrives."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass
 class PollStats:
-    """How the polls of one broker ended, and how long the last one took."""
+    """The results of the polls of one broker, and the duration of the last one."""
 
     polls: Counter[PollStatus] = field(default_factory=Counter)
     last_s: float = 0.0
@@ -52,7 +52,7 @@ class PollStats:
 
 
 class ClusterPoller:
-    """What is known of one cluster, and the rounds that renew it; ``publish`` takes records in the order to send."""
+    """The facts about one cluster, and the rounds that renew them; ``publish`` takes records in sending order."""
 
     def __init__(
         self,
@@ -98,13 +98,13 @@ class ClusterPoller:
 
     @property
     def metadata_mode(self) -> MetadataMode | None:
-        """Where the cluster keeps its metadata."""
+        """The metadata mode of the cluster."""
         return mode_of_cluster(facts.metadata_mode for facts in self.brokers.values())
 
     async def poll(self) -> None:
-        """One round: ask every known broker at once, and which brokers there are; one still asked is not asked again.
+        """Query every known broker at once, and the list of brokers; one with a pending request is skipped.
 
-        While the whole cluster is away it is asked less and less often; the rounds between repeat what was last known.
+        While the whole cluster is down it is queried less and less often; the rounds in between repeat the last facts.
         """
         self._rounds += 1
         self.last_round_s = time.monotonic()
@@ -120,7 +120,7 @@ class ClusterPoller:
         self._forget_unregistered()
 
     async def refresh_brokers(self) -> None:
-        """Ask which brokers are registered and fenced; when none answers, what was known stays, with its age."""
+        """Request which brokers are registered and fenced; without an answer the facts stay, with their age."""
         try:
             topology = await self.admin.topology(self.addresses(), self.clock)
         except ASK_ERRORS as error:
@@ -133,7 +133,7 @@ class ClusterPoller:
         self.discovered.set()
 
     def _settle(self) -> None:
-        """End a round: say once that the whole cluster is away or back, or else which brokers fell silent or answer."""
+        """End a round: log once that the cluster is down or back, or which brokers stopped or resumed answering."""
         if self._unreachable is not None and not any(map(self._answered, self._last)):
             if not self.is_away:
                 log.warning("collect.cluster.failed", cluster=self.origin.cluster, error=one_line(self._unreachable))
@@ -146,7 +146,7 @@ class ClusterPoller:
         self._tell_release()
 
     def _forget_unregistered(self) -> None:
-        """Let go of brokers that the controller has not known for some rounds: somebody unregistered them."""
+        """Forget brokers that the controller has not listed for some rounds: they were unregistered."""
         for broker, facts in list(self.brokers.items()):
             self._missing[broker] = self._missing[broker] + 1 if facts.is_registered is False else 0
             if self._missing[broker] >= LAST_WORDS and broker not in self._waiting:
@@ -155,7 +155,7 @@ class ClusterPoller:
                     known.pop(broker, None)
 
     def addresses(self) -> list[Address]:
-        """Return the brokers to ask about the cluster: in turn those that answered last, then all others."""
+        """Return the brokers to query about the cluster: those that answered last in turn, then all others."""
         turn = self._rounds % max(1, len(self.brokers))
         in_turn = [*self.brokers.values()][turn:] + [*self.brokers.values()][:turn]
         good = [facts for facts in in_turn if self._answered(facts.node.broker)]
@@ -192,16 +192,16 @@ class ClusterPoller:
         await self._publish_answer(broker, answer)
 
     def _tell_waiting(self, broker: int) -> None:
-        """Write a timeout where the limit is longer than a round; one that answered last has a round more."""
+        """Write a timeout if the limit is longer than a round; one that answered last has a round more."""
         self._waiting[broker] += 1
         if self._waiting[broker] > 1 or self.is_silent(broker):
             self._last[broker] = LogDirsAnswer(PollStatus.TIMEOUT, "no answer to an earlier poll yet")
             self.publish([self._record(broker, self._last[broker], self.stamp(broker), waits=False)])
 
     async def _publish_answer(self, broker: int, answer: LogDirsAnswer) -> None:
-        """Hand over the events of one poll, then its record: readers meet the event before the sample with the error.
+        """Publish the events of one poll, then its record: readers get the event before the sample with the error.
 
-        When a directory failed, its record tells of the partitions after the failure, if that can be asked quickly.
+        After a directory failure the record describes the partitions after the failure, if they can be queried quickly.
         """
         self._seen[broker], news = changes(self._seen.get(broker, {}), answer.log_dirs, self._reserve_of)
         at_ms = self.stamp(broker, len(news))
@@ -239,11 +239,11 @@ class ClusterPoller:
                 self.publish([self._record(broker, repeated, self.stamp(broker), waits=False)])
 
     def stamp(self, broker: int, more: int = 0) -> int:
-        """Return a time later than all times given for ``broker`` before, with ``more`` milliseconds free behind it."""
+        """Return a time later than all earlier ones for ``broker``, with ``more`` milliseconds free after it."""
         return self._clocks[broker](more)
 
     def _tell_statuses(self) -> None:
-        """Log one line for each broker that fell silent or came back."""
+        """Log one line for each broker that stopped or resumed answering."""
         for broker, answer in self._last.items():
             before = self._told.get(broker, PollStatus.OK)
             self._told[broker] = answer.status
@@ -254,7 +254,7 @@ class ClusterPoller:
             log.warning(event, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
 
     def _tell_release(self) -> None:
-        """Log one line when brokers are found to run a release that is too old."""
+        """Log one line when brokers run a release that is too old."""
         old = {broker: facts.kafka_version for broker, facts in self.brokers.items() if is_too_old(facts.kafka_version)}
         if old and not self._is_too_old:
             log.warning(
@@ -268,16 +268,16 @@ class ClusterPoller:
 
 
 async def _nothing() -> None:
-    """Look at nothing: the poller knows no scanner yet."""
+    """Do nothing: the poller has no scanner yet."""
 
 
 def _no_metrics(_: BrokerFacts) -> Mapping[str, float | None]:
-    """Know no metrics: the poller knows no exporters yet."""
+    """Return no metrics: the poller has no exporters yet."""
     return {}
 
 
 def address_of(facts: BrokerFacts) -> Address:
-    """Return where a broker listens."""
+    """Return the address of a broker."""
     return Address(facts.node.host, facts.node.port)
 
 

@@ -1,4 +1,4 @@
-"""From answers to records. Pure; every record of the collector is built here."""
+"""Builds every record of the collector from answers. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ METADATA_VERSIONS = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Who writes: the cluster asked and the collector asking."""
+    """The source of a record: the cluster and the collector."""
 
     cluster: str
     collector: str
@@ -125,7 +125,7 @@ def _sample(
 
 
 def _is_metadata_dir(broker: BrokerFacts, path: str) -> bool | None:
-    """Tell whether the metadata log lies in a directory; a ZooKeeper broker has none, also during a migration."""
+    """Tell whether a directory has the metadata log; a ZooKeeper broker has none, also during a migration."""
     if is_kraft_broker(broker.api_versions, broker.configs) is False:
         return False
     configured = log_dir_usage.metadata_dir(broker.configs or {})
@@ -135,7 +135,7 @@ def _is_metadata_dir(broker: BrokerFacts, path: str) -> bool | None:
 def event_record(
     origin: Origin, broker: int, event: EventName, log_dir: LogDirAnswer, at_ms: int, detail: str
 ) -> EventRecord:
-    """Return the event of one directory; why it failed is for the reader to find out."""
+    """Return the event of one directory; the reader finds out why it failed."""
     return EventRecord(
         version=1,
         broker=broker,
@@ -150,7 +150,7 @@ def event_record(
 
 
 def canary_record(origin: Origin, at_ms: int) -> EventRecord:
-    """Return the event that proves the fast lane; it speaks of no broker, so of broker 0."""
+    """Return the event that tests the fast lane; it has broker 0, because it is about no broker."""
     return EventRecord(
         version=1,
         broker=0,
@@ -162,7 +162,7 @@ def canary_record(origin: Origin, at_ms: int) -> EventRecord:
 
 
 def heartbeat_record(origin: Origin, at_ms: int, interval_ms: int) -> HeartbeatRecord:
-    """Return the collector's sign of life, the next one ``interval_ms`` later."""
+    """Return the collector's heartbeat; the next one follows ``interval_ms`` later."""
     return HeartbeatRecord(
         version=1,
         cluster=origin.cluster,
@@ -198,7 +198,7 @@ def replicas_records(
 def topic_records(
     origin: Origin, topics: Sequence[Topic], configs: Configs, at_ms: int, max_bytes: int
 ) -> list[TopicRecord]:
-    """Return the topics of one scan with their configuration, empty where it could not be read."""
+    """Return the topics of one scan with their configuration, empty if it could not be read."""
     return [
         TopicRecord(
             version=1,
@@ -237,6 +237,6 @@ def scan_record(origin: Origin, topics: int, at_ms: int, *, is_complete: bool) -
 
 
 def min_isr_by_topic(configs: Mapping[str, Mapping[str, str | None]]) -> dict[str, int]:
-    """Return ``min.insync.replicas`` of the topics whose configuration has it."""
+    """Return ``min.insync.replicas`` of the topics whose configuration is known."""
     values = {topic: entries.get("min.insync.replicas") for topic, entries in configs.items()}
     return {topic: int(value) for topic, value in values.items() if value is not None}

@@ -47,7 +47,7 @@ Ask = Callable[[Address], Awaitable[Answer]]
 
 
 class Scanner:
-    """The inventory scans and partition looks of one cluster, over what its poller knows."""
+    """The inventory scans and partition checks of one cluster, using its poller's facts."""
 
     def __init__(self, poller: ClusterPoller, record_max_bytes: int, *, reads_groups: bool) -> None:
         self._poller = poller
@@ -65,13 +65,13 @@ class Scanner:
 
     @property
     def is_lacking(self) -> bool:
-        """Whether something that was asked is not known; a line of the log says what, and why."""
+        """Whether a request failed; a log line says which, and why."""
         return bool(self._failing)
 
     async def scan(self) -> bool:
         """Write the inventory: every broker's replicas, every topic, the end of the scan; tell whether it is complete.
 
-        A broker that does not answer leaves its last known placement standing.
+        The last known placement of a broker that does not answer stays valid.
         """
         if not self._poller.brokers:
             return False
@@ -111,7 +111,7 @@ class Scanner:
         return number, answer
 
     def _note_configs(self, broker: int, answer: Configs | None) -> None:
-        """Keep a broker's configuration; the throttles of one that did not tell it are not known any more."""
+        """Store a broker's configuration; without one its throttles become unknown."""
         known = self._poller.brokers[broker]
         if answer is None:
             self._poller.brokers[broker] = replace(known, throttles=None)
@@ -122,7 +122,7 @@ class Scanner:
         self._poller.with_configs.add(broker)
 
     async def _broker_configs(self, broker: int, address: Address) -> Configs | None:
-        """Return a broker's configuration; None when it does not tell."""
+        """Return a broker's configuration; None if the request failed."""
         what = f"configs of broker {broker}"
         answer, error = await _attempt(self._admin.broker_configs(address, broker, BROKER_KEYS))
         if answer is None or str(broker) not in answer.values:
@@ -134,7 +134,7 @@ class Scanner:
     async def _scan_topics(
         self, at_ms: int, moves: Mapping[Partition, Reassignment] | None
     ) -> tuple[Topic, ...] | None:
-        """Write every topic; return them, None when they could not be listed."""
+        """Write every topic; return them, None if they could not be listed."""
         self._throttled = None
         topics = await self._tried("topics", self._admin.all_topics)
         if topics is None:
@@ -153,7 +153,7 @@ class Scanner:
         return topics
 
     async def _look_for_hidden(self, topics: Iterable[str], log_dirs: Iterable[Sequence[LogDirAnswer]]) -> None:
-        """Find out whether topics lie on the disks that the user may not see: a list without them looks complete."""
+        """Check for topics on the disks that the user may not see: a list without them looks complete."""
         unlisted = unlisted_topics(chain.from_iterable(log_dirs), topics)[:MOST_ASKED]
         hidden = (
             await self._tried("hidden topics", lambda at: self._admin.hidden_topics(at, unlisted)) if unlisted else ()
@@ -164,7 +164,7 @@ class Scanner:
             self._note("some topics", error)
 
     async def _with_unread(self, topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-        """Return the topics with what consumer groups left unread; as they are when that cannot be asked."""
+        """Return the topics with the unread share of consumer groups; unchanged if that request failed."""
         brokers = self._poller.brokers
         alive = {number: address_of(facts) for number, facts in brokers.items() if not self._poller.is_silent(number)}
         found, error = await _attempt(with_unread(self._admin, topics, alive))
@@ -177,7 +177,7 @@ class Scanner:
         return found
 
     def _end(self, topics: Sequence[str], at_ms: int, *, is_complete: bool) -> None:
-        """Write the end of the scan; readers meet it after everything that it speaks of."""
+        """Write the end of the scan; readers get it after everything that it covers."""
         end = records.scan_record(self._origin, len(topics), at_ms, is_complete=is_complete)
         self._poller.publish(outgoing(telemetry.INVENTORY, [(self._origin.cluster, end)], waits=True))
 
@@ -189,7 +189,7 @@ class Scanner:
         return found
 
     async def look_at_partitions(self) -> None:
-        """Renew the health of the partitions and the active controller; what cannot be asked is unknown."""
+        """Renew the health of the partitions and the active controller; failed requests leave them unknown."""
         topics, controller_id = await asyncio.gather(
             self._tried("partitions", self._admin.live_topics), self._controller_id()
         )
@@ -208,7 +208,7 @@ class Scanner:
         return await self._tried("quorum", self._admin.controller_id)
 
     async def _tried(self, what: str, ask: Ask[Answer]) -> Answer | None:
-        """Ask one broker after another, two at most; None when neither answers."""
+        """Query one broker after another, two at most; None if neither answers."""
         error: str | None = "no broker is known"
         for address in self._poller.addresses()[:ATTEMPTS]:
             answer, error = await _attempt(ask(address))
@@ -219,7 +219,7 @@ class Scanner:
         return None
 
     def _note(self, what: str, error: str | None) -> None:
-        """Say once that something is not known, and why, or that it is known again."""
+        """Log once that something is unknown, and why, or that it is known again."""
         if error is None:
             self._worked(what)
         else:

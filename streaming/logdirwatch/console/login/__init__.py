@@ -1,1 +1,1 @@
-"""The login of the console: who may decide there, off unless ``console.login`` is configured."""
+"""The login of the console, off unless ``console.login`` is configured: only its users can decide."""

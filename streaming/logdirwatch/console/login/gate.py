@@ -1,4 +1,4 @@
-"""Logging in and out: the pages, the cookie, and who asks for a page."""
+"""Logging in and out: the pages, the cookie, and the visitor of a page."""
 
 import ipaddress
 from collections.abc import Callable
@@ -33,7 +33,7 @@ PLAIN = (
 
 
 class Visitor(NamedTuple):
-    """Who asks: ``identity`` is the id in the cookie, ``session`` None for who is not logged in."""
+    """The visitor of a page: ``identity`` is the id in the cookie, ``session`` None if not logged in."""
 
     identity: str | None = None
     session: Session | None = None
@@ -48,7 +48,7 @@ class Gate:
         self._sessions, self._tries = Sessions(settings.session_ms), Tries()
 
     def register(self, app: Flask, show: Show) -> None:
-        """Add the pages; ``show`` renders a template."""
+        """Add the routes; ``show`` renders a template."""
         self._show = show
         app.config["MAX_CONTENT_LENGTH"] = MOST_FORM_BYTES
         app.context_processor(self.context)
@@ -57,7 +57,7 @@ class Gate:
         app.post("/logout", endpoint="log_out")(self.log_out)
 
     def context(self) -> dict[str, Any]:
-        """Return what the templates know of the visitor."""
+        """Return the template variables about the visitor."""
         visitor = self.visitor()
         if visitor.session is None:
             return {"has_login": True, "user": None}
@@ -69,14 +69,17 @@ class Gate:
         }
 
     def visitor(self) -> Visitor:
-        """Return who asks for the present page."""
+        """Return the visitor of the present page."""
         if "visitor" not in g:
             g.visitor = self._visitor()
         found: Visitor = g.visitor
         return found
 
     def user(self) -> Session:
-        """Return the session of who sent a form; refuses who is not logged in, or a form that no page of ours has."""
+        """Return the session of a form's sender.
+
+        Refuses visitors without one, and forms that no page of ours contains.
+        """
         visitor = self.visitor()
         if visitor.session is None:
             abort(403, "log in first: nobody is logged in here, or the session ended")
@@ -84,7 +87,7 @@ class Gate:
         return visitor.session
 
     def form(self, text: str | None = None, code: int = 200) -> AnyResponse:
-        """Return the form of the login; who is logged in is sent on."""
+        """Return the login form; logged-in users are redirected."""
         visitor = self.visitor()
         if visitor.session is not None:
             return redirect(_next(), 303)
@@ -141,9 +144,9 @@ class Gate:
         return Visitor(identity, session if self._is_current(session) else None)
 
     def _is_private(self) -> bool:
-        """Tell whether nobody can listen to the present request: it came over TLS, or from this machine.
+        """Tell whether the request cannot be intercepted: it used TLS, or came from this machine.
 
-        What another program on this machine passes on is not from this machine.
+        A request that another program on this machine forwards does not count as from this machine.
         """
         if self._has_proxy or request.is_secure:
             return request.is_secure
@@ -168,7 +171,7 @@ class Gate:
             abort(403, "this form does not belong to your session: open the page again")
 
     def _known(self, name: str) -> str:
-        """Return the name for the log; one that is no user's may be a password in the wrong field."""
+        """Return the name for the log; one that is no user's may be a password typed into the wrong field."""
         return name if name in self._users.hashes() else "(unknown)"
 
     def _set_cookie(self, answer: AnyResponse, identity: str) -> None:
@@ -184,7 +187,7 @@ class Gate:
 
 
 def said(session: Session, text: str, *, is_error: bool = False) -> None:
-    """Have the next page say what was done, or why not."""
+    """Show a result on the next page."""
     session.notice = Notice(text, is_error)
 
 
@@ -193,7 +196,7 @@ def _cookie_name() -> str:
 
 
 def _next() -> str:
-    """Return the page to go on with: one of this console, never an address elsewhere."""
+    """Return the page to continue with: one of this console, never an external address."""
     path = request.values.get("next", "")
     is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
     return path if is_ours else url_for("fleet")

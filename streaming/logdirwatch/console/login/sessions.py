@@ -1,4 +1,4 @@
-"""Who is logged in. Sessions are kept in memory: a restart of the console ends all of them. Time is an argument."""
+"""The sessions of logged-in users. They are kept in memory: a restart of the console ends all. Time is an argument."""
 
 import hashlib
 import secrets
@@ -12,7 +12,7 @@ MOST_SESSIONS = 1_000
 
 
 class Notice(NamedTuple):
-    """What is said once on the next page: what was done, or why not."""
+    """A result shown once on the next page."""
 
     text: str
     is_error: bool
@@ -34,7 +34,7 @@ class Session:
 
 
 class Sessions:
-    """The open sessions by the id that the cookie carries, signed with a key that only this process has."""
+    """The open sessions by the id in the cookie, which is signed with a key of this process."""
 
     def __init__(self, lasting_ms: int, key: bytes | None = None) -> None:
         key = key or secrets.token_bytes(32)
@@ -56,7 +56,7 @@ class Sessions:
             return None
 
     def csrf(self, identity: str) -> str:
-        """Return the token that the forms of pages with this cookie carry."""
+        """Return the CSRF token for the forms of pages with this cookie."""
         return self._forms.get_signature(identity).decode()
 
     def is_csrf(self, identity: str, token: str) -> bool:
@@ -64,7 +64,7 @@ class Sessions:
         return self._forms.verify_signature(identity, token.encode())
 
     def begin(self, user: str, hashed: str, now_ms: int) -> str:
-        """Open a session and return its id, a new one; of too many the oldest ends."""
+        """Open a session and return its new id; if there are too many, the oldest ends."""
         identity = new_identity()
         with self._lock:
             self._open = {one: session for one, session in self._open.items() if now_ms < session.ends_ms}
@@ -86,5 +86,5 @@ class Sessions:
 
 
 def new_identity() -> str:
-    """Return an id that nobody can guess."""
+    """Return an unguessable id."""
     return secrets.token_urlsafe(32)

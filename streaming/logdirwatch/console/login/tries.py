@@ -1,4 +1,4 @@
-"""How often a login may be tried: after a few failures each further one has to wait, twice as long each time. Pure."""
+"""Rate limit of logins: after a few failures each further attempt has to wait, twice as long each time. Pure."""
 
 import ipaddress
 import threading
@@ -13,23 +13,23 @@ MOST_KEPT = 10_000
 
 
 class Failures(NamedTuple):
-    """How many tries failed in a row, and when the last one was made."""
+    """The number of failed attempts in a row, and the time of the last one."""
 
     tries: int
     at_ms: int
 
 
 class Tries:
-    """The failed tries by user and by address; a name that is no user's is counted in the same way."""
+    """The failed attempts by user and by address; unknown user names are counted in the same way."""
 
     def __init__(self) -> None:
         self._failed: dict[str, Failures] = {}
         self._lock = threading.Lock()
 
     def begin(self, keys: Iterable[str], now_ms: int) -> int:
-        """Return how long to wait, in milliseconds; 0: the try is made, and counts as failed until it succeeded.
+        """Return how long to wait, in milliseconds; 0: the attempt is allowed, and counts as failed until it succeeds.
 
-        Counting first leaves no moment in which tries at the same time pass together.
+        Counting first prevents simultaneous attempts from passing together.
         """
         keys = list(keys)
         with self._lock:
@@ -43,9 +43,9 @@ class Tries:
         return wait_ms
 
     def succeeded(self, user: str, address: str) -> None:
-        """Take a try back: the user's failures are over, of the address's only this one.
+        """Remove an attempt: all failures of the user, but only this one of the address.
 
-        Otherwise one good account would let an address try as often as it likes.
+        Otherwise one valid account would give an address unlimited attempts.
         """
         with self._lock:
             self._failed.pop(user, None)
@@ -58,7 +58,7 @@ class Tries:
         return failed if now_ms - failed.at_ms < FORGOTTEN_AFTER_MS else Failures(0, now_ms)
 
     def _forget(self, now_ms: int) -> None:
-        """Drop what is old, and of too many those whose last try is the longest ago."""
+        """Drop old entries, and of too many those whose last attempt is the longest ago."""
         if len(self._failed) > MOST_KEPT:
             recent = [
                 (key, failed) for key, failed in self._failed.items() if now_ms - failed.at_ms < FORGOTTEN_AFTER_MS
@@ -75,7 +75,7 @@ def _wait_ms(failed: Failures, now_ms: int) -> int:
 
 
 def keys_of(user: str, address: str) -> tuple[str, str]:
-    """Return what is counted: the user, and the address; of IPv6 the network that one machine has."""
+    """Return the counted keys: the user, and the address; for IPv6 the network of one machine."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The users of the login: a file with a line per user, ``name:hash``, that nobody else may read."""
+"""The users of the login: a file with one line per user, ``name:hash``, readable only by its owner."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Users:
-    """The users of a file, which is read at every question: who is removed from it is out at once."""
+    """The users of a file, which is read for every check: a removed user is logged out at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,7 +31,7 @@ class Users:
         return read(self._path)
 
     def hash_for(self, name: str, password: str) -> str | None:
-        """Return the user's hash if the password is right; else None, after the same work for every name."""
+        """Return the user's hash if the password is right, else None; the work is the same for every name."""
         known = self.hashes().get(name)
         is_right = check_password_hash(known or self._decoy, password)
         return known if is_right else None
@@ -63,7 +63,7 @@ def _is_open_to_others(found: os.stat_result) -> bool:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return the hashes by user; raises ValueError with the number of a line of another form."""
+    """Return the hashes by user; raises ValueError with the number of an invalid line."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -76,9 +76,9 @@ def parse(text: str) -> dict[str, str]:
 
 
 def add(path: Path, name: str, password: str) -> bool:
-    """Write a user with a password to the file, mode 0600; return whether the user was there before.
+    """Write a user with a password to the file, mode 0600; return whether the user existed before.
 
-    Raises UserError for a name or password that will not do, or a file that cannot be written.
+    Raises UserError for an invalid name or password, or a file that cannot be written.
     """
     if not NAME.fullmatch(name):
         raise UserError("a user's name has 1 to 64 letters, digits and . _ @ + -", exit_code=2)

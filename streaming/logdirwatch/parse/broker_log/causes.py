@@ -1,8 +1,8 @@
-"""From the exception of a directory's failure to its cause. Pure.
+"""The cause of a directory's failure, from its exception. Pure.
 
 Java words an error of the operating system as the C library does (``strerror``): glibc, or musl in images of Alpine
-Linux, such as Kafka's own. What names none, a file that is not there, a closed channel, a lock that was lost, tells
-nothing of the disk: the cause stays unknown.
+Linux, such as Kafka's own. An exception without such an error (a missing file, a closed channel, a lost lock) says
+nothing about the disk: the cause stays unknown.
 """
 
 import re
@@ -86,7 +86,7 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
 
 
 def _any_of(patterns: Sequence[str]) -> "re.Pattern[str]":
-    """Compile alternatives; the bare name of an error is none where it is a part of a path."""
+    """Compile alternatives; the bare name of an error does not count as a part of a path."""
     return re.compile("|".join(rf"(?<![\w/.-]){p}(?![\w/.-])" if p.startswith("E") else p for p in patterns))
 
 
@@ -96,14 +96,14 @@ _SUPPRESSED = re.compile(r"\s*Suppressed: ")
 
 
 def cause_of(text: str) -> Cause:
-    """Return the cause that an exception's text tells; what it suppressed came after it."""
+    """Return the cause in an exception's text; suppressed exceptions came later and do not count."""
     lines = text.splitlines()
     thrown = "\n".join(line for line in lines if not _SUPPRESSED.match(line))
     return next((cause for cause, pattern in _TABLE.items() if pattern.search(thrown)), Cause.UNKNOWN)
 
 
 def full_by(text: str, cause: Cause) -> FullBy | None:
-    """Return what ran out; space and inodes have one error (ENOSPC), so the host's own look tells them apart."""
+    """Return what ran out; space and inodes have one error (ENOSPC), which only the host's observation tells apart."""
     if cause is not Cause.FULL:
         return None
     return FullBy.QUOTA if _BY_QUOTA.search(text) else FullBy.SPACE

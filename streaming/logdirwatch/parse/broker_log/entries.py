@@ -1,8 +1,8 @@
-"""A broker's log as entries: the line that begins one, and what belongs to it. Pure; bytes in, entries out.
+"""Splits a broker's log into entries. Pure; bytes in, entries out.
 
-Which lines begin one, ``log_layouts`` knows; the lines below it (a Java exception, its causes, its frames) are its own.
-What neither begins an entry nor can belong to one is counted: it was not understood. How the bytes were cut into reads
-makes no difference.
+``log_layouts`` recognises the lines that begin one; the lines below (a Java exception, its causes, its frames) belong
+to it. A line that neither begins an entry nor belongs to one is counted as not understood. The result does not depend
+on how the bytes are split into reads.
 """
 
 import re
@@ -26,9 +26,9 @@ _FRAME = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry: what its first line says, and below it the lines of an exception without the frames.
+    """One entry: its first line parsed, and below it the lines of an exception without the frames.
 
-    ``at`` is when the broker wrote it, in its own words; it does not always say in which time zone.
+    ``at`` is the broker's timestamp as written, not always with a time zone.
     """
 
     at: str
@@ -44,7 +44,7 @@ class Entry:
 
 
 class Lines:
-    """Cuts bytes into lines; a last line without its end waits for it."""
+    """Splits bytes into lines; an unfinished last line waits for its end."""
 
     def __init__(self) -> None:
         self._begun = b""
@@ -60,7 +60,7 @@ class Lines:
         self._grow(rest)
 
     def end(self) -> Iterator[tuple[str, int]]:
-        """Yield the line that waits, since nothing comes any more."""
+        """Yield the unfinished line, because nothing follows."""
         if self.held_bytes:
             yield self._line(self.held_bytes)
 
@@ -77,7 +77,7 @@ class Lines:
 
 
 class Entries:
-    """Cuts bytes into entries; the last one waits until the next one begins, or until it is said to be complete."""
+    """Splits bytes into entries; the last one waits until the next one begins, or until it is flushed."""
 
     def __init__(self) -> None:
         self._lines = Lines()
@@ -98,7 +98,7 @@ class Entries:
 
     @property
     def held_bytes(self) -> int:
-        """How many of the bytes fed belong to no finished entry yet."""
+        """The number of bytes that belong to no finished entry yet."""
         return self._open_bytes + self._parts.held_bytes + self._lines.held_bytes
 
     def feed(self, data: bytes) -> Iterator[Entry]:
@@ -106,7 +106,7 @@ class Entries:
         yield from self._join(self._lines.feed(data))
 
     def flush(self) -> Iterator[Entry]:
-        """Yield the entry that waits, since nothing was added to it for a while; a line without its end stays."""
+        """Yield the waiting entry, because nothing was added to it for a while; an unfinished line stays."""
         if self._open is not None:
             head = self._open
             yield Entry(head.at, head.level, head.logger, head.message, (*head.more, *self._more)[:ENTRY_LINES])
@@ -122,7 +122,7 @@ class Entries:
         yield from self.flush()
 
     def _join(self, lines: Iterable[tuple[str, int]]) -> Iterator[Entry]:
-        """Take lines once they are whole: a container runtime cuts long ones."""
+        """Process complete lines: a container runtime splits long ones."""
         for text, size in lines:
             if (whole := self._parts.joined(text, size)) is not None:
                 yield from self._take(*whole)
@@ -146,7 +146,7 @@ class Entries:
         self.understood_lines += 1
 
     def _take_part(self, text: str, size: int) -> Iterator[Entry]:
-        """Take one line of a JSON object that was written over several."""
+        """Process one line of a JSON object that spans several."""
         if not self._object:
             yield from self.flush()
         self._object.append(text)
@@ -165,7 +165,7 @@ class Entries:
             self.lines_before_first += 0 if self.understood_lines else len(lines)
 
     def _go_on(self, text: str) -> None:
-        """Take a line that begins no entry; a long value is indented, so what is not belongs to nothing any more."""
+        """Process a line that begins no entry; continuation lines are indented, others belong to nothing."""
         self._below += 1
         is_lost = self._open is None or (self._below > ENTRY_LINES and not text[:1].isspace())
         if is_lost and text.strip():

@@ -1,4 +1,4 @@
-"""Why a broker refused to start, halted or was fenced: a table of what its log says then. Pure.
+"""Why a broker refused to start, halted or was fenced: a table of log messages. Pure.
 
 The wording is that of Kafka 2.4 to 4.3 (``LogManager``, ``ReplicaManager``, ``MetaPropertiesEnsemble``,
 ``BrokerLifecycleManager``, ``ProcessTerminatingFaultHandler``, ``Kafka.main``) and of Java.
@@ -217,7 +217,10 @@ _OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})
 
 @dataclass(frozen=True)
 class BrokerFailed:
-    """A broker ends, or is about to be taken for dead; ``detail`` is one line, ``log_dir`` what it names if any."""
+    """A broker ends, or is about to be fenced.
+
+    ``detail`` is one line, ``log_dir`` the directory named in it, if any.
+    """
 
     reason: Reason
     detail: str
@@ -225,7 +228,7 @@ class BrokerFailed:
 
 
 def broker_failed(entry: Entry) -> BrokerFailed | None:
-    """Return why the broker ends, None for an entry that says nothing of it."""
+    """Return why the broker ends, None for any other entry."""
     if entry.logger == HOST:
         ended = reason_of(entry.message)
         return None if ended is None else failed_by(ended, entry.message)
@@ -244,12 +247,12 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
 
 
 def _is_of_lifecycle(entry: Entry) -> bool:
-    """Tell whether a broker says, only for information, that the controllers did not hear it or refused it."""
+    """Tell whether a broker logs, at level INFO, that the controllers did not answer or refused it."""
     return entry.level == "INFO" and _LIFECYCLE.search(entry.message) is not None
 
 
 def _is_fatal(entry: Entry) -> bool:
-    """Tell whether an entry is one of an end: what only one thread or a client met is none."""
+    """Tell whether an entry reports the end of the broker, not an error of one thread or client."""
     if entry.message.startswith(_OF_BITNAMI):
         return entry.level == "ERROR"
     if entry.level == "FATAL":
@@ -268,7 +271,7 @@ def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Patter
 
 
 def _of_disk(entry: Entry) -> str | None:
-    """Return the line which says that the disk or its file system failed: then what lies on it may be whole."""
+    """Return the line that reports a failed disk or file system, after which the data may still be intact."""
     return next((line for line in entry.more if cause_of(line) in _OF_DISK), None)
 
 
@@ -278,7 +281,7 @@ def _with_exception(entry: Entry) -> str:
 
 
 def failed_by(reason: Reason, said: str) -> BrokerFailed:
-    """Return a failure with its reason in words and the line that says so, without secrets."""
+    """Return a failure with its reason as text and the log line, without secrets."""
     hidden = _SECRET.sub(r"\g<name>[hidden]", said)
     text = printable(" ".join(f"{WHAT[reason]}: {hidden}".split()))
     return BrokerFailed(reason, text if len(text) <= DETAIL_CHARACTERS else f"{text[: DETAIL_CHARACTERS - 3]}...")

@@ -31,14 +31,14 @@ DETAIL_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Started:
-    """A broker begins another run, ``at`` in its own words: what was offline is tried again."""
+    """A broker begins a new run, ``at`` as written: what was offline is tried again."""
 
     at: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class DirFailed:
-    """A directory stopped serving; ``log_dir`` is None where the line does not tell which."""
+    """A directory stopped serving; ``log_dir`` is None if the line does not name it."""
 
     log_dir: str | None
     cause: Cause
@@ -49,7 +49,7 @@ class DirFailed:
 
 @dataclass(frozen=True)
 class PartitionBad:
-    """One partition is bad; ``is_mark`` when a fetcher only says that it gave it up, ``reason`` what stands still."""
+    """One partition failed; ``is_mark`` if a fetcher only reports that it gave up, ``reason`` what is blocked."""
 
     topic: str
     partition: int
@@ -61,7 +61,7 @@ class PartitionBad:
 
 @dataclass(frozen=True)
 class MarkExplained:
-    """Why a fetcher is about to mark a partition failed; ``detail`` is None when that is no news."""
+    """Why a fetcher is about to mark a partition failed; ``detail`` is None if that is not news."""
 
     topic: str
     partition: int
@@ -89,7 +89,7 @@ class RemoteCopyFailed:
 
 @dataclass(frozen=True)
 class CleanerThread:
-    """A thread of the log cleaner died, or one starts: all of them start again together."""
+    """A thread of the log cleaner died, or one starts: all of them start together."""
 
     is_dead: bool
     detail: str
@@ -168,9 +168,9 @@ _FILE = re.compile(r"\bfile (?P<file>/\S.*)$")
 
 
 def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
-    """Yield what ``entry`` says, nothing where it says nothing of interest.
+    """Yield the findings in ``entry``, if any.
 
-    ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them stands for it.
+    ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them identifies it.
     """
     if cleaner := _CLEANER_THREAD.search(entry.message):
         yield CleanerThread(cleaner["dies"] is not None, _detail(entry, "a thread of the log cleaner died"))
@@ -196,15 +196,16 @@ def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
 
 
 def _remote_copy(entry: Entry) -> "re.Match[str] | None":
-    """Return the partition of a copy that failed; tasks that delete or follow have loggers of their own."""
+    """Return the partition of a failed copy; tasks that delete or follow have other loggers."""
     is_of_copies = re.search(r"RLM(?:Copy|Leader)?Task\b", entry.logger) is not None
     return _REMOTE_COPY.search(entry.message) or (_REMOTE_TASK.search(entry.message) if is_of_copies else None)
 
 
 def _is_of_channel(entry: Entry) -> bool:
-    """Tell whether an entry is of the class that takes directories offline; patterns may leave the logger out.
+    """Tell whether an entry is from the class that takes directories offline.
 
-    Or they have it where nobody looks for it: then the words decide, and nothing but brackets may stand before them.
+    A pattern may omit the logger, or put it in an unknown place: then the wording decides, and only brackets may
+    precede it.
     """
     if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message):
         return True
@@ -218,7 +219,7 @@ def operation_of(message: str) -> str:
 
 
 def dir_of(text: str, log_dirs: Sequence[str]) -> str | None:
-    """Return the log directory that ``text`` names: the longest of ``log_dirs`` that a path in it lies in."""
+    """Return the log directory named in ``text``: the longest of ``log_dirs`` that contains a path in it."""
     # A dot may end a sentence: only one that goes on belongs to the path.
     named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w-]|\.[\w.-])", text)]
     return max(named, key=len, default=None)
@@ -235,7 +236,7 @@ def _dir_failed(entry: Entry, log_dirs: Sequence[str]) -> DirFailed:
 
 
 def _unlisted_dir(message: str) -> str | None:
-    """Return the directory as the line words it, for one that the configuration does not list."""
+    """Return the directory as written in the line, for one that the configuration does not list."""
     if match := _DIR_AT_END.search(message):
         return match["dir"]
     if match := _FILE.search(message):
@@ -257,7 +258,7 @@ def _of_fetcher(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
 
 
 def _of_coordinator(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
-    """Return the partition that a coordinator cannot load; one that moved or went offline meanwhile is no news."""
+    """Return the partition that a coordinator cannot load; not if it moved or went offline meanwhile."""
     match = _COORDINATOR.search(entry.message)
     if match is None or _MOVED.search(f"{entry.message}\n{entry.exception}"):
         return None
@@ -286,7 +287,7 @@ def _partition_bad(
 
 
 def _dir_in(entry: Entry, log_dirs: Sequence[str]) -> str | None:
-    """Return the directory of a partition: the line's own, else that of the file which its exception names."""
+    """Return the directory of a partition: the one in the line, else that of the file in its exception."""
     replica = _DIR_IN_BRACKETS.search(entry.message)
     return dir_of(replica["dir"] if replica else entry.message, log_dirs) or dir_of(entry.exception, log_dirs)
 
@@ -299,11 +300,11 @@ def _thrown(entry: Entry) -> str:
 
 
 def _detail(entry: Entry, text: str) -> str:
-    """Return one line: what happened, the exception's first line, and when the broker wrote it."""
+    """Return one line: what happened, the exception's first line, and the broker's timestamp."""
     reason = f": {entry.more[0].strip()}" if entry.more and entry.more[0].strip() not in text else ""
     return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]}{_when(entry)}"
 
 
 def _when(entry: Entry) -> str:
-    """Say when the broker wrote an entry, where its layout tells."""
+    """Return the broker's timestamp as text, if the layout has one."""
     return f" (in the broker's log at {entry.at})" if entry.at else " (in the broker's log)"

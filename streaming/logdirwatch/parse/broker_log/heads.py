@@ -1,8 +1,8 @@
-r"""The line that begins an entry of a broker's log, in whatever pattern its operator chose. Pure.
+r"""The first line of an entry in a broker's log, in any pattern that an operator may choose. Pure.
 
-A date in any order, the level and the logger, each where its pattern puts it. Kafka's own is ``[%d] %p %m (%c)%n``,
-Strimzi's adds ``[%t]`` behind it and since Kafka 4.0 is ``%d{yyyy-MM-dd HH:mm:ss} %-5p [%t] %c{1}:%L - %m%n``.
-A line with a date begins an entry only when it has a level or a logger as well: container runtimes date every line.
+The date (in any order), the level and the logger may be anywhere. Kafka's own pattern is ``[%d] %p %m (%c)%n``;
+Strimzi's adds ``[%t]`` behind it and since Kafka 4.0 is ``%d{yyyy-MM-dd HH:mm:ss} %-5p [%t] %c{1}:%L - %m%n``. A line
+with a date begins an entry only if it has a level or a logger as well: container runtimes date every line.
 """
 
 import re
@@ -86,7 +86,7 @@ _OF_LIBRARIES = re.compile(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w
 
 @dataclass(frozen=True)
 class Head:
-    """What the first line of an entry says; ``more`` is what it brings of the exception itself."""
+    """The parsed first line of an entry; ``more`` is its part of the exception itself."""
 
     at: str
     level: str
@@ -96,7 +96,7 @@ class Head:
 
 
 def head_of(text: str) -> Head | None:
-    """Return the beginning of an entry, None for a line that begins none."""
+    """Return the head of an entry, None for a line that begins none."""
     if (dated := _AT.match(text)) is not None:
         return _dated(dated["at"], text[dated.end() :])
     if (levelled := _LEVEL_FIRST.match(text)) is not None:
@@ -110,7 +110,7 @@ def head_of(text: str) -> Head | None:
 
 
 def is_aside(head: Head) -> bool:
-    """Tell whether a line is of the garbage collector or a logging library: another thread may write it anywhere."""
+    """Tell whether a line is from the garbage collector or a logging library, which may write anywhere."""
     return not head.at and not head.logger and _OF_LIBRARIES.match(head.message) is not None
 
 
@@ -130,7 +130,7 @@ def _dated(at: str, rest: str) -> Head | None:
 
 
 def _undated(level: str, rest: str) -> Head | None:
-    """Return the entry that a level begins, where a date follows or a logger is named."""
+    """Return the head of an entry that begins with its level, if a date or a logger follows."""
     if (dated := _AT.match(rest)) is not None:
         return _head(dated["at"], level, rest[dated.end() :])
     found = _head("", level, rest)
@@ -138,7 +138,7 @@ def _undated(level: str, rest: str) -> Head | None:
 
 
 def _head(at: str, level: str, rest: str) -> Head:
-    """Find the logger, behind the message or in front of it, and what is left is the message."""
+    """Separate the logger, before or behind the message, from the message."""
     rest = rest.rstrip()
     if ("Exception" in rest or "Error" in rest) and (one_line := _ONE_LINE.fullmatch(rest)) is not None:
         thrown = _ONE_LINE_FRAMES.sub("\n", one_line["thrown"])
@@ -153,7 +153,7 @@ def _head(at: str, level: str, rest: str) -> Head:
 
 
 def head(at: str, level: str, logger: str, message: str, more: tuple[str, ...] = ()) -> Head:
-    """Return the beginning of an entry; an exception that stands on the line itself goes below it."""
+    """Return the head of an entry; an exception on the same line is moved below it."""
     if (inline := _INLINE.search(message)) is None:
         return Head(at, level, logger, message, more)
     thrown = message[inline.start("exception") :]

@@ -1,8 +1,8 @@
-"""A broker's line as a JSON object, by the names of its fields. Pure.
+"""A line of a broker's log as a JSON object, by the names of its fields. Pure.
 
 Log4j's JsonLayout and the templates of its JsonTemplateLayout (ECS, Logstash, GELF, GCP), Logback's Logstash encoder,
-Confluent's and Strimzi's own templates, OpenTelemetry; and what wraps a line of text: docker, journald, fluentd, GCP,
-Splunk.
+Confluent's and Strimzi's own templates, OpenTelemetry; and envelopes around a line of text: docker, journald, fluentd,
+GCP, Splunk.
 """
 
 import re
@@ -43,7 +43,7 @@ DEPTH = 4
 
 
 def read_object(text: str) -> Head | str | None:
-    """Return the entry that an object is, the line of text that it wraps, or None when it is neither."""
+    """Return the entry in an object, the line of text in an envelope, or None if it is neither."""
     if _PAIRS_FIRST.match(text):
         return _read({name: _unquoted(value) for name, value in _PAIR.findall(text)})
     if not text.startswith("{"):
@@ -60,7 +60,7 @@ def _unquoted(text: str) -> str:
 
 
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring ``{"log": {"level": ...}}`` to ``log.level`` and what an envelope holds to the top."""
+    """Flatten ``{"log": {"level": ...}}`` to ``log.level``, and the content of an envelope."""
     opened = dict(found)
     for name, written in found.items():
         value = _by_key(written)
@@ -99,7 +99,7 @@ def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return the text that journald writes as numbers of bytes, since it has colours or is no UTF-8.
+    """Return text that journald writes as numbers of bytes, because it has colours or is not UTF-8.
 
     OpenTelemetry wraps each value in an object that names its type.
     """
@@ -111,13 +111,13 @@ def _plain(value: Any) -> Any:
 
 
 def _exception(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the exception; its class and message stand alone only where no stack trace is written."""
+    """Yield the lines of the exception; its class and message only if there is no stack trace."""
     found = [line for name in _STACKS for line in _texts(fields.get(name), DEPTH)]
     yield from found or filter(None, [": ".join(filter(None, (_first(fields, _TYPES), _first(fields, _SAID))))])
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the lines of an exception, whether it is a text or an object with its causes."""
+    """Yield the lines of an exception that is a text, or an object with its causes."""
     if isinstance(value, str):
         yield from value.splitlines()
     elif isinstance(value, dict) and depth:

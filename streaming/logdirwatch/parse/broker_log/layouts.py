@@ -1,7 +1,7 @@
-"""One line of a broker's log: what others put in front is taken off, then it begins an entry or goes on with one. Pure.
+"""One line of a broker's log: removes foreign prefixes, then parses it as the head or a continuation of an entry. Pure.
 
 A small table of prefixes and one of patterns (``log_prefixes``, ``log_heads``) may be combined in any way; an unknown
-prefix is learnt from a line whose date and level stand behind it.
+prefix is learnt from a line with a date and level behind it.
 """
 
 import re
@@ -20,9 +20,9 @@ class Layout:
         self._learnt: re.Pattern[str] | None = None
 
     def read(self, line: str) -> Head | str:
-        """Return the beginning of an entry, or what a line adds to the one that is open.
+        """Return the head of an entry, or what a line adds to the open one.
 
-        A date without a level may be that of a prefix, so what stands behind it is looked at first.
+        A date without a level may belong to a prefix, so the text behind it is parsed first.
         """
         text, vague = cleaned(line), None
         for _ in range(NESTED):

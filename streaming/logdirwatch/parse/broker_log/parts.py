@@ -1,4 +1,4 @@
-"""Lines that a container runtime cut, since they are longer than 16 KiB, are joined before they are read. Pure."""
+"""Joins lines that a container runtime split because they are longer than 16 KiB. Pure."""
 
 import re
 
@@ -13,18 +13,18 @@ _ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\n$")
 
 
 class Parts:
-    """Keeps the parts of a line until its last one comes; the two streams of a container may be mixed."""
+    """Keeps the parts of a line until the last one arrives; the two streams of a container may be interleaved."""
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[str, int]] = {}
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of parts whose line has not ended."""
+        """The bytes of unfinished lines."""
         return sum(size for _, size in self._held.values())
 
     def joined(self, text: str, size: int) -> tuple[str, int] | None:
-        """Return the line that ``text`` completes, with its length in bytes; None for a part of one that goes on."""
+        """Return the line that ``text`` completes, with its length in bytes; None for an unfinished part."""
         stream, begin, is_part = _part(text)
         before, before_size = self._held.pop(stream, ("", 0))
         whole = before + text[begin if before else 0 :]
@@ -35,7 +35,7 @@ class Parts:
         return None
 
     def end(self) -> list[tuple[str, int]]:
-        """Return the lines whose rest does not come any more."""
+        """Return the unfinished lines, because nothing follows."""
         left, self._held = self._held, {}
         return [
             (f'{text}{_STREAM}{stream}"}}' if text.startswith(_DOCKER) else text, size)
@@ -44,7 +44,7 @@ class Parts:
 
 
 def _part(text: str) -> tuple[str, int, bool]:
-    """Return of a line the stream it belongs to, where what was written begins, and whether it goes on in another."""
+    """Return the stream of a line, the start of its content, and whether it continues in another line."""
     if text.startswith(_DOCKER) and (end := text.rfind(_STREAM)) > 0:
         written, stream = text[len(_DOCKER) : end], text[end + len(_STREAM) :].partition('"')[0]
         is_part = len(written.encode()) >= DOCKER_BYTES and _ESCAPED_END.search(written) is None

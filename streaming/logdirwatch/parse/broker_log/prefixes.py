@@ -1,4 +1,4 @@
-"""What others write in front of a broker's lines: container runtimes, journals, service wrappers. Pure.
+"""Prefixes of a broker's log lines from container runtimes, journals and service wrappers. Pure.
 
 They may be nested, and a multi-line exception has them on each of its lines.
 """
@@ -30,7 +30,7 @@ LONGEST = 500
 
 
 def cleaned(line: str) -> str:
-    """Return a line without colours, and with its tab where syslog escaped it."""
+    """Return a line without colours, and with the tab that syslog escaped."""
     text = line.lstrip("\ufeff")
     if "[" in text:
         text = _COLOURS.sub("", text)
@@ -38,17 +38,17 @@ def cleaned(line: str) -> str:
 
 
 def without_prefix(text: str) -> str | None:
-    """Return a line without the first prefix that is known, None when it has none."""
+    """Return a line without its first known prefix, None if it has none."""
     found = next((match for pattern in _PREFIXES if (match := pattern.match(text, 0, LONGEST))), None)
     return None if found is None or not found.end() else text[found.end() :]
 
 
 def unknown_prefix(text: str) -> str | None:
-    """Return what stands before the date and level of a line that has them further on."""
+    """Return the text before the date and level of a line that has them further on."""
     found = _UNKNOWN.match(text)
     return None if found is None else found["prefix"]
 
 
 def shape_of(prefix: str) -> "re.Pattern[str]":
-    """Return what the same prefix looks like on other lines: its numbers and times differ."""
+    """Return a pattern of a prefix for other lines: its numbers and times differ."""
     return re.compile(re.sub(r"\d+", r"\\d+", re.escape(prefix)))

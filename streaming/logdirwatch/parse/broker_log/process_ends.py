@@ -1,8 +1,8 @@
-"""How a broker's process ended that could not say so itself: lines of the kernel, of systemd and of scripts. Pure.
+"""How a broker's process ended if it could not log that itself: lines of the kernel, systemd and scripts. Pure.
 
-A process that is killed writes nothing, nor does one that the script of its image could not start. Where its output
-is in the journal its own log has these lines, and so have the logs of its host, where they may be about other
-processes: there a line counts that names Java or a Kafka service.
+A killed process writes nothing, nor does one that the script of its image could not start. If its output is in the
+journal, its own log has these lines. The logs of its host have them too, where they may be about other processes: there
+a line counts if it names Java or a Kafka service.
 """
 
 import re
@@ -62,19 +62,19 @@ _NAMED = re.compile(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
 
 
 def level_of(text: str) -> str | None:
-    """Return the level of a line that the host wrote of a broker's process, None for any other line."""
+    """Return the level of a line that the host wrote about a broker's process, None for any other line."""
     if _LINE.match(text) is None:
         return None
     return "INFO" if reason_of(text) is None else "ERROR"
 
 
 def reason_of(text: str) -> Reason | None:
-    """Return how the process ended of which a line tells, None where it tells of no end."""
+    """Return how the process in a line ended, None if the line reports no end."""
     return next((reason for reason, pattern in _ENDS if pattern.search(text)), None)
 
 
 def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:
-    """Return how a broker ended, and the words that say so, if a line of its whole host seems to be about one."""
+    """Return how a broker ended, with the wording, if a line of its host's log seems to be about one."""
     reason = reason_of(line)
     if reason is None:
         return None

@@ -1,8 +1,8 @@
-"""What the kernel says of disks, of the paths to them, and of the volumes made of them: patterns by subsystem.
+"""Kernel messages about disks, paths to them, and volumes built on them: patterns by subsystem.
 
-Every pattern is compared with the beginning of a message, in any case. The device that it names stands in the group
-``device`` or, where several spellings are possible, in another one; :mod:`block_devices` knows the same names. Of
-several patterns that fit the first one holds.
+Every pattern is matched against the beginning of a message, ignoring case. The device is in the group ``device`` or, if
+several spellings are possible, in another one; :mod:`block_devices` knows the same names. The first matching pattern
+counts.
 """
 
 from logdirwatch.model.vocabulary import KernelTrouble

@@ -1,6 +1,6 @@
-"""What the kernel says of file systems, of servers of files, and of tasks that hang: patterns by subsystem.
+"""Kernel messages about file systems, file servers, and hung tasks: patterns by subsystem.
 
-They are read as those of :mod:`kernel_devices`.
+They are matched like those of :mod:`kernel_devices`.
 """
 
 from logdirwatch.model.vocabulary import KernelTrouble

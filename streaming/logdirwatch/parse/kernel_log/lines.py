@@ -1,6 +1,6 @@
-"""Lines of the kernel's log that tell of failing disks, lost paths and file systems. Pure.
+"""Lines of the kernel's log about failing disks, lost paths and file systems. Pure.
 
-What is no evidence says nothing: a line that fits no pattern, or one of those that are known to be benign.
+A line that matches no pattern, or a pattern known to be benign, is no evidence.
 """
 
 import re
@@ -64,9 +64,9 @@ _DAMAGE = re.compile(
 
 
 def tells_damage(text: str) -> bool:
-    """Tell whether a line of a file system reports damage, not only what follows from an I/O error.
+    """Tell whether a file system's line reports damage, not only a consequence of an I/O error.
 
-    An aborted journal, or a superblock that was not written, follows from one.
+    An aborted journal, or a superblock that was not written, is such a consequence.
     """
     return _DAMAGE.search(text) is not None
 
@@ -75,13 +75,13 @@ _IO_ERROR = re.compile(r"I/O error|lost (?:async )?page write|rejecting I/O|devi
 
 
 def is_io_error(text: str) -> bool:
-    """Tell whether a line says only that I/O failed: so it does without a path, and in a full pool."""
+    """Tell whether a line only says that I/O failed, as it also does without a path and in a full pool."""
     return _IO_ERROR.search(text) is not None
 
 
 @dataclass(frozen=True)
 class KernelError:
-    """A trouble, and the device that the line names, None where it names none; ``is_over`` says that it has ended."""
+    """A trouble and the device in the line, None if it names none; ``is_over``: it has ended."""
 
     device: str | None
     text: str
@@ -90,17 +90,17 @@ class KernelError:
 
     @property
     def heals(self) -> bool:
-        """Whether it ends without anybody's doing."""
+        """Whether it ends by itself."""
         return self.trouble.heals
 
     @property
     def news(self) -> KernelNews:
-        """What a record of the host says of it."""
+        """The form of it in a host record."""
         return KernelNews(trouble=str(self.trouble), device=self.device, text=self.text, is_over=self.is_over)
 
 
 def kernel_error(line: str) -> KernelError | None:
-    """Return the trouble that ``line`` tells of, None for anything else."""
+    """Return the trouble that ``line`` reports, None for any other line."""
     text = _message(line)
     if any(pattern.match(text) for pattern in _BENIGN):
         return None
@@ -111,7 +111,7 @@ def kernel_error(line: str) -> KernelError | None:
 
 
 def kernel_news(line: str) -> list[KernelError]:
-    """Return the trouble that ``line`` tells of, or those that it says are over."""
+    """Return the trouble that ``line`` reports, or those that it says have ended."""
     error = kernel_error(line)
     if error is not None:
         return [error]
@@ -124,7 +124,7 @@ def kernel_news(line: str) -> list[KernelError]:
 
 
 def _message(line: str) -> str:
-    """Return what the kernel wrote; the message of another program does not begin as the kernel's do."""
+    """Return the kernel's message; those of other programs do not begin like it."""
     if line.startswith("{"):
         line = _of_journal(line)
     prefix = _PREFIX.match(line)
@@ -132,7 +132,7 @@ def _message(line: str) -> str:
 
 
 def _of_journal(line: str) -> str:
-    """Return an entry of the journal as JSON (``journalctl -o json``) as one line of syslog, without its date."""
+    """Return a journal entry as JSON (``journalctl -o json``) as one line of syslog, without its date."""
     try:
         entry = msgspec.json.decode(line, type=_JournalEntry)
     except msgspec.MsgspecError:
@@ -154,9 +154,9 @@ def _device(match: re.Match[str]) -> str | None:
 
 
 def is_below(device: str, names: frozenset[str]) -> bool:
-    """Tell whether a trouble of ``device`` is one of a directory on the devices ``names``.
+    """Tell whether a trouble of ``device`` concerns a directory on the devices ``names``.
 
-    A controller (nvme0) stands for its disks (nvme0n1), a port (ata3) for what hangs on it (ata3.00).
+    A controller (nvme0) stands for its disks (nvme0n1), a port (ata3) for the devices attached to it (ata3.00).
     """
     if device in names or device.partition(".")[0] in names:
         return True
@@ -167,9 +167,9 @@ def is_below(device: str, names: frozenset[str]) -> bool:
 
 
 def says_more(before: str, after: str) -> bool:
-    """Tell whether the line of before explains more than a later one of the same kind and device.
+    """Tell whether an earlier line explains more than a later one of the same kind and device.
 
-    Damage explains more than what follows from an I/O error, and what failed in a device more than the error itself.
+    Damage explains more than its consequences, and a fault in a device more than the error itself.
     """
     if tells_damage(before) or tells_damage(after):
         return not tells_damage(after)
@@ -182,10 +182,10 @@ Placed = dict[str, list[KernelError]]
 def placed(
     errors: Iterable[KernelError | None], devices: Mapping[str, frozenset[str]]
 ) -> tuple[Placed, list[KernelError]]:
-    """Return the last news of each trouble and device by directory, and the troubles of no known directory.
+    """Return the last message of each trouble and device by directory, and the troubles of other devices.
 
-    Both are bounded, the latest kept. ``devices`` are the names of the block devices below each directory. None among
-    ``errors`` stands for a line that told of nothing.
+    Both are limited to the latest. ``devices`` are the names of the block devices below each directory. None in
+    ``errors`` stands for a line without a trouble.
     """
     by_dir: dict[str, dict[tuple[KernelTrouble, str | None], KernelError]] = {}
     unplaced: dict[str, KernelError] = {}

@@ -1,4 +1,4 @@
-"""What the kernel said of the disks of log directories, as part of a look at them. Pure."""
+"""The kernel's messages about the disks of log directories, as part of an observation. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from logdirwatch.parse.kernel_log.lines import KernelError, is_io_error
 
 
 def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequence[KernelError]]) -> list[HostLogDir]:
-    """Return ``log_dirs`` with what the kernel said of their disks: no probe that passed speaks against that."""
+    """Return ``log_dirs`` with the kernel's messages about their disks, which a passing probe does not refute."""
     return [_with_news(log_dir, news.get(log_dir.path, ())) for log_dir in log_dirs]
 
 
@@ -39,7 +39,7 @@ def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
 
 
 def _explained(error: KernelError, news: Sequence[KernelError]) -> KernelError:
-    """Return what explains an I/O error: a path that was lost, or a full pool, which is over by a later line."""
+    """Return what explains an I/O error: a lost path, or a full pool that a later line reports as over."""
     if error.trouble is not KernelTrouble.DEVICE_ERROR or not is_io_error(error.text):
         return error
     later = news[news.index(error) + 1 :]
