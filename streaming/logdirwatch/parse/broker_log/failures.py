@@ -65,7 +65,11 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Halting broker because dir .* is offline",
         r"Shutdown broker because some log directory has failed",
     ],
-    Reason.FAILURE_NOT_TOLD: [r"couldn't communicate offline log dirs?"],
+    Reason.FAILURE_NOT_TOLD: [
+        r"couldn't communicate offline log dirs?",
+        # Controllers know directories by their ids only.
+        r"Unable to propagate directory failure",
+    ],
     Reason.DUPLICATE_BROKER: [
         r"DUPLICATE_BROKER_REGISTRATION",
         r"DuplicateBrokerRegistrationException",
@@ -125,7 +129,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     Reason.UNSUPPORTED_VERSION: [
         r"[Uu]nsupported feature",
         r"unable to support feature",
-        r"does not support (?:feature|metadata\.version)",
+        r"does not support (?:feature|metadata\.version|the cluster MetadataVersion)",
+        r"not supported in the current MetadataVersion",
         r"[Ii]nvalid feature (?:level|version)",
     ],
     Reason.CANNOT_BIND: [
@@ -162,6 +167,7 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"[Mm]etadata(?:Loader| (?:log|image|record|loading|delta|publish))",
         r"UnexpectedAppendOffsetException",
         r"(?:loading|replaying|handling) .*(?:snapshot|metadata)",
+        r"Unable to apply \w+ record",
         r"quorum-state",
         r"KafkaRaft",
     ],
@@ -193,7 +199,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
 _FATAL = re.compile(
     r"Exiting Kafka|[Ff]atal error|Encountered fatal fault|errors? in one of the threads during logs loading"
     r"|There was an error in one of the threads|Shutdown broker because|Shutting down because|Halting"
-    r'|Exception in thread "main"|Unable to start|Exit(?:ing)? (?:due to|because)'
+    r'|Exception in thread "main"|Unable to start(?! fetching)|Exit(?:ing)? (?:due to|because)'
+    r"|exception while starting SharedServer"
 )
 _SAID_ALWAYS = {reason: re.compile("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
 _SAID_WHEN_FATAL = {reason: re.compile("|".join(patterns)) for reason, patterns in _WHEN_FATAL.items()}

@@ -72,6 +72,7 @@ EXT = (
     (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
     (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
     (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
+    (FILE_SYSTEM, r"JBD2: Error while async write back metadata"),
     (FILE_SYSTEM, r"(?:JBD2: )?(?:.*journal.* I/O error|.*aborted journal|recovery failed|no valid journal)"),
     (FILE_SYSTEM, rf"Aborting journal on device {_JOURNAL}"),
     (READ_ONLY, r"Remounting filesystem read-only"),
@@ -105,6 +106,8 @@ OTHERS = (
     (DEVICE, rf"{NAME}: writeback error on (?:inode|sector)"),
     (DEVICE, r"zio pool=\S+ vdev=(?:/dev/)?(?P<device>[\w!-]+)\S* error=(?:5|6|52)\b"),
     (DEVICE, r"(?:zfs: )?WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
+    # Nothing is left of a device that was detached.
+    (DEVICE, rf"(?:.+: attempt to access beyond end of device )?{NAME}: rw=\d+, (?:want|sector)=\d+, .*limit=0\b"),
     (FILE_SYSTEM, rf"(?:.+: attempt to access beyond end of device )?{NAME}: rw=\d+, (?:want|sector)=\d+, .*limit=\d+"),
 )
 

@@ -86,6 +86,23 @@ REASONS = [
         "",
         "failure_not_told",
     ),
+    ("Unable to propagate directory failure disabled because directory /d1 has no UUID", "", "failure_not_told"),
+    (
+        FAULT + "Unable to apply TopicRecord record at offset 163 on standby controller, from the batch with baseOffset 1",
+        "java.lang.RuntimeException: Found duplicate TopicRecord for t with a different ID than before",
+        "metadata_fault",
+    ),
+    (
+        "[SharedServer id=0] Got exception while starting SharedServer",
+        "java.io.IOException: Could not read file /d0/__cluster_metadata-0/00000000000006012624-0000000019.checkpoint",
+        "metadata_fault",
+    ),
+    (
+        FAULT + "Broker configuration does not support the cluster MetadataVersion",
+        "java.lang.IllegalArgumentException: Multiple log directories (aka JBOD) are not supported in the current "
+        "MetadataVersion 3.6-IV2. Need 3.7-IV2 or higher",
+        "unsupported_version",
+    ),
     (
         FAULT + "Unexpected error in raft IO thread",
         "kafka.common.UnexpectedAppendOffsetException: Unexpected offset in append to __cluster_metadata-0.",
@@ -315,6 +332,11 @@ def test_a_signal_is_told_though_it_is_no_error():
             "org.apache.kafka.common.errors.DuplicateBrokerRegistrationException: Another broker is registered",
         ),
         line("Failed to clean up x", "x.y", "WARN", "java.io.IOException: Too many open files"),
+        line(
+            "[Broker id=7] Unable to start fetching t-0 with topic ID a due to a storage error x",
+            "state.change.logger",
+            exception="java.io.IOException: No space left on device",
+        ),
         line("[MetadataLoader id=7] initializeNewPublishers: the loader is still catching up", "x.y", "INFO"),
     ],
 )

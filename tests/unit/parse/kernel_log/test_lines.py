@@ -62,6 +62,7 @@ TROUBLES = {
         ("Buffer I/O error on device dm-11, logical block 8", "dm-11"),
         ("lost page write due to I/O error on sdq2", "sdq2"),
         ("nvme4n1: detected capacity change from 1953525168 to 0", "nvme4n1"),
+        ("sdm: rw=524288, sector=16777088, nr_sectors = 8 limit=0", "sdm"),
         ("mmcblk0: error -110 transferring data, sector 77, nr 8, cmd response 0x900, card status 0xc00", "mmcblk0"),
         ("sd 5:0:3:0: [sdq] tag#1 Sense Key : Hardware Error [current] ", "sdq"),
         ("sd 5:0:3:0: [sdq] tag#1 Add. Sense: Internal target failure", "sdq"),
@@ -232,6 +233,7 @@ TROUBLES = {
     "file_system_error": [
         ("EXT4-fs (sdq2): Inode 77 (00000000): orphan list check failed!", "sdq2"),
         ("XFS (sdq2): User initiated shutdown received.", "sdq2"),
+        ("JBD2: Error while async write back metadata bh 232792227.", None),
         ("java: attempt to access beyond end of device sdq2: rw=2049, sector=9, nr_sectors = 8 limit=8", "sdq2"),
         ("EXT4-fs error (device sdq2): ext4_lookup:1706: inode #2: comm java: deleted inode referenced: 12", "sdq2"),
         ("EXT4-fs error (device dm-11) in ext4_reserve_inode_write:5752: Journal has aborted", "dm-11"),
