@@ -67,6 +67,8 @@ def _take_failure(context: BrokerContext, record: EventRecord, path: str, identi
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
     if is_outdated or is_repeat:
         context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, None)
+        if is_outdated and not is_repeat:
+            _keep_words(log_dir, record, moment.at_ms)
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
     log_dir.verdict = log_dir.cause = log_dir.event_detail = None
@@ -79,6 +81,22 @@ def _take_failure(context: BrokerContext, record: EventRecord, path: str, identi
     log_dir_offline.tell(context, path, before, moment, identity)
     log_dir_offline.end_lesser(context, path, moment)
     unnamed_failures.settle(context, [path], moment)
+
+
+def _keep_words(log_dir: LogDirMemory, record: EventRecord, at_ms: int) -> None:
+    """Keep what an event older than a good sample says: the host's clock may be behind that of the collector.
+
+    It counts if the directory is reported offline soon, see ``forget_words``.
+    """
+    if log_dir.status in SPACE_STATUSES:
+        log_dir.event_ms = at_ms
+        log_dir.verdict, log_dir.event_detail = causes.by_event(record), record.detail
+
+
+def forget_words(log_dir: LogDirMemory, at_ms: int, near_ms: int) -> None:
+    """Forget what an event said of a directory that served, unless it was said ``near_ms`` before it went offline."""
+    if log_dir.event_ms is None or at_ms - log_dir.event_ms > near_ms:
+        log_dir.verdict = log_dir.event_detail = None
 
 
 def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:

@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, predicates, rest
+from logdirwatch.detect import causes, events, predicates, rest
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
@@ -83,6 +83,7 @@ def _take_offline(context: BrokerContext, gone: list[str], moment: EvidenceTime)
         known[path].error_code = KAFKA_STORAGE_ERROR
         if known[path].offline_ms is None:
             known[path].offline_ms = moment.at_ms
+            events.forget_words(known[path], moment.at_ms, context.settings.event_wait_ms)
     for number, path in enumerate(failing):
         log_dir_offline.join(context.memory, path, failing[:number])
     meant, before = (

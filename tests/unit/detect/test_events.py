@@ -1,5 +1,7 @@
 """What events change, and how every fast alert is answered."""
 
+import pytest
+
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, Driver, log_dir
@@ -51,6 +53,16 @@ def test_an_event_older_than_a_good_sample_is_answered_but_not_believed():
     driver.event(log_dir="/d1", after_ms=-1_000)
     assert driver.status() == "online"
     assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
+
+
+@pytest.mark.parametrize(("polls", "cause"), [(0, "failed"), (20, "unknown")])
+def test_what_an_event_older_than_a_good_sample_says_explains_a_failure_that_follows_soon(polls, cause):
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1", after_ms=-1_000, cause="failed", detail="append failed: Input/output error")
+    driver.polls(*[0.5] * polls).poll(offline())
+    assert driver.cause() == cause
+    driver.poll(status="timeout").poll(offline())
+    assert driver.cause() == cause
 
 
 def test_a_sample_older_than_an_event_does_not_revive_the_directory():
