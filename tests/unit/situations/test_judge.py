@@ -179,6 +179,15 @@ def _compacted(cleanup_policy):
     return lambda: (space_alert("critical"), facts(source, directory(2, used=820 * MIB), kept, *places))
 
 
+def _only_copy_in_a_full_directory():
+    made = topic("one", (1, 2, 3), leaderless=(0,), isr={0: (1,)}, configs={"min.insync.replicas": "2"})
+    full = offline(1, cause=Cause.FULL)
+    evidence = {"full_by": "space"}
+    return alert(cause=Cause.FULL, evidence=evidence), facts(
+        full, directory(1, "/d2"), directory(2), directory(3), made, *(replica(n, "/d1", "one") for n in (1, 2, 3))
+    )
+
+
 def _several_unknown():
     gone = [offline(1, path, Cause.UNKNOWN) for path in ("/d1", "/d2")]
     evidence = {"log_dirs": {one.path: {"cause": "unknown"} for one in gone}}
@@ -197,6 +206,8 @@ ADVICE = [
            says=("which no retention limit reaches",)),
     Advice("topics of compact,delete have one", _compacted("compact,delete"), first="investigate",
            says=("in compacted topics (kv);",), never_says=("no retention limit reaches",)),
+    Advice("the restart brings back a leader whose partition takes no writes before and after",
+           _only_copy_in_a_full_directory, ready=("restart_broker",), lossless=True),
     Advice("why several directories are offline is not known", _several_unknown, first="investigate",
            says=("find out why /d1, /d2 of broker 1 are offline",), never=("replace_disk",), lossless=True),
     Advice("what only a dying disk holds is copied from it while it can be read", _only_copy_on_a_dying_disk,

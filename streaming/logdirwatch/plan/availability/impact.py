@@ -97,12 +97,18 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
             for name in names
         ],
         "examples": [_example(label, path) for label, path in sorted(listed, key=_harm)[:EXAMPLES]],
-        **_harmed("becomes_leaderless", listed, _is_leaderless),
-        **_harmed("falls_under_min_isr", listed, _lacks_in_sync),
+        **_harmed("becomes_leaderless", listed, _is_leaderless, _is_leaderless),
+        # A leaderless partition takes no writes now, so one that is led with too few in sync loses nothing.
+        **_harmed("falls_under_min_isr", listed, _is_under_min_isr, _lacks_in_sync),
     }
 
 
-def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[LeadershipState], bool]) -> dict[str, Any]:
+def _harmed(
+    key: str,
+    listed: Iterable[tuple[str, Path]],
+    is_true_now: Callable[[LeadershipState], bool],
+    is_true: Callable[[LeadershipState], bool],
+) -> dict[str, Any]:
     """Return the partitions for which something becomes true that is not true now, and the first such step.
 
     Empty if there are none. Compared by partition, since a total hides one that is harmed behind another that recovers.
@@ -110,8 +116,8 @@ def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[Leade
     found = []
     for label, path in listed:
         now, *later = path.items()
-        if not is_so(now[1]):
-            found += [(label, step) for step, standing in later if is_so(standing)][:1]
+        if not is_true_now(now[1]):
+            found += [(label, step) for step, standing in later if is_true(standing)][:1]
     if not found:
         return {}
     return {key: {"partitions": len(found), "step": found[0][1], "examples": [label for label, _ in found[:EXAMPLES]]}}

@@ -138,7 +138,7 @@ class TestHarm:
             ((NOBODY, LED), None, None),
             ((LED, THIN), None, "s1"),
             ((THIN, THIN), None, None),
-            ((NOBODY, THIN), None, "s1"),
+            ((NOBODY, THIN), None, None),
             ((THIN, NOBODY), "s1", None),
         ],
     )
