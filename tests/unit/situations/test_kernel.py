@@ -161,9 +161,8 @@ def facing(why, device="sdd", **fields):
     """A suspect directory that follows only; another broker leads, a third has room."""
 
     def given():
-        about = b.alert(
-            Rule.LOG_DIR_SUSPECT, log_dir="/d1", to="online", cause=None, evidence={"why": why, "device": device}
-        )
+        evidence = {"why": why, "device": device, "probe": fields.get("probe")}
+        about = b.alert(Rule.LOG_DIR_SUSPECT, log_dir="/d1", to="online", cause=None, evidence=evidence)
         return about, b.facts(
             replace(b.directory(1, "/d1", 400 * b.MIB), is_suspect=True),
             b.directory(1, "/d2", 410 * b.MIB),
@@ -309,6 +308,45 @@ ADVICE = [
         facing(["read_only", "remounted_read_only"], "dm-4"),
         first="investigate",
         never=ALL_MOVES,
+    ),
+    Advice(
+        "mounted read-only, and the kernel says nothing",
+        facing(["read_only"], None),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("Mount it writable again", "do not format"),
+    ),
+    Advice(
+        "a path where there is no directory any more",
+        facing(["no_directory"], None),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("check the mount",),
+    ),
+    Advice(
+        "a probe that meets a read-only mount",
+        facing(["probe"], None, probe="the probe failed: Read-only file system"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("check the mount",),
+    ),
+    Advice(
+        "a probe that finds no space",
+        facing(["probe"], None, probe="the probe failed: No space left on device"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("see what ran out",),
+    ),
+    Advice(
+        "a probe that may not write",
+        facing(["probe"], None, probe="the probe failed: Permission denied"),
+        first="investigate",
+        never=ALL_MOVES,
+    ),
+    Advice(
+        "a probe that meets an I/O error",
+        facing(["probe"], None, probe="the probe failed: Input/output error"),
+        first="reassign",
     ),
     Advice("a slow disk", facing(["slow_probe"], None), first="investigate", never=ALL_MOVES, never_says=("replace",)),
     Advice("a failing probe as before", facing(["probe"], None), first="reassign", never_says=("plan to replace",)),

@@ -236,7 +236,7 @@ ROWS = [
         _lost(Cause.FAILED, NEEDED, b.directory(3, used=900 * b.MIB), evidence=DEVICE),
         first="investigate",
         never=("replace_disk", "restart_broker"),
-        says=("first fix what the vetoes below name",),
+        says=("first fix what the vetoes name",),
         never_says=("whether the disk is full or broken",),
     ),
     Advice(

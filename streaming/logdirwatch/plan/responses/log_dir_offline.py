@@ -236,8 +236,8 @@ def _volumes(directories: Sequence[LogDir], snapshot: ClusterSnapshot) -> list[L
 
 
 _BLOCKED = Runbook(
-    "nothing about the failed disk can be done yet: first fix what the vetoes below name (brokers that are away, "
-    "replicas that lag), and restart no broker that holds a last copy",
+    "nothing about the failed disk can be done yet: first fix what the vetoes name, if there are any (brokers that are "
+    "away, replicas that lag), and restart no broker that holds a last copy",
     (UNAVAILABLE, UNDER_MIN_ISR),
 )
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, LOST_WAY, REMOTE_COPY_FAILS, KernelTrouble
+from logdirwatch.model.vocabulary import CLEANER_DEAD, LOST_WAY, REMOTE_COPY_FAILS, Cause, KernelTrouble
+from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_REPLICATED,
@@ -36,13 +37,17 @@ from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import short_id
 
-DISK = frozenset(
-    {"error_code", "probe", "no_directory", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
-)
+DISK = frozenset({"error_code", "probe", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
+MOUNT = frozenset({"read_only", "no_directory"})
+"""What says that the mount is not as it should be; the device below may be sound, and the data intact."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
-RAN_OUT = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.NO_SPACE})
+DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
+
+_OF_MOUNT = frozenset({Cause.READ_ONLY, Cause.REMOUNT})
+_OF_PROBER = frozenset({Cause.PERMISSION, Cause.LIMIT})
+"""Causes of a failed probe that may be those of the host source itself."""
 
 _LOOKS = {
     KernelTrouble.PATH_LOST: "multipath -ll, iscsiadm -m session -P 3, the switch, the adapter and the cable",
@@ -56,8 +61,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     """Return the actions for a suspect directory, by the evidence against it.
 
     A failing disk is given up: others lead, and its replicas are copied elsewhere. A lost path, a silent storage server
-    or a hung task is checked first: the data is there, and copying it would only add load. A full thin pool is
-    extended, a full file system gets room, a corrupt one is repaired.
+    or a hung task is checked first: the data is there, and copying it would only add load. So is a mount that is gone
+    or read-only. A full thin pool is extended, a full file system gets room, a corrupt one is repaired.
     """
     alert, snapshot, policy, directory = situation.alert, situation.snapshot, situation.policy, situation.directory
     if directory is None:
@@ -73,22 +78,43 @@ def propose(situation: Situation) -> list[ProposedAction]:
         policy,
         _waiting(directory),
     )
-    sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
-    cordon = propose_cordon(directory, snapshot, policy, sick, "the disk is known to be good")
-    array = _degraded(alert, directory) if kinds & CERTAIN else None
-    if array is not None:
-        return [_look_at_array(look, array, directory, alert), *demoted, *cordon]
-    if kinds & RAN_OUT and not kinds & CERTAIN:
-        fill = _extend_pool if KernelTrouble.POOL_FULL in kinds else _make_room
-        return [fill(look, device, directory), *demoted, *cordon]
-    if _is_the_way(kinds):
-        return [_look_at_way(look, kinds, device), *demoted, *cordon]
-    if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
+    unnoticed = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
+    cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
+    checked = _checked_first(look, kinds, device, directory, alert)
+    if checked is not None:
+        return [checked, *demoted, *cordon]
+    if kinds & DAMAGE and not kinds & CERTAIN:
         return [*demoted, _repair(look, alert, device, directory), *cordon]
-    is_given_up = bool(kinds & DISK) and not demoted
+    sick = kinds & DISK - ({"probe"} if _probed(shown) in _OF_PROBER else frozenset())
+    is_given_up = bool(sick) and not demoted
     rebuilt, unplaced = _rebuilt(alert, directory, snapshot, policy, situation.now_ms) if is_given_up else ([], None)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
     return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, snapshot)]
+
+
+def _checked_first(
+    look: ProposedAction, kinds: frozenset[str], device: str, directory: LogDir, alert: AlertRecord
+) -> ProposedAction | None:
+    """Return the check that comes before any data is moved, where something else than the disk may have failed."""
+    probed = _probed(read_as(alert.evidence, BrokerSuspectEvidence))
+    array = _degraded(alert, directory) if kinds & CERTAIN else None
+    found = None
+    if array is not None:
+        found = _look_at_array(look, array, directory, alert)
+    elif KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
+        found = _extend_pool(look, device, directory)
+    elif (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not kinds & CERTAIN:
+        found = _make_room(look, device, directory)
+    elif _is_the_way(kinds):
+        found = _look_at_way(look, kinds, device)
+    elif (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):
+        found = _look_at_mount(look, kinds, directory)
+    return found
+
+
+def _probed(shown: BrokerSuspectEvidence) -> Cause:
+    """Return the cause that the failed probe of the host names."""
+    return cause_of(shown.probe or "")
 
 
 def _waiting(directory: LogDir) -> str:
@@ -124,6 +150,22 @@ def _look_at_array(look: ProposedAction, array: Array, directory: LogDir, alert:
         look,
         reason=f"{looked_at(directory, array)}; once the array is whole again: {_healthy(alert)}",
         commands=(*steps, *look.commands),
+    )
+
+
+def _look_at_mount(look: ProposedAction, kinds: frozenset[str], directory: LogDir) -> ProposedAction:
+    path = shlex.quote(directory.path)
+    seen = "there is no directory at its path" if "no_directory" in kinds else "it is read-only or stale"
+    text = (
+        f"findmnt --target {path}; dmesg -T | tail -200; once the device answers mount {path} again, or mount -o "
+        "remount,rw; in Kubernetes delete the pod, the volume is mounted again"
+    )
+    return replace(
+        look,
+        reason=f"check the mount of {directory.path} of broker {directory.broker} before the next write takes it "
+        f"offline: {seen}. Mount it writable again; do not format it, and move nothing yet: the data is presumably "
+        "intact",
+        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
     )
 
 

@@ -88,7 +88,7 @@ REASONS = [
     ),
     ("Unable to propagate directory failure disabled because directory /d1 has no UUID", "", "failure_not_told"),
     (
-        FAULT + "Unable to apply TopicRecord record at offset 163 on standby controller, from the batch with baseOffset 1",
+        FAULT + "Unable to apply TopicRecord record at offset 163 on standby controller, from the batch",
         "java.lang.RuntimeException: Found duplicate TopicRecord for t with a different ID than before",
         "metadata_fault",
     ),
@@ -99,8 +99,7 @@ REASONS = [
     ),
     (
         FAULT + "Broker configuration does not support the cluster MetadataVersion",
-        "java.lang.IllegalArgumentException: Multiple log directories (aka JBOD) are not supported in the current "
-        "MetadataVersion 3.6-IV2. Need 3.7-IV2 or higher",
+        "java.lang.RuntimeException: Multiple directories (aka JBOD) are not supported in the current MetadataVersion",
         "unsupported_version",
     ),
     (

@@ -27,7 +27,7 @@ class TestSuspect:
         about = alert(Rule.LOG_DIR_SUSPECT, to="unknown", cause=None, evidence={"why": why})
         return answered(about, *parts)
 
-    @pytest.mark.parametrize("why", ["error_code", "probe", "read_only"])
+    @pytest.mark.parametrize("why", ["error_code", "probe"])
     def test_a_failing_disk_is_given_up_before_it_dies(self, why):
         actions = self.suspect([why], *SUSPECT)
         assert kinds(actions) == ["reassign", "investigate"]
