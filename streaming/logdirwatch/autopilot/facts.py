@@ -11,7 +11,7 @@ from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.settings import PlanSettings
 
 MARK = "autopilot"
-"""What ``by`` of its executions and decisions begins with."""
+"""The prefix of ``by`` in its executions and decisions."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ EXECUTABLE = (
     ActionKind.LOWER_RETENTION,
     ActionKind.RESTORE_RETENTION,
 )
-"""The kinds that it can be allowed, the most harmless first."""
+"""The kinds that can be allowed, the most harmless first."""
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEK: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -29,7 +29,7 @@ from logdirwatch.plan.content_hash import content_hash
 log = structlog.get_logger(__name__)
 
 ANSWER_S = 10.0
-"""How long a reading of the telemetry topics is waited for."""
+"""The time limit for a reading of the telemetry topics."""
 
 Check = Callable[[ActionRecord], list[str]]
 """Returns why an action does not hold on the live cluster."""
@@ -61,7 +61,7 @@ def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> Executi
         _accept(action, place)
     noted = journal.Journal(place.telemetry, action.cluster)
     try:
-        # Whoever else executed on the cluster is fenced now, so nothing changes behind the reading that follows.
+        # Every other executor on the cluster is fenced now, so the reading that follows is complete.
         record = _claimed(action, place, running_elsewhere)
         if not isinstance(record, ExecutionRecord):
             return [record]

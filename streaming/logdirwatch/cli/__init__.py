@@ -3,4 +3,4 @@
 import time
 
 STARTED_S = time.monotonic()
-"""When the command line began to be imported: people wait from here, not from the first question to Kafka."""
+"""When the import of the command line began: people wait from here, not from the first request to Kafka."""

@@ -9,7 +9,7 @@ from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 
 HEADERS = {
-    # The style sheet draws its arrows and its magnifying glass from data: addresses, which fetch nothing.
+    # The style sheet has its arrows and magnifying glass as data: URLs, which fetch nothing.
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -41,7 +41,7 @@ def guarded(settings: ConsoleSettings) -> Response | None:
 def finished(response: Response) -> Response:
     """Add the headers, and compress a page if the browser supports it."""
     response.headers.update(HEADERS)
-    # A browser may keep style and script if it asks each time whether they changed; a page it may not.
+    # A browser may cache style and script if it revalidates them each time; pages must not be cached.
     response.headers["Cache-Control"] = "no-cache" if request.endpoint == "static" else "no-store"
     is_static = response.direct_passthrough
     if is_static or not request.accept_encodings["gzip"] or len(response.get_data()) < LEAST_BYTES:

@@ -59,11 +59,11 @@ PARTITIONS_A_PAGE = 100
 LISTED_BROKERS_A_PAGE = 100
 ACTIONS_A_PAGE = 50
 MOST_UNFOLDED = 12
-"""Brokers; a cluster of so few is shown whole."""
+"""The number of brokers up to which a cluster is shown completely."""
 MOST_FOLDED = 40
-"""Healthy brokers that are on the page, folded; of larger racks it only has a link."""
+"""The number of healthy brokers of a rack in the page, collapsed; larger racks are only a link."""
 FEWEST_DRAWN = 13
-"""Brokers from which on a cluster is drawn as one picture too."""
+"""The number of brokers from which a cluster has a heatmap too."""
 
 
 def application(
@@ -234,7 +234,7 @@ class Pages:
         status, parts = next((one for one in found if one.cluster == cluster), None), Parts()
         points = parts.read(lambda: self._reader.history(cluster, broker, log_dir, shown.from_ms, shown.to_ms))
         transitions = parts.read(lambda: self._reader.transitions(cluster, broker, log_dir))
-        # Only up to now is there something ahead.
+        # A forecast needs a period up to now.
         ahead_ms = 0 if shown.to_ms < now else (shown.to_ms - shown.from_ms) // 3
         content = {
             "chart": chart(

@@ -22,7 +22,7 @@ BROKEN_ACTIONS = {ActionKind.INVESTIGATE, ActionKind.RESTART_BROKER}
 FILLING_ACTIONS = {ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION}
 
 FAST_LANES = (Lane.FAST, Lane.FAST_MICRO_BATCH)
-"""Spark's release decides which of them speaks."""
+"""Spark's release decides which one is used."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.text.units import human_ratio
 
 MAX_USED_RATIO = 0.90
-"""How full a directory may be that an execution copies to."""
+"""The maximum used ratio of a directory that an execution copies to."""
 
 
 @dataclass(frozen=True)

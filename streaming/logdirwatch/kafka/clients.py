@@ -372,7 +372,7 @@ def _until(client: KafkaConsumer, ends: dict[TopicPartition, int]) -> Iterator[C
         batches = client.poll(timeout_ms=POLL_TIMEOUT_MS)
         for partition, records in batches.items():
             yield from (record for record in records if record.offset < ends[partition])
-        if batches:  # what has begun to arrive is read to its end, however long that takes
+        if batches:  # once records arrive, the topic is read to its end, however long that takes
             empty_polls, patience_polls = 0, STALLED_AFTER_POLLS
         else:
             empty_polls += 1

@@ -16,9 +16,9 @@ Answer = TypeVar("Answer")
 Clock = Callable[[], float]
 
 ANSWER_MS = 4_000
-"""What a command may take until Kafka answers, its own start included."""
+"""The time limit of a command for Kafka's answers, including its own start."""
 LEAST_MS = 1_000
-"""What Kafka gets even on a machine on which the start took longer: one that is well answers in a few milliseconds."""
+"""Kafka's minimum share, even if the start took longer: a healthy broker answers in a few milliseconds."""
 
 
 class Deadline:

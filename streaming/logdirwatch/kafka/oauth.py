@@ -12,9 +12,9 @@ from logdirwatch.kafka.properties import MSK_IAM, ClientCredentials
 
 TIMEOUT_S = 10
 RENEWED_AFTER = 0.8
-"""The part of a token's life after which another one is asked for, as in Kafka's own client."""
+"""The part of a token's lifetime after which it is renewed, as in Kafka's own client."""
 SHORT_LIFE_S = 60.0
-"""The life of a token whose endpoint does not say it."""
+"""The lifetime of a token whose endpoint does not return it."""
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]

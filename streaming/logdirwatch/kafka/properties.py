@@ -93,7 +93,7 @@ _JAVA_ONLY = re.compile(
     + r"(\.scope)?"
 )
 _ON_DATABRICKS = {"org.apache.kafka.": "kafkashaded.", "software.amazon.msk.": "shadedmskiam."}
-"""What Databricks puts before the names of Kafka's classes, and of those of Amazon's login module."""
+"""Databricks' prefix for the names of Kafka's classes, and of Amazon's login module."""
 _OF_MSK = {
     _JAAS_KEY: "software.amazon.msk.auth.iam.IAMLoginModule required;",
     _CLIENT_HANDLER_KEY: "software.amazon.msk.auth.iam.IAMClientCallbackHandler",

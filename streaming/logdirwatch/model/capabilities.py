@@ -8,7 +8,7 @@ from logdirwatch.model.vocabulary import MetadataMode, NotReported, StrEnum
 Mode = TypeVar("Mode", bound=str)
 
 OLDEST_KAFKA = "2.8"
-"""The oldest release that is watched: below it, brokers and their roles cannot be asked for."""
+"""The oldest supported release: older ones do not report brokers and their roles."""
 
 
 class Capability(NamedTuple):

@@ -3,7 +3,7 @@
 from logdirwatch.text.units import human_s
 
 STUCK_AFTER_S = 120.0
-"""A round reads for a moment and hands its work to threads; only one at the start, with all of the memory, is long."""
+"""A round reads briefly and passes its work to threads; only the first one, which loads everything, is long."""
 
 
 def stands_still(round_s: float, now_s: float) -> str | None:

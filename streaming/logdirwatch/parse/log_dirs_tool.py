@@ -22,10 +22,10 @@ COLLECTOR = "kafka-log-dirs"
 HIGHEST = 2**31 - 1
 _DIGITS = 10
 MOST_TRIES = 1_000
-"""How many beginnings of an object are tried."""
+"""The maximum number of object starts that are tried."""
 _BEGINS = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
-"""Finds where an object ends; msgspec reads what is in it."""
+"""Finds the end of an object; msgspec decodes its content."""
 
 
 class Arrival(NamedTuple):

@@ -23,7 +23,7 @@ from logdirwatch.autopilot.rules import (
 from logdirwatch.model.records import ActionRecord
 
 Rule = Callable[[ActionRecord, Facts, int], str | None]
-"""Returns why an action must not start at a time, as the end of a sentence; None: nothing against it."""
+"""Returns why an action must not start at a time, as the end of a sentence; None if it may."""
 
 RULES: Mapping[str, Rule] = {
     "telemetry": telemetry.reason,

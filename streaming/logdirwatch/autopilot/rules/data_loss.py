@@ -14,7 +14,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     if facts.acceptance(action, now_ms) is not None:
         return None
     if action.kind in _RETENTION:
-        # Neither the kind nor the record's data_loss says whether a value is lower: who can write one can lie in both.
+        # Neither the kind nor the record's data_loss proves that a value is not lower: a forged record can lie in both.
         missing = [cut for cut in cuts(action) if not _is_declared(cut, facts.plan)]
         if missing:
             key = "min_retention_ms" if missing[0].key == "retention.ms" else "min_retention_bytes"

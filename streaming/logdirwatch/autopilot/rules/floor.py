@@ -45,7 +45,7 @@ def cuts(action: ActionRecord) -> list[Cut]:
 
 
 def _below(cut: Cut, plan: PlanSettings) -> str | None:
-    # What is in remote storage stays there: a local limit takes no history.
+    # Remote storage keeps the history: a local limit deletes none of it.
     if cut.value is None or cut.value < 0 or cut.key.startswith("local."):
         return None
     rule = plan.topic_rule(cut.topic)

@@ -117,7 +117,7 @@ def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> Ex
         step=0,
         by=by,
         reason=None,
-        # What a finished execution set is gone: the same value would be somebody else's.
+        # A finished execution has deleted what it set: the same value now belongs to somebody else.
         limits=earlier[-1].limits if earlier[-1].state is ExecutionState.STUCK else [],
         started_at_ms=now_ms(),
         at_ms=now_ms(),

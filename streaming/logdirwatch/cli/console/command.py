@@ -88,7 +88,7 @@ def _proxy(settings: ConsoleSettings) -> dict[str, Any]:
         return {}
     if settings.login.behind_tls_proxy:
         return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto", "x-forwarded-for"}}
-    # The login refuses a request that another program passed on, so it has to see these headers.
+    # The login refuses requests that another program forwarded, so it has to see these headers.
     return {"clear_untrusted_proxy_headers": False}
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 _NAME = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)")
 _LABELS_AND_VALUE = re.compile(r'(?:\s*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}\s*|\s+)(\S+)')
 _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
-# No line about a broker is this long; reading one would hold up everything else for seconds.
+# No line about a broker is this long; parsing one would block everything else for seconds.
 MAX_LINE_CHARACTERS = 1 << 16
 _ESCAPED = re.compile(r"\\(.)")
 

@@ -14,9 +14,9 @@ from logdirwatch.parse.broker_log.findings import Finding, Started
 from logdirwatch.parse.broker_log.process_ends import reason_in_log_of_host
 from logdirwatch.parse.kernel_log.lines import KernelError, kernel_news
 
-# An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
+# An exception is written right behind its line; after this many reads without a byte the entry is complete.
 QUIET_LOOKS = 4
-# The kernel writes its line before the process ends: one that is still there after so many looks was not killed.
+# The kernel writes its line before the process ends: one that still runs after this many reads was not killed.
 LOOKS_TO_END = 12
 RECORD_BYTES = 8_192
 

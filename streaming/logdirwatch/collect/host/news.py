@@ -25,9 +25,9 @@ from logdirwatch.parse.broker_log.findings import (
 
 PARTITION_QUIET_MS = 600_000
 FAILURE_QUIET_MS = 60_000
-# A broker without memory goes on missing heartbeats for a while, and is stopped for it.
+# A broker without memory keeps missing heartbeats for a while, and is stopped for it.
 CONSEQUENCES_MS = 600_000
-# A fetcher marks a partition right after it has said why; more than these never wait for that.
+# A fetcher marks a partition right after it logged why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
 News = CleanerThread | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed

@@ -13,7 +13,7 @@ from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.model.records import EventRecord, HostRecord
 from logdirwatch.parse.broker_log.findings import Finding
 
-# How far back a single look reads the logs.
+# How far back a single observation reads the logs.
 BACK_BYTES = 8 << 20
 # A probe of its own: the running source may be in the middle of one.
 ONCE_PROBE_FILE = ".logdirwatch-probe-once"
@@ -32,6 +32,6 @@ async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple
 
 
 def _findings(broker_log: BrokerLogs) -> Iterator[Finding]:
-    for _ in range(LOOKS_BEFORE_TOLD):  # so that a log that cannot be read is said
+    for _ in range(LOOKS_BEFORE_TOLD):  # so that an unreadable log is reported
         yield from broker_log.findings()
     yield from broker_log.rest()

@@ -104,7 +104,7 @@ def _timed_probe(
     try:
         error = probe(Path(path) / file_name, os.urandom(PROBE_BYTES))
     except PermissionError as refused:
-        # The broker runs as the owner: that somebody else may not write says nothing of the disk.
+        # The broker runs as the owner: that another user may not write says nothing about the disk.
         if owner != os.geteuid():
             return None, None
         error = _reason("probe", refused)
@@ -124,7 +124,7 @@ def probe(file: Path, content: bytes, read: ReadBack = read_back) -> str | None:
 
     Raises OSError when a step fails.
     """
-    file.unlink(missing_ok=True)  # what a probe left behind that was killed
+    file.unlink(missing_ok=True)  # left behind by a probe that was killed
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.write(descriptor, content)

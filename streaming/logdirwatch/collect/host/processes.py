@@ -24,7 +24,7 @@ def _brokers(proc: Path) -> Iterator[tuple[Path, list[bytes]]]:
                 continue
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it ended meanwhile
         at = next((index for index, word in enumerate(words) if word in MAINS), None)
         if at is not None:
             yield process, words[at + 1 :]

@@ -53,7 +53,7 @@ def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> 
         if stat.S_ISCHR(Path(path).stat().st_mode):
             return KernelRing(path, from_start=back_bytes > 0)
     except FileNotFoundError:
-        pass  # a file that may still come
+        pass  # a file that may appear later
     except OSError as error:
         raise UserError(f"host.kernel_log {path}: {error.strerror}") from None
     return Tail(Path(path), position, back_bytes)

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 READ_MS = 250
 READS_PER_SAVE = 4
 LOCK_S = 1.0
-# A storm of errors between two looks; the latest few of them are all that a record holds.
+# Errors between two observations; a record holds only the latest of them.
 KERNEL_NEWS_KEPT = 1_000
 
 

@@ -118,7 +118,7 @@ Committed = Mapping[str, Mapping[tuple[str, int], int]]
 """The offsets that groups committed, by group and partition."""
 
 Bounds = Mapping[tuple[str, int], tuple[int, int]]
-"""The first offset of partitions, and the one that comes after the last."""
+"""The first offset of partitions, and the next one after the last."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kafka.protocol.admin import (
 from logdirwatch.model.vocabulary import MetadataMode, NotReported
 
 ApiVersions = Mapping[int, int]
-"""The highest version of each request that a broker knows, by the request's key."""
+"""The highest version of each request that a broker supports, by API key."""
 
 PROCESS_ROLES = "process.roles"
 MIGRATION = "zookeeper.metadata.migration.enable"

@@ -28,7 +28,7 @@ from logdirwatch.kafka.cluster_description import describe_cluster_request, meta
 METADATA_TOPIC = "__cluster_metadata"
 # Kafka's own upper bound of a page (max.request.partition.size.limit).
 PAGE_PARTITIONS = 2_000
-# More than one is asked at once, so that one that hangs costs no time; more than a few is waste.
+# Several are queried at once, so that one that hangs costs no time; more than a few would be waste.
 CANDIDATES = 3
 CONFIGS_TOPICS = 100
 # ListOffsets' names for the start and the end of a log, and OffsetFetch's versions that take several groups by name and

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-# Names, timestamps and the configuration beside the items of a record, with room to spare.
+# Names, timestamps and configuration in a record besides its items, with room to spare.
 ENVELOPE_BYTES = 16_384
 
 Item = TypeVar("Item", bound=Any)

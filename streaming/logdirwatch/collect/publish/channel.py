@@ -56,7 +56,7 @@ class Channel:
             request_timeout_ms=REQUEST_TIMEOUT_MS,
             delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
             max_block_ms=METADATA_TIMEOUT_MS,
-            # An idempotent producer that was refused one topic fails for all others from then on. One request at a time
+            # An idempotent producer that was refused one topic then fails for all others. One request at a time
             # keeps the order; what is sent twice changes nothing.
             enable_idempotence=False,
             max_in_flight_requests_per_connection=1,

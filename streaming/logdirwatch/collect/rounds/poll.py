@@ -31,9 +31,9 @@ log = structlog.get_logger(__name__)
 
 Publish = Callable[[list[Outgoing]], None]
 MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
-# How long the record of a failure waits for a fresh look at the partitions; its event does not wait.
+# How long the record of a failure waits for fresh partition health; its event does not wait.
 LOOK_TIMEOUT_S = 1.0
-# An unregistered broker is told of so many times, and then no longer asked for.
+# An unregistered broker is reported this many times, and then no longer polled.
 LAST_WORDS = 10
 _encode = msgspec.json.Encoder().encode
 

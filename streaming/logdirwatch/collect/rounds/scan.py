@@ -35,10 +35,10 @@ from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 
 log = structlog.get_logger(__name__)
 
-# Decoding many large answers at once would hold up the polls.
+# Decoding many large answers at once would block the polls.
 SCANS_AT_ONCE = 8
 
-# Number of brokers to ask about the whole cluster before giving up until the next round.
+# Number of brokers to query about the whole cluster before giving up until the next round.
 ATTEMPTS = 2
 MOST_ASKED = 20
 

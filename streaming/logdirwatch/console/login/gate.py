@@ -24,7 +24,7 @@ PLAIN_COOKIE, SECURE_COOKIE = "logdirwatch", "__Host-logdirwatch"
 """A browser takes a cookie with that prefix only from this host, over TLS, and for all paths."""
 MOST_FORM_BYTES = 16_384
 PASSED_ON = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"})
-"""The headers by which proxies tell that they passed a request on."""
+"""The headers with which proxies mark forwarded requests."""
 WRONG = "The name or the password is wrong."
 PLAIN = (
     "this connection is not encrypted, so a password would be readable on the way: open the console over TLS "

@@ -23,7 +23,7 @@ class Users:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        # Whoever is not in the file is checked against this, so that the answer takes as long.
+        # Unknown users are checked against this, so that the answer takes as long.
         self._decoy = generate_password_hash(secrets.token_hex())
 
     def hashes(self) -> dict[str, str]:

@@ -103,7 +103,7 @@ class Expected(RecordPart, frozen=True, kw_only=True):
 
 
 _KINDS: dict[ActionKind, type[Expected]] = {}
-"""What ``expected_of`` has noted; ``EXPECTED`` is made of it."""
+"""The structs registered by ``expected_of``, from which ``EXPECTED`` is built."""
 
 
 def expected_of(kind: ActionKind) -> Callable[[type[E]], type[E]]:

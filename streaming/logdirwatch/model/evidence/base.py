@@ -39,7 +39,7 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
 
 
 NO_EVIDENCE = Evidence()
-"""That of an alert which shows nothing."""
+"""The evidence of an alert without any."""
 
 E = TypeVar("E", bound=Evidence)
 
@@ -65,7 +65,7 @@ class Kinds(NamedTuple):
 
 KINDS: dict[Rule, type[Evidence]] = {}
 VARIANTS: dict[Rule, list[Variant]] = {}
-"""What ``shown_by`` has noted; ``EVIDENCE`` is made of it."""
+"""The structs registered by ``shown_by``, from which ``EVIDENCE`` is built."""
 
 
 def shown_by(rule: Rule, marker: str | None = None) -> Callable[[type[E]], type[E]]:

@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 __all__ = ("ENDED", "ExecutionRecord", "ExecutionState", "OwnLimit")
 
 ENDED = frozenset({ExecutionState.DONE, ExecutionState.ROLLED_BACK})
-"""States after which nothing goes on."""
+"""Final states."""
 
 
 class OwnLimit(Struct, frozen=True):

@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import Cause, FullBy
 
 _QUOTA = ("[Qq]uota exceeded", "EDQUOT")
 
-# The first that is found decides: a text may name a second one as its consequence.
+# The first match decides: a text may name a second error as its consequence.
 _CAUSES: Mapping[Cause, Sequence[str]] = {
     Cause.FULL: ["No space left on device", "not enough space on the disk", "ENOSPC", *_QUOTA],
     Cause.LIMIT: [

@@ -13,7 +13,7 @@ from logdirwatch.parse.broker_log.heads import Head, is_aside
 from logdirwatch.parse.broker_log.layouts import Layout
 from logdirwatch.parse.broker_log.parts import Parts
 
-# More than any line of use, an exception as a JSON object included; the rest of a longer one is only counted.
+# More than any useful line, including an exception as a JSON object; the rest of a longer one is only counted.
 LINE_BYTES = 65_536
 # An exception, its causes and what a message holds beside; frames are not kept.
 ENTRY_LINES = 50
@@ -49,7 +49,7 @@ class Lines:
     def __init__(self) -> None:
         self._begun = b""
         self.held_bytes = 0
-        """Bytes of the line that waits."""
+        """The bytes of the unfinished line."""
 
     def feed(self, data: bytes) -> Iterator[tuple[str, int]]:
         """Yield every line that ``data`` completes, with its length in bytes."""
@@ -89,12 +89,12 @@ class Entries:
         self._object: list[str] = []
         self._open_bytes = 0
         self.understood_lines = 0
-        """Lines that began an entry, so far."""
+        """The number of lines that began an entry."""
         self.not_understood_lines = 0
-        """Lines, blank ones aside, that began no entry and belonged to none."""
+        """The number of non-blank lines that neither began an entry nor belonged to one."""
 
         self.lines_before_first = 0
-        """Those of them that came before any entry: where reading began in the middle, the rest of one."""
+        """Those of them before the first entry: the end of one if reading began in the middle."""
 
     @property
     def held_bytes(self) -> int:

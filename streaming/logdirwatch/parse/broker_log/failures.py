@@ -18,7 +18,7 @@ from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300
 
-# What says so whatever the entry is; lines that only a broker writes that is about to end.
+# Messages that are conclusive in any entry, since only a broker that is about to end logs them.
 _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.FOREIGN_FOLDER: [r"Found directory .* is not in the form of topic-partition"],
     Reason.NODE_ID_MISMATCH: [
@@ -107,14 +107,14 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Could not reserve enough space for",
     ],
     Reason.STOPPED: [r"Terminating process due to signal SIG"],
-    # A stop while logs are recovered: the time to start was over.
+    # Stopped during log recovery: the start took longer than its time limit.
     Reason.KILLED: [r"still starting up, cannot shut ?down"],
 }
 
 _OF_BITNAMI = "==> "
-"""So the script of Bitnami's images begins a message; after an error it ends."""
+"""The prefix of messages from the script of Bitnami's images, which ends after an error."""
 
-# A broker survives these elsewhere; here they are why it ends.
+# Elsewhere a broker survives these; here they are why it ends.
 _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     Reason.CRASHED: [r"A fatal error has been detected by the Java Runtime"],
     Reason.JAVA: [
@@ -211,12 +211,12 @@ _ENDS = re.compile(
 # Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
 _LIFECYCLE = re.compile(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
 QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
-# What brokers write of others: of clients, and a controller of the brokers that register with it.
+# Messages about others: clients, and brokers that register with a controller.
 _OF_OTHERS = re.compile(
     r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
     r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)"
 )
-# What a refused configuration may quote.
+# Secrets that a rejected configuration may quote.
 _SECRET = re.compile(r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\s,;]+)")
 _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 _OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})

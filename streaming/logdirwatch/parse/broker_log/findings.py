@@ -121,14 +121,14 @@ _OPERATIONS = (
     ("create", re.compile(r"creating log|create (?:or validate )?data directory")),
 )
 
-# What LogDirFailureChannel writes, for a pattern that names no logger.
+# The messages of LogDirFailureChannel, for a pattern without a logger.
 _CHANNEL = re.compile(
     r"Error while .*(?: in (?:log )?dir(?:ectory)? | file /|checkpoint|loading log dir)"
     r"|Disk error while (?:locking directory|writing to .* file in directory)"
     r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
     r"|Exception while (?:deleting|reading from) .* in dir "
 )
-# What a pattern puts in front of the message: threads and contexts in brackets, and the logger itself.
+# What a pattern may put before the message: threads and contexts in brackets, and the logger itself.
 _IN_FRONT = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\s:|-])*|.{0,200}\bLogDirFailureChannel\b.{0,100}")
 # Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
 _META_PROPERTIES = re.compile(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
@@ -220,7 +220,7 @@ def operation_of(message: str) -> str:
 
 def dir_of(text: str, log_dirs: Sequence[str]) -> str | None:
     """Return the log directory named in ``text``: the longest of ``log_dirs`` that contains a path in it."""
-    # A dot may end a sentence: only one that goes on belongs to the path.
+    # A dot may end a sentence: only one with text behind it belongs to the path.
     named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w-]|\.[\w.-])", text)]
     return max(named, key=len, default=None)
 

@@ -23,7 +23,7 @@ _DATES = (
     r"1\d{12}(?!\d)",
     r"1\d{9}(?:\.\d{1,9})?(?!\d)",
     _TIME,
-    # Milliseconds since the start, as log4j's TTCCLayout has them.
+    # Milliseconds since the start, as in log4j's TTCCLayout.
     rf"\d{{1,12}}(?= +\[[^\]]{{0,100}}\] +{LEVEL}\b)",
 )
 DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?=[ \])>]))?"
@@ -67,20 +67,20 @@ _ONE_LINE = re.compile(
     rf"(?P<thrown>{_EXCEPTION}.*)"
 )
 _ONE_LINE_FRAMES = re.compile(r"(?:[ \t|;,]|\\[nt])*(?:\bat [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?|\.\.\. \d+ more)")
-# A logger stands within so many characters of either end of a line.
+# A logger is within this many characters of either end of a line.
 _FRONT_CHARACTERS, _BACK_CHARACTERS = 600, 400
 
 # A frame of an exception, whatever stands before and behind it: a runtime dates it, and it ends as a logger does.
 _FRAME = re.compile(r"(?:^|[\s:])at [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?$")
 
-# What the Java machine itself writes has no date.
+# Messages of the JVM itself have no date.
 _OF_JAVA = re.compile(
     r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening log file|Unrecognized '
     r"|(?:OpenJDK|Java HotSpot).*(?:warning|VM)|# There is insufficient memory|# A fatal error has been detected"
     r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap"
     r"|Could not (?:create|reserve)|library initialization failed)"
 )
-# So have the lines of its garbage collector and of logging libraries; they tell of no failure.
+# Nor do the lines of its garbage collector and of logging libraries; they report no failure.
 _OF_LIBRARIES = re.compile(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
 
 

@@ -5,9 +5,9 @@ import re
 from logdirwatch.parse.broker_log.prefixes import CRI
 
 LONGEST = 65_536
-"""What is kept of a line, as of any other one."""
+"""The maximum length of a line that is kept."""
 DOCKER_BYTES = 16_384
-"""What Docker writes at most at once; what is shorter and has no end is of a program that takes line ends away."""
+"""The maximum that Docker writes at once; shorter text without a line end comes from a program that strips it."""
 _DOCKER, _STREAM = '{"log":"', '","stream":"'
 _ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\n$")
 

@@ -10,7 +10,7 @@ from logdirwatch.parse.broker_log.heads import DATE, LEVEL
 _COLOURS = re.compile(r"(?:\x1b|#033)\[[0-9;]*[A-Za-z]")
 _RFC_3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 CRI = re.compile(rf"{_RFC_3339} (?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S+)? ?")
-"""What containerd and CRI-O write; F ends a line, P is a part of one."""
+"""The prefix of containerd and CRI-O; F ends a line, P is a part of one."""
 # Theirs, kubectl logs --prefix, the Java service wrapper, compose, syslog (RFC 5424, RFC 3164
 # and with an ISO date) and journalctl in its short forms, docker logs -t and kubectl logs --timestamps.
 _PREFIXES = tuple(

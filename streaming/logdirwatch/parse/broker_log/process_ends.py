@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 
 HOST = "host"
-"""The logger of an entry that its host wrote."""
+"""The logger of an entry written by the host."""
 
 _UNIT = r"(?P<unit>[\w@.:\\-]+\.(?:service|scope)):? "
 _OF_KERNEL = (
@@ -28,7 +28,7 @@ _REFUSALS = {
 }
 _OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
 _OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
-"""What Confluent's images say of a directory that they checked."""
+"""The message of Confluent's images about a directory that they checked."""
 _OF_SCRIPT = rf"(?:\S+: line \d+: /|(?:{'|'.join(_TOOLS)}): )"
 _LINE = re.compile(
     r"(?:\[ *[\d.]+\] )?"

@@ -88,9 +88,9 @@ SCSI = (
     (DEVICE, rf"{_SD}(?:rejecting I/O to (?:offline|dead) device|Device offlined)"),
     (FAILED, rf"{_SD}(?:timing out command|attempting (?:task )?abort|task abort: FAILED)"),
     (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
-    # Reads, writes and flushes only: tools that ask a virtual disk for its health get errors for an answer.
+    # Reads, writes and flushes only: tools that query the health of a virtual disk get errors.
     (FAILED, rf"hv_storvsc (?P<device>[0-9a-f-]{{36}}): tag#\d+ cmd {_IO_COMMAND} status: scsi 0x(?!0\b)\w+"),
-    # A controller is the way to its disks, and says nothing of them.
+    # A controller is the path to its disks, and says nothing about them.
     (PATH, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
     # Of a drive in an array of the controller: the array's other drives still hold what is there.
     (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
@@ -180,7 +180,7 @@ PATHS = (
     (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
 )
 
-# What says that a trouble of the same device is over.
+# Messages that a trouble of the same device is over.
 ENDS = (
     ((PATH,), rf"{_DM}multipath: (?:\d+:\d+: )?Reinstating path {_NUMBER}"),
     ((PATH,), rf"{_CHECKED}path is up"),

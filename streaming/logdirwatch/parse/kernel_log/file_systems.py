@@ -18,7 +18,7 @@ PATH = KernelTrouble.PATH_LOST
 FAILED = KernelTrouble.COMMAND_FAILED
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
-# ENOSPC and EDQUOT: where a file system meets them nothing is broken, something has run out.
+# ENOSPC and EDQUOT: nothing is broken, a resource has run out.
 _RAN_OUT = r"(?:(?:error|errno)[ =:]*-?(?:28|122)\b|No space left|quota exceeded)"
 _JOURNAL = r"(?P<device>dm-\d+|[\w!]+)"
 _XFS = rf"XFS \({NAME}\): "

@@ -17,7 +17,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
 BETTER_BY = 1.25
-"""A plan is written again when it would free this much more than the published one."""
+"""A plan is published again when it would free this much more than the published one."""
 
 
 class Stage(IntEnum):
@@ -50,7 +50,7 @@ class Relief(NamedTuple):
 
 
 NO_RELIEF = Relief(if_in_time=5, if_not=7)
-"""Of kinds that give a filling directory no room: behind all that do."""
+"""For kinds that free no space in a filling directory: behind all that do."""
 
 
 class FixRole(Enum):

@@ -8,9 +8,9 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.words import counted, some_of
 
 AT_ONCE_MS = 600_000
-"""How far apart the last samples before the failures may be."""
+"""The maximum time between the last samples before the failures."""
 SEVERAL = 3
-"""From how many on it is said where nobody knows when they failed."""
+"""The number of directories from which it is reported if the failure times are unknown."""
 
 
 def common_cause(places: Collection[LogDirId], snapshot: ClusterSnapshot) -> str | None:

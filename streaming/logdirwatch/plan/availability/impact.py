@@ -22,7 +22,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 EXAMPLES = 20
 
 Path = Mapping[str, LeadershipState]
-"""One partition's standing after each step, in their order; the first one is how it stands now."""
+"""One partition's state after each step, in order; the first is its present state."""
 
 
 def of_reassignment(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_ratio
 
 NO_PROOF = "space_was_left"
-"""What decided ``failed`` in release 0.1.0: it proves no broken disk."""
+"""The evidence for ``failed`` in release 0.1.0, which does not prove a failed disk."""
 
 
 @dataclass(frozen=True)

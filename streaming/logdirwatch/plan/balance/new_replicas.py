@@ -36,7 +36,7 @@ class Births:
         for directory in self._board.open_directories(broker):
             own = size if directory == target else 0
             room = limits[directory] - used[directory] - own
-            # All of them at once is quickly asked; where that does not fit, it matters how many can be created there.
+            # The sum of all is quick to check; if it does not fit, it matters how many can be created there.
             if total > room and sum(self._passing(directory, arrivals)) > room:
                 self._refused[target] = size
                 return False

@@ -22,7 +22,7 @@ class ClusterPlan:
     after: ClusterModel
     waves: tuple[Wave, ...]
     given_up: tuple[Move, ...]
-    """Moves that would help, but that no order makes without overfilling a directory on the way."""
+    """Useful moves that overfill a directory on the way in any order."""
     is_searched: bool = True
     """Whether every move and swap that could help was tried; a plan tries a limited number."""
 

@@ -19,7 +19,7 @@ from logdirwatch.plan.balance.new_replicas import Births, log_counts
 from logdirwatch.plan.settings import PlanSettings
 
 WAVE_S = 3_600
-"""What one broker is given to copy in a wave, at the configured rate; a single replica may take longer."""
+"""The time that one broker copies in a wave, at the configured rate; a single replica may take longer."""
 DIRECTORY_MOVES = 10
 """Copies into, and out of, one directory in a wave, unless all copies of its broker are done in ``SHORT_S``."""
 PATIENCE_WAVES = 20

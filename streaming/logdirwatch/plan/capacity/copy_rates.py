@@ -13,9 +13,9 @@ from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_rate
 
 SHARE_OF_TIME_LEFT = 0.5
-"""A copy is planned to end when this share of the time to full is over: growth may rise."""
+"""A copy is planned to end after this share of the time to full, because growth may rise."""
 UNKNOWN_BANDWIDTH = 500_000_000
-"""The most that is planned with where nobody said what disks and network can do, in bytes per second."""
+"""The maximum bandwidth assumed for disks and network without configuration, in bytes per second."""
 ABOVE_WRITES = 2
 """A copy gets at least so many times the rate of what is written to it meanwhile, where that can be had."""
 

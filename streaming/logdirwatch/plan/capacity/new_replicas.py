@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 Dir = TypeVar("Dir")
-"""Whatever names a directory of one broker: its path, or its number in a model."""
+"""A directory of one broker: its path, or its index in a model."""
 
 
 def passing_bytes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:

@@ -15,7 +15,7 @@ SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""
 _SAME_VOLUME_SHARE = 1000
 _MORE_THAN_OVERHEAD = 0.1
-"""No file system takes so much of a disk for itself: ext4 keeps 5 % for root, and its tables."""
+"""More than any file system's own overhead: ext4 keeps 5 % for root, and its tables."""
 
 
 class Space:

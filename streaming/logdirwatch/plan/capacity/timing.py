@@ -8,7 +8,7 @@ from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_in, human_ms
 
 DELETE_DELAY_MS = 60_000
-"""Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
+"""Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used if the value is unknown."""
 
 
 def place_target(directory: LogDir) -> dict[str, Any]:

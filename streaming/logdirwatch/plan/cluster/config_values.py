@@ -27,7 +27,7 @@ NUMBERS = frozenset(
         *REPLICATION_THROTTLES,
     }
 )
-"""What the planner reads as a number."""
+"""The keys that the planner reads as numbers."""
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 

@@ -12,7 +12,7 @@ from logdirwatch.store.schema.definitions import Table
 from logdirwatch.store.settings import StoreSettings
 from logdirwatch.store.tables import Tables
 
-# What Spark and Delta say of a table that store has not made yet.
+# Errors of Spark and Delta for a table that store has not created yet.
 _MISSING = frozenset(
     {"TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "PATH_NOT_FOUND"}
 )

@@ -14,7 +14,7 @@ Sizes = Mapping[tuple[LogDirId, TopicPartition], int]
 Rates = Mapping[tuple[LogDirId, TopicPartition], float]
 
 SMOOTHING = 0.5
-"""What the newest pair of inventories counts for against all before."""
+"""The weight of the newest pair of inventories against all before."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CLUSTER = "kafka-cluster"
 LEADER_ELECTION = "kafka-leader-election"
 ACLS = "kafka-acls"
 
-# What Kafka 4.3.1's ReassignPartitionsCommand prints for a partition or replica that is on its way.
+# Output of Kafka 4.3.1's ReassignPartitionsCommand for a partition or replica that is still moving.
 IN_PROGRESS = "is still in progress"
 ADDITIONAL = "--additional"
 POLL_S = 10
@@ -185,7 +185,7 @@ class Tools:
     def set_topic_config(self, topic: str, key: str, value: str | None) -> str:
         """Return the command that overrides a topic's configuration value, or deletes the override (None)."""
         change = ["--delete-config", key] if value is None else ["--add-config", f"{key}={value}"]
-        # A topic's name may begin with a dash; only this form is then read as a name.
+        # A topic's name may begin with a dash; only this form then passes it as a name.
         return self.call(CONFIGS, "--alter", "--entity-type", "topics", f"--entity-name={topic}", *change)
 
     def _until_done(self, name: str) -> list[str]:

@@ -38,7 +38,7 @@ from logdirwatch.plan.rule_responses import investigate
 from logdirwatch.plan.vetoes.reassignment import violations
 
 _IN_TURN = frozenset({FixRole.MAKES_ROOM, FixRole.MAKES_ROOM_WITH_LOSS})
-"""What gives a directory room: one after the other, until it is enough. The rest stands beside it."""
+"""The roles that make room: one action after the other until there is enough. The rest is independent."""
 
 
 def fix(
@@ -74,7 +74,7 @@ class _Planner:
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
             actions = self._agree(_beside(planned, ()))
             return self._remedy(alert, actions, self._against, None)
-        # What would overflow it ends first, whatever else is done.
+        # Cancel what would overflow it first, whatever else is done.
         ended = self._agree(a for a in planned if _role(a) is FixRole.FIRST and not a.vetoes)
         reliefs = [*ended, *self._reliefs(alert, directory)]
         missing = self._missing_at_last(alert, directory, reliefs)

@@ -141,7 +141,7 @@ class ActionTracker:
         try:
             seen = self._with_all_alerts(snapshot, policy_of)
         except Exception:
-            # Where it is an action that stops it, no alert is, and this fails again.
+            # If the cause is an action, no alert is set aside, and this fails again.
             self._set_unreadable_aside(snapshot)
             seen = self._with_all_alerts(snapshot, policy_of)
         revisions += self._close(seen, policy_of, now_ms)

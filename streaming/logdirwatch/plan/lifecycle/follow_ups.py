@@ -17,10 +17,10 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
 VALID_MS = 86_400_000
-"""A way back stays right for longer than a way out: it is renewed once a day."""
+"""An undo stays valid longer than a remedy: it is renewed once a day."""
 
 WAITS = 3
-"""How many times it takes for the snapshot to show what was done, at most."""
+"""The maximum wait until the snapshot shows what was done, as a multiple of its delay."""
 
 _SETTLED = frozenset({ActionStatus.REJECTED, ActionStatus.DONE})
 

@@ -43,7 +43,7 @@ def _read_all_of(
         return
     with_rates(with_actions(snapshot, [action]), [action], ())
     ACTION_TYPES[action.kind].carry_over(action, action)
-    # As what is known, and as what would be planned again once it has ended.
+    # As a known action, and as one that would be planned again once it has ended.
     for status in (action.status, ActionStatus.PROPOSED):
         transitions.reconcile([replace(action, status=status)], [action], snapshot, policy, now_ms)
     if alert is not None:

@@ -28,7 +28,7 @@ from logdirwatch.plan.operator_decisions import is_rejected
 from logdirwatch.plan.proposal import Policy
 
 OTHER_CONTENT = "accept_other_content"
-"""``decision.decision`` of an action whose acceptance was said of something else: it accepts nothing."""
+"""``decision.decision`` of an action whose acceptance refers to other content: it accepts nothing."""
 
 
 def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:

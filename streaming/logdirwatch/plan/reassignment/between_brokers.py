@@ -20,7 +20,7 @@ from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebu
 from logdirwatch.plan.vetoes import replica_vetoes
 
 ROUNDS = 3
-"""How often replicas are added for those that found no place."""
+"""How often further replicas are tried for those that found no place."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies
 
 SETS_LIMITS = "sets_limits"
-"""In ``expected`` of a plan that sets limits: which, with their values."""
+"""The key in ``expected`` with the throttles that a plan sets."""
 
 
 def limits_on(brokers: Iterable[int], topics: Iterable[Topic], snapshot: ClusterSnapshot) -> Limits:

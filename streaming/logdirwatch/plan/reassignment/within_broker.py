@@ -89,7 +89,7 @@ def _standing(source: LogDir, snapshot: ClusterSnapshot, rate: int) -> list[Veto
         replica_vetoes.broker_not_alive(snapshot, source.broker),
         replica_vetoes.log_dir_offline(snapshot, source.broker),
         replica_vetoes.log_dir_unknown(snapshot, source.broker),
-        # Where nobody knows which replica grows, it may be any of them.
+        # If the growing replica is unknown, it may be any of them.
         None if snapshot.growth else replica_vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
     ]
 

@@ -20,7 +20,7 @@ from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.text.units import human_bytes, human_ms
 
 MOST = 3
-"""How many closed directories, the emptiest first, are looked at."""
+"""How many closed directories are considered, the emptiest first."""
 BRING_BACK = "bring_back"
 
 

@@ -16,11 +16,11 @@ from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
 URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
-"""From here on something is given up to win time: the reserve, the producers' speed, records."""
+"""The statuses that justify a sacrifice to win time: the reserve file, the producers' rate, records."""
 CUT_LASTS_MS = 1_800_000
-"""What is deleted must last so long at the present growth: for two checks of retention, and to look again meanwhile."""
+"""How long deleted space must last at the present growth: two retention checks, with time to plan again."""
 SLACK = 1.2
-"""What is deleted until a late remedy comes must last longer than that takes."""
+"""Space deleted to bridge a late remedy must last longer than it takes, by this factor."""
 
 
 def promised_bytes(proposal: ProposedAction) -> int:
@@ -124,7 +124,7 @@ def bytes_to_delete(
     lasting_bytes = growth * (time_to_full_ms(after(source, proposals), hoped) or 0) / 1000
     limits = policy.limits
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
-    # What is needed for the target is a byte more than what reaches it.
+    # One byte more is needed than what reaches the target exactly.
     above = left - spared - 1 if spared else left
     arrives_ms = None if hoped else _late_remedy_ms(proposals, above)
     if arrives_ms is not None:

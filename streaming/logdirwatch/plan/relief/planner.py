@@ -45,9 +45,9 @@ from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
 LITTLE = 0.1
-"""What frees no more than this share of what must be deleted wins next to no time: producers are slowed down first."""
+"""A cut that frees less than this share of what must be deleted wins too little time: throttle producers first."""
 IN_NO_HURRY_MS = 3_600_000
-"""So long before a directory is full there is time to look first."""
+"""This long before a directory is full there is time for checks first."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _answer(
         and not hoped
         and sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted
     ):
-        # It wins time for what helps, and that little does not.
+        # A quota wins time for what helps, and that little does not.
         helping = [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
         proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, helping), snapshot.decisions)
     looks = apply_decisions(

@@ -43,7 +43,7 @@ _REPAIRED_FIRST = {
     Cause.REMOUNT: "see that {path} is mounted",
     Cause.PERMISSION: "let its user write in {path} again",
 }
-"""What is done before a start, by why a directory failed on a disk that is sound."""
+"""The steps before a start, by the cause of a failure on a healthy disk."""
 NOTHING_SAID = OfflineEvidence()
 LITTLE_FREE_RATIO, LITTLE_FREE_BYTES = 0.02, 100 << 30
 """With less free than both a directory was about to fill: a second sample would have said so before the broker halted.

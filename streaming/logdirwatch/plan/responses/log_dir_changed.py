@@ -8,7 +8,7 @@ from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
 RESERVE_GONE = "reserve"
-"""What the evidence says when the reserve file is not there."""
+"""The evidence's value for a missing reserve file."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:

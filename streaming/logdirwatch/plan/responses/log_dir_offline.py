@@ -37,7 +37,7 @@ from logdirwatch.text.words import some_of
 
 EXAMPLES = 20
 _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})
-"""Causes that say themselves what directories have in common."""
+"""Causes that are themselves what the directories have in common."""
 _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
 
 

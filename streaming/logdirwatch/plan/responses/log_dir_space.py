@@ -35,7 +35,7 @@ from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
-"""What the evidence of log_dir_space says when inodes run out, not space."""
+"""The evidence's value when inodes run out, not space."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:

@@ -38,9 +38,9 @@ from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import short_id
 
 DISK = frozenset({"error_code", "probe", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
-"""What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
+"""The values of ``evidence.why`` that mean a failing disk; the others mean a slow one, or another fault."""
 MOUNT = frozenset({"read_only", "no_directory"})
-"""What says that the mount is not as it should be; the device below may be sound, and the data intact."""
+"""The values that mean a wrong mount; the device below may be healthy, and the data intact."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
 DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})

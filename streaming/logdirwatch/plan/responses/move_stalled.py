@@ -60,7 +60,7 @@ def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> P
 
 
 STANDS_STILL = "stands_still"
-"""The verdict of ``detect`` on moves of which nothing is copied any more."""
+"""The verdict of ``detect`` on moves that no longer copy anything."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:

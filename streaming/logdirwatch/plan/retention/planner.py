@@ -38,7 +38,7 @@ WORTH_AN_ESTIMATE = 1.1
 REASONS = 3
 
 Gain = Callable[[Counter[LogDirId]], int]
-"""What a cut is worth: from the bytes that it frees in each directory."""
+"""Returns the value of a cut from the bytes that it frees in each directory."""
 
 
 def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> RetentionCuts:

@@ -26,7 +26,7 @@ from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 
 KEEPING_UP_RATIO = 0.05
-"""What the collector tells of a group that keeps up: its smallest step."""
+"""The collector's value for a group that keeps up: its smallest step."""
 FOR_EVER_MS = 100 * 365 * DAY_MS
 FOR_EVER_BYTES = 1 << 60
 _NAMED = 3

@@ -14,7 +14,7 @@ MOST_OF_ONE = 0.5
 """More topics than configured give where those would lose more than this share of what they can give."""
 
 Make = Callable[[Topic, int], RetentionCut | None]
-"""Cuts a topic so that so many bytes are gained."""
+"""Returns the cut of a topic that frees this many bytes."""
 
 
 class RetentionCandidate(NamedTuple):

@@ -21,7 +21,7 @@ DENIED_BY: Mapping[str, frozenset[str]] = {
     "danger_over": frozenset({"not_over"}),
     "cannot_come_back": frozenset({"may_come_back"}),
 }
-"""By precondition the vetoes that say its opposite."""
+"""By precondition: the vetoes that contradict it."""
 
 
 def agreed(proposal: ProposedAction) -> Iterable[Precondition]:

@@ -15,7 +15,7 @@ _SAID_BY = {
     LEADERLESS: frozenset({LEADERLESS, "last_in_sync_replica"}),
     UNDER_MIN_ISR: frozenset({UNDER_MIN_ISR, "min_isr_lost"}),
 }
-"""Vetoes that say the same of a restart already."""
+"""Vetoes of a restart that already say the same."""
 _WHEN = {"stopped": "while the broker is away", "cancelled": "once that is cancelled"}
 _OTHERWISE = "afterwards"
 _NAMED = 3

@@ -45,7 +45,7 @@ def _of_partition(assignment: Assignment, partition: Partition, snapshot: Cluste
     for broker, path in assignment.chosen:
         directory = snapshot.directories.get((broker, path))
         if directory is None:
-            is_told = snapshot.is_alive(broker)  # of another one nobody knows its directories
+            is_told = snapshot.is_alive(broker)  # the directories of another one are unknown
             found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}") if is_told else None)
             continue
         found.append(replica_vetoes.destination_not_serving(directory))

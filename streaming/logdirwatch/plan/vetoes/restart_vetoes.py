@@ -14,9 +14,9 @@ from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED})
-"""What a new disk repairs: a start on the old one may fail again. A read-only mount comes back with a start."""
+"""Causes that need a new disk: a start on the old one may fail again. A read-only mount recovers with a start."""
 FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
-"""Steps of a person, in actions that else only look, for which a broker is stopped."""
+"""Manual steps of otherwise read-only actions for which a broker is stopped."""
 STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 

@@ -36,7 +36,7 @@ class LoseBroker:
             brokers={**snapshot.brokers, self.broker: away},
             directories={place: d for place, d in snapshot.directories.items() if place[0] != self.broker},
         )
-        # One plan for all of it: nobody has to write it into one record.
+        # One plan for all replicas: it does not have to fit into one record.
         limits = policy.limits.model_copy(update={"partitions_per_reassignment": max(1, len(held))})
         repair = plan_rebuild(self.broker, held, lost, replace(policy, limits=limits))
         to = _places(repair, lost, self.broker)

@@ -10,7 +10,7 @@ from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.what_if.scenario import Ramp, Scenario, key_of
 
 MOST_MS = 100 * 365 * 86_400_000
-"""What is further away than a century is as good as never."""
+"""A time beyond a century counts as never."""
 
 
 class Fill(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 Row = Mapping[str, Any]
 OwnerOf = Callable[[str, str], str | None]
-"""Returns the owner of a topic of a cluster."""
+"""Returns the owner of a cluster's topic."""
 TB = 10**12
 
 

@@ -18,7 +18,7 @@ from logdirwatch.text.words import short_id, utc
 LOUD = "bold white on red"
 SHOWN = 40
 LOUDEST = 5
-"""Number of alerts that stand above the tables."""
+"""Number of alerts shown above the tables."""
 _LATE = {
     **dict.fromkeys(("detect", "fleet", "fast_lane"), "ALERTS ARE LATE"),
     **dict.fromkeys(("store", "store_inventory"), "THE TABLES ARE LATE"),

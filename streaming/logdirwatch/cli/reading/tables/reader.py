@@ -40,7 +40,7 @@ QUERIES = {
     TOPIC_STATE.name: (
         f"SELECT cluster, topic, partition, is_internal, {', '.join(RISKS.values())} FROM t WHERE {_RISKY}"  # noqa: S608
     ),
-    # The last record about each action: one that got stuck and was undone since needs nobody.
+    # The last record about each action: one that got stuck and was undone since needs no person.
     EXECUTIONS.name: (
         f"SELECT cluster, record FROM ({by_age('action_id', 't', 'source_offset')}) "  # noqa: S608
         f"WHERE age = 1 AND state NOT IN ({_OVER})"

@@ -17,7 +17,7 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.text.units import human_bytes, human_in, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
-"""Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
+"""A volume is not grown by a few bytes: clouds allow a change only every few hours."""
 
 
 def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedAction:

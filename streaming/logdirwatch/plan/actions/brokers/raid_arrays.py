@@ -26,7 +26,7 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _VOLUME = re.compile(r"dev 9:(?P<minor>\d+)")
-"""How the host source names the volume of a directory on an array: 9 is the major number of md (Linux devices.txt)."""
+"""The host source's name for the volume of a directory on an array: 9 is the major number of md (Linux devices.txt)."""
 _ARRAY = re.compile(r"md[\w-]*\d+(?:p\d+)?")
 
 

@@ -14,7 +14,7 @@ from logdirwatch.plan.proposal import ProposedAction, effect
 QUOTA = "quota"
 """The step of the action that raises a quota, not a limit of the process."""
 
-# What Java and glibc say of a limit, and where it is set; the first that is found decides.
+# Java's and glibc's messages about a limit, and where it is set; the first match decides.
 _LIMITS = (
     ("Too many open files in system", "the kernel's open files (sysctl fs.file-max)"),
     ("Too many open files", "open files of the broker's process (LimitNOFILE, ulimit -n)"),

@@ -70,7 +70,7 @@ def _too_full(directory: LogDir, size: int, policy: Policy) -> tuple[Veto, ...]:
 
 
 MOSTLY = 0.9
-"""The share of the expected bytes that must show: other files come and go meanwhile."""
+"""The share of the expected bytes that must be visible: other files come and go meanwhile."""
 
 
 def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

@@ -175,7 +175,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
 OF_KRAFT = frozenset(
     {Reason.NOT_FORMATTED, Reason.METADATA_DIRECTORY_FAILED, Reason.FAILURE_NOT_TOLD, Reason.METADATA_FAULT}
 )
-"""Reasons that a broker can have in KRaft mode only."""
+"""Reasons that exist only in KRaft mode."""
 
 ZOOKEEPER_REMEDIES: Mapping[Reason, Remedy] = {
     Reason.NODE_ID_MISMATCH: Remedy(

@@ -83,7 +83,7 @@ def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot)
     partitions = [snapshot.partitions[one.key] for one in moves]
     goals = [_target(partition) for partition in partitions]
     within = {(one.key, broker): path for one in moves for broker, path in one.chosen}
-    # A copy that a reassignment throws away at its end is no goal of anybody.
+    # A copy that a reassignment drops at its end is not a goal.
     goals = [
         replace(goal, log_dirs=tuple(within.get((goal.key, broker), ANY) for broker in goal.replicas)) for goal in goals
     ]
@@ -172,7 +172,7 @@ def cancel_moves(
         ),
         data_loss=not harmless,
         preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
-        # What would drop data is done by people only.
+        # Only people may do what drops data.
         operations=(operation,) if harmless else (),
         commands=rendered([operation], policy.tools),
         undo={

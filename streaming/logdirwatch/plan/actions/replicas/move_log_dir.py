@@ -162,7 +162,7 @@ def _changes(source: LogDirId, freed: int, bytes_in: Mapping[LogDirId, int]) -> 
 
 
 HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})
-"""The vetoes of a move that are worth saying, as a move is what people try first."""
+"""The vetoes of a move that are published, because a move is what people try first."""
 
 
 def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:

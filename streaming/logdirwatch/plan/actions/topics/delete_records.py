@@ -55,7 +55,7 @@ def propose_deletion(
         for t in topics
         if _may_lose(t, snapshot, policy)
     }
-    # What nothing stands against comes first, however much a compacted topic would give.
+    # Topics without vetoes come first, however much a compacted topic would free.
     names = sorted(gains, key=lambda name: (not snapshot.topics[name].is_compacted, gains[name], name), reverse=True)
     name = next((name for name in names if gains[name] > 0), None)
     if name is None:

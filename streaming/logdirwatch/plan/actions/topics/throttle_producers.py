@@ -28,11 +28,11 @@ from logdirwatch.text.units import human_in, human_ms, human_rate
 
 NAMED_TOPICS = 3
 UNKNOWN_NEEDS_MS = 3_600_000
-"""How long what helps is taken to need where nobody knows: a bigger volume, or a person."""
+"""The assumed duration of remedies of unknown duration: a larger volume, or a person."""
 WORTH = 1.1
-"""A brake must make the directory last so many times as long, or it is not worth its harm."""
+"""A quota must make the directory last this many times as long to be worth its harm."""
 SLACK = 1.5
-"""The time that is won must outlast what it is won for."""
+"""The time won must be longer than the remedy takes, by this factor."""
 
 
 def propose_producer_throttle(
@@ -50,7 +50,7 @@ def propose_producer_throttle(
     if _is_all_internal(source, snapshot):
         return []
     top = writers[0][1] if writers else growth
-    # What may still be written a second, so that the room lasts as long as that takes.
+    # The bytes per second that may still be written so that the room lasts that long.
     allowed = left * growth / needs
     quota = max(0, int(allowed - max(0.0, growth - top)))
     slowed = max(0.0, growth - top) + min(top, quota)

@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.model.cluster import ClusterModel
 ATTEMPTS, ATTEMPTS_PER_REPLICA = 100_000, 2
 """The attempts of a plan: about half a second for a small model, three for one of 200,000 replicas."""
 CLOSED = -1
-"""The limit of a directory that not even an empty replica goes to."""
+"""The limit of a directory that takes not even an empty replica."""
 
 
 class Attempts:

@@ -47,13 +47,13 @@ class ClusterModel:
     is_leader: Flags
     """By replica: whether it leads its partition now."""
     other_bytes: Numbers | None = None
-    """By directory: what is there, or on its way there, beside the replicas; None: nothing."""
+    """By directory: bytes there, or on their way there, besides the replicas; None: none."""
     is_closed: Flags | None = None
-    """By directory: whether it takes no part, so that nothing is put there; None: all take part."""
+    """By directory: whether it takes no part, so that nothing is moved there; None: all take part."""
     is_held: Flags | None = None
     """By replica: whether it must stay where it is; None: none must."""
     copies_at_once: Numbers | None = None
-    """By broker: how many copies between its directories it runs side by side; None: nobody knows."""
+    """By broker: how many copies between its directories it runs at once; None: unknown."""
     delete_delay_ms: int = DELETE_DELAY_MS
     """How long the files of a replica that has moved away stay."""
 

@@ -22,7 +22,7 @@ _MARKS = {
     b"\x1f\x8b": "compressed by gzip",
     b"PK\x03\x04": "a ZIP archive or a spreadsheet",
 }
-"""What files of other forms begin with; the first that matches holds."""
+"""The first bytes of other file formats; the first match counts."""
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 

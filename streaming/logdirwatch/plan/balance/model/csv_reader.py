@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.model.csv_lines import HEADER, Lines, Refusal
 
 _INT32_MAX = 2**31 - 1
 _BYTES_MAX = 2**53
-"""Nine petabytes in one directory: a number beyond is broken."""
+"""Nine petabytes in one directory: a larger number is invalid."""
 
 
 def read_model(path: Path) -> ClusterModel:

@@ -9,7 +9,7 @@ from logdirwatch.plan.balance.search.level import Leveller
 from logdirwatch.plan.balance.search.pool import Pool
 
 CHEAP_RATIO = 1.01
-"""Of the lower bound: what takes more is worth another attempt."""
+"""A share of the lower bound: a plan above it is worth another attempt."""
 MOST_UNITS = 1_000
 """Another attempt at a larger pool takes longer than it saves bytes."""
 

@@ -15,7 +15,7 @@ from logdirwatch.plan.balance.search.flow import Flow
 from logdirwatch.plan.balance.search.pool import Pool, Stock
 
 LEAST_SHARE = 0.1
-"""Of what a unit is off: the least that counts as help."""
+"""The minimum share of a unit's distance from its band that counts as help."""
 _AT_ONCE = 64
 _PAIR_ATTEMPTS = 20
 """What looking at two units costs, in attempts to move one replica."""

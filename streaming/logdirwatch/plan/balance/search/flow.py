@@ -9,7 +9,7 @@ from logdirwatch.plan.balance.model.cluster import Ratios
 
 _Point = tuple[float, float]
 Span = tuple[float, float]
-"""The least and the most bytes of a range."""
+"""The minimum and maximum bytes of a range."""
 
 
 class Side(NamedTuple):

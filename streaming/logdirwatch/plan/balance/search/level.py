@@ -16,7 +16,7 @@ from logdirwatch.plan.balance.model.cluster import Flags, Ratios
 from logdirwatch.plan.balance.search.pool import Pool, Stock
 
 _WASTE_RATIO = 0.05
-"""A unit may give or get more than it must by this share of it, for the sake of fewer moves."""
+"""The share by which a unit may give or take more than it must, for the sake of fewer moves."""
 _LAST_WASTE = 10
 """How many times as much the last replica of a unit may waste before a wider circle is asked."""
 _Offers = Callable[[Stock, float, float, float], Iterator[int]]

@@ -6,7 +6,7 @@ from typing import Any
 from logdirwatch.config.section import GIB
 
 TAKEN_BY_FILE_SYSTEM_RATIO = 0.05
-"""A volume is larger than its file system says: ext4 keeps up to this much of it for itself."""
+"""The share of a volume that its file system may use itself, as ext4 does."""
 
 
 def topic_configs(values: Mapping[str, str | None]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
 
 REVERTED = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION, ActionKind.CORDON_LOG_DIR})
-"""The kinds whose direct change an operator takes back."""
+"""The kinds whose direct change an operator reverts."""
 
 
 def why_reverted(action: ActionRecord, owner: ClusterOwner | None) -> str | None:
