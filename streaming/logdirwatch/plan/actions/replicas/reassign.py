@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, names_all_partitions
 from logdirwatch.plan.actions.replicas.reassignment import (
@@ -67,9 +68,7 @@ def rebuild(
     wanted = limits_of_repair(repair, rate, snapshot)
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
-    plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
-    back, before = back_of(repair, rate, snapshot), to_json(repair.before)
-    operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
+    assigned = _assigned(place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
         kind=ActionKind.REASSIGN,
@@ -81,7 +80,7 @@ def rebuild(
             frees_bytes=0,
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
-            on=[{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())],
+            on=_taken(repair),
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
             sets_limits=limits.as_data(),
@@ -95,14 +94,33 @@ def rebuild(
             throttle_free(_keys_of(wanted), snapshot),
             *born_elsewhere(repair, snapshot),
         ),
-        operations=(operation,),
-        commands=rendered([operation], policy.tools),
-        reassignment=plan,
-        undo={
-            **undo_of_reassignment(before, name, policy, limits, back, snapshot),
-            "text": loss.undo,
-        },
+        operations=(assigned.operation,),
+        commands=rendered([assigned.operation], policy.tools),
+        reassignment=assigned.plan,
+        undo={**assigned.undo, "text": loss.undo},
     )
+
+
+class _Assigned(NamedTuple):
+    """A repair as a reassignment: the plan in Kafka's format, its operation and its undo."""
+
+    plan: dict[str, Any]
+    operation: Operation
+    undo: dict[str, Any]
+
+
+def _assigned(
+    place: LogDirId, repair: Repair, limits: Limits, back: Limits, snapshot: ClusterSnapshot, policy: Policy
+) -> _Assigned:
+    """Return the reassignment of a repair; ``limits`` and ``back`` are its throttles and those of its undo."""
+    plan, before, name = to_json(repair.assignments), to_json(repair.before), file_name(ActionKind.REASSIGN, place)
+    operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
+    return _Assigned(plan, operation, undo_of_reassignment(before, name, policy, limits, back, snapshot))
+
+
+def _taken(repair: Repair) -> list[dict[str, Any]]:
+    """Return the directories that get replicas, with their size as negative bytes."""
+    return [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
 
 
 def limits_of_repair(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
@@ -177,37 +195,21 @@ def propose_offload(
     repair = plan.repair
     wanted = limits_of_repair(repair, plan.rate, snapshot)
     limits, rate = unset(wanted, snapshot), under_others(plan.rate, wanted.brokers, snapshot)
-    written = max(
-        (copy_rates.written_to(snapshot.partitions[one.key], snapshot) for one in repair.assignments), default=0.0
-    )
-    too_slow = replica_vetoes.slower_than_writes(rate, written)
-    settles = settles_ms(source, snapshot, policy)
-    needs = busiest(repair) * 1000 // rate + settles
-    usual = policy.limits.replication_throttle_bytes_per_s
-    left_ms = time_to_full_ms(source)
-    late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
+    needs = busiest(repair) * 1000 // rate + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
-    waits = any(is_behind(partition, source.broker) for partition in moved)
-    is_enough = plan.freed_bytes >= needed and late_for_ms is None and not waits
-    enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
-    paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
-    name = file_name(ActionKind.REASSIGN, source.place)
-    taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
-    there, before, back = to_json(repair.assignments), to_json(repair.before), back_of(repair, rate, snapshot)
-    operation = reassign(there, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
+    written = max((copy_rates.written_to(partition, snapshot) for partition in moved), default=0.0)
+    too_slow = replica_vetoes.slower_than_writes(rate, written)
+    assigned = _assigned(source.place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     return [
         ProposedAction(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
-            reason=f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from "
-            f"{source.path} of broker {source.broker} to other brokers ({enough}) {paced}; "
-            "its own directories have no room for them; no data is lost, racks, replication factor and order of "
-            "preference stay",
+            reason=_why_offload(source, plan, needed, rate, needs, snapshot, policy),
             expected=effect(
                 frees_bytes=plan.freed_bytes,
                 frees_by_ms=now_ms + needs,
                 needs_ms=needs,
-                on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *taken],
+                on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *_taken(repair)],
                 time_to_full_after_ms=time_to_full_ms(source, plan.freed_bytes),
                 throttle_bytes_per_s=rate,
                 sets_limits=limits.as_data(),
@@ -223,12 +225,32 @@ def propose_offload(
                 *born_elsewhere(repair, snapshot),
             ),
             vetoes=() if too_slow is None else (too_slow,),
-            operations=(operation,),
-            commands=rendered([operation], policy.tools),
-            reassignment=there,
-            undo=undo_of_reassignment(before, name, policy, limits, back, snapshot),
+            operations=(assigned.operation,),
+            commands=rendered([assigned.operation], policy.tools),
+            reassignment=assigned.plan,
+            undo=assigned.undo,
         )
     ]
+
+
+def _why_offload(
+    source: LogDir, plan: Offload, needed: int, rate: int, needs_ms: int, snapshot: ClusterSnapshot, policy: Policy
+) -> str:
+    """Say what moves, whether it is enough, and how fast it is copied."""
+    repair = plan.repair
+    assert repair is not None
+    left_ms = time_to_full_ms(source)
+    late_for_ms = left_ms if left_ms is not None and needs_ms >= left_ms else None
+    waits = any(is_behind(snapshot.partitions[one.key], source.broker) for one in repair.assignments)
+    is_enough = plan.freed_bytes >= needed and late_for_ms is None and not waits
+    enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
+    usual, settles = policy.limits.replication_throttle_bytes_per_s, settles_ms(source, snapshot, policy)
+    paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
+    return (
+        f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
+        f"broker {source.broker} to other brokers ({enough}) {paced}; its own directories have no room for them; no "
+        "data is lost, racks, replication factor and order of preference stay"
+    )
 
 
 def _in_time(source: LogDir, needs_ms: int, moved: Sequence[Partition]) -> tuple[Precondition, ...]:
