@@ -67,27 +67,21 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([source.broker], moves.rate), snapshot)
-    before, beside = to_json(moves.before), bool(others_run(snapshot))
+    plan, before = to_json(moves.assignments), to_json(moves.before)
     operation = reassign(
-        to_json(moves.assignments),
+        plan,
         before,
         name,
         limits=limits,
         back=limits,
         waves=waves.groups,
         settle_ms=pace.settles_ms if len(waves.groups) > 1 else None,
-        beside=beside,
+        beside=bool(others_run(snapshot)),
     )
-    destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
-    is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
-    enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
     return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
-        reason=f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from "
-        f"{source.path} to {destinations} of the same broker ({enough}) "
-        f"{_at_which_rate(source, moves, waves, pace, policy)}; no other broker is touched and no data is lost"
-        + _why_waves(waves, pace),
+        reason=_why_move(source, moves, waves, pace, policy),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -108,8 +102,20 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         ),
         operations=(operation,),
         commands=rendered([operation], policy.tools),
-        reassignment=to_json(moves.assignments),
+        reassignment=plan,
         undo=undo_of_reassignment(before, name, policy, limits, back=limits, snapshot=snapshot),
+    )
+
+
+def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
+    """Say what moves, whether it is enough, how fast it is copied, and in how many waves."""
+    destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
+    is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
+    enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
+    return (
+        f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from {source.path} to "
+        f"{destinations} of the same broker ({enough}) {_at_which_rate(source, moves, waves, pace, policy)}; no other "
+        f"broker is touched and no data is lost{_why_waves(waves, pace)}"
     )
 
 
