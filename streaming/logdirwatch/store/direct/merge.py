@@ -13,7 +13,7 @@ from logdirwatch.store.schema.columns import Table
 
 Key: TypeAlias = tuple[Any, ...]
 Stored: TypeAlias = Mapping[Key, Row]
-"""Stored rows by key, with the requested columns."""
+"""Rows as they are in the table, by key: the columns that were asked for."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from logdirwatch.store.schema.columns import Table
 log = structlog.get_logger(__name__)
 
 FEATURES = frozenset({"domainMetadata", "clustering", "invariants", "appendOnly"})
-"""The supported table features; others require more of a writer."""
+"""The features that a table may have; the others ask more of a writer."""
 
 PROPERTIES = frozenset(
     {
@@ -40,7 +40,7 @@ PROPERTIES = frozenset(
     }
 )
 MOST_BYTES = 32 << 20
-"""The maximum size of the files that one change may have to read."""
+"""The size of the files that one change of a table may have to read."""
 
 _CHECKPOINT_INTERVAL = "10"
 

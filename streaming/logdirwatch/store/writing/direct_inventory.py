@@ -52,9 +52,9 @@ from logdirwatch.store.writing.tally import Numbers, plain_differences, plain_to
 
 SCANNED = ("replicas", "topic", "scan")
 MOST_LISTED_BYTES = 4 << 20
-"""The maximum size of the scan parts of a small batch, as JSON."""
+"""The size of the parts of scans, as JSON, of a small batch."""
 MOST_ROWS = 20_000
-"""The number of replicas, and of partitions, up to which the driver reads all of them."""
+"""The number of replicas, and of partitions, up to which the driver looks at all of them."""
 
 _AT_MS = "inventory_at_ms"
 
