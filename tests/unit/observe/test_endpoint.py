@@ -1,5 +1,6 @@
 """The endpoint over a real socket: what it answers, what it refuses, and that it is gone afterwards."""
 
+import psutil
 import pytest
 import requests
 from prometheus_client.core import GaugeMetricFamily
@@ -87,9 +88,16 @@ def test_afterwards_nobody_listens():
         ask(f"http://{listen}/health")
 
 
+def listening():
+    return [one.laddr for one in psutil.Process().net_connections("inet") if one.status == psutil.CONN_LISTEN]
+
+
 def test_without_an_address_nothing_listens():
+    before = listening()
     with serving(None, [One()], lambda: None, lambda: None):
-        pass
+        assert listening() == before
+    with serving(free(), [One()], lambda: None, lambda: None):
+        assert len(listening()) == len(before) + 1
 
 
 @pytest.mark.parametrize(("text", "parts"), [("0.0.0.0:9464", ("0.0.0.0", 9464)), ("[::1]:80", ("::1", 80))])
