@@ -109,12 +109,15 @@ _given: dict[SparkSession, SparkSession] = {}
 """The session that was active before one of ours was built beside it, by ours; a job may build one beside another."""
 
 
-def build_session(settings: Settings, name: str = "logdirwatch", *, records_classes: bool = False) -> SparkSession:
+def build_session(
+    settings: Settings, name: str = "logdirwatch", *, java_options: str = "", records_classes: bool = False
+) -> SparkSession:
     """Return a session that nothing else uses.
 
     If this process has a Spark application already, as on Databricks, it is a new session of that application, which
     stays as it is. Otherwise it is a local one with its own jars if ``stream.master`` is set, or that of spark-submit.
-    A local one may record the archive of classes that later ones start with.
+    A local one has ``java_options`` before those of the configuration, which win, and may record the archive of classes
+    that later ones start with.
 
     Raises UserError if there is none, or if the given one has no Delta Lake.
     """
@@ -123,7 +126,7 @@ def build_session(settings: Settings, name: str = "logdirwatch", *, records_clas
     given = SparkSession.getActiveSession()
     if given is not None or SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public one
         return _beside(given or SparkSession.Builder().getOrCreate(), settings)
-    session = _start(settings, name, records_classes=records_classes)
+    session = _start(settings, name, java_options, records_classes=records_classes)
     _started.add(session.sparkContext.applicationId)
     if _is_local(settings.stream.master):
         _write_no_checksum_files(session)
@@ -149,7 +152,7 @@ def _beside(given: SparkSession, settings: Settings) -> SparkSession:
     return session
 
 
-def _start(settings: Settings, name: str, *, records_classes: bool) -> SparkSession:
+def _start(settings: Settings, name: str, java_options: str, *, records_classes: bool) -> SparkSession:
     """Start an application; what spark-submit configured stays, except what the queries need of their session."""
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
@@ -160,7 +163,7 @@ def _start(settings: Settings, name: str, *, records_classes: bool) -> SparkSess
         os.environ["PYSPARK_PYTHON"] = worker_python.command(settings.home_path) if is_local else sys.executable
         builder = builder.master(stream.master)
     try:
-        own = {} if stream.master is None else _local_conf(settings, records_classes=records_classes)
+        own = {} if stream.master is None else _local_conf(settings, java_options, records_classes=records_classes)
         whole = {**_APPLICATION_CONF, **own} if own else _submitted_conf()
         for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
             builder = builder.config(key, value)
@@ -234,17 +237,18 @@ def _session_conf(settings: Settings) -> dict[str, str]:
     return {**SESSION_CONF, "spark.sql.shuffle.partitions": str(settings.stream.shuffle_partitions)}
 
 
-def _local_conf(settings: Settings, *, records_classes: bool) -> dict[str, str]:
+def _local_conf(settings: Settings, java_options: str, *, records_classes: bool) -> dict[str, str]:
     """Return the configuration of a session that this process starts itself."""
     release = spark_version.release(pyspark.__version__)
     jars = spark_jars(settings.home_path)
     archive = class_archive.java_options(jars, records=records_classes)
+    options = (*_JAVA_OPTIONS, archive, java_options, settings.stream.driver_java_options)
     return {
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": settings.stream.driver_memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, archive, settings.stream.driver_java_options)),
+        "spark.driver.extraJavaOptions": " ".join(options),
         # By default a Python worker has 15 s to answer its JVM, which is too little when all start at once on a busy
         # machine.
         "spark.python.authenticate.socketTimeout": "60s",
