@@ -185,7 +185,7 @@ def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerReco
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
     """Write records (key, value) and wait for their acknowledgement, until the deadline if there is one.
 
-    Raises UserError if one is not accepted, UnconfirmedError if nobody knows whether it was.
+    Raises UserError if one is not accepted, UnconfirmedError if that is unknown.
     """
     limits: dict[str, Any] = {"bootstrap_timeout_ms": deadline.at_most_ms(CONNECT_TIMEOUT_MS)}
     if deadline.is_set():

@@ -1,4 +1,4 @@
-"""What hangs on what an alert tells of."""
+"""What a problem affects."""
 
 from typing import Annotated
 
@@ -10,9 +10,9 @@ AtMost = "counted once for each of their replicas"
 
 
 class Affected(RecordPart, frozen=True, kw_only=True):
-    """What hangs on a directory, a broker or a cluster; empty while it is not known.
+    """What a problem of a directory, a broker or a cluster affects; empty while unknown.
 
-    Of an alert of a directory or broker the counts are those of the broker; of a cluster they are sums.
+    In an alert about a directory or broker the counts are those of the broker; in one about a cluster they are sums.
     """
 
     replica_count: Annotated[

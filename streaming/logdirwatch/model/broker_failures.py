@@ -4,7 +4,7 @@ from logdirwatch.model.vocabulary import StrEnum
 
 
 class BrokerFailureReason(StrEnum):
-    """What keeps a broker down. Each is something that a person fixes before, or by, the next start."""
+    """Why a broker is down. Each reason is something that a person fixes before, or by, the next start."""
 
     FOREIGN_FOLDER = "foreign_folder"
     NODE_ID_MISMATCH = "node_id_mismatch"

@@ -139,7 +139,7 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     """Declare that a suspect disk, or what a broker's log reported as bad, is healthy: replaced, repaired or tested.
 
     Earlier lines of the kernel's and the broker's log no longer count against its directory: log_dir_suspect,
-    uncleanable_partitions and partition_failed end, unless something that is measured speaks against it. A passing
+    uncleanable_partitions and partition_failed end, unless a measurement contradicts it. A passing
     probe cannot prove it: it reads 4 KiB, not the sector that failed. Other alerts end by what is measured.
     """
     from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment

@@ -101,7 +101,7 @@ def plan(
         float, typer.Option(min=0.01, max=0.5, help="Accepted distance from the mean use, as a share of it.")
     ] = TOLERANCE_RATIO,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="With --what-if: print one line a log directory.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --what-if: print one line per log directory.")] = False,
     apply: Annotated[
         bool,
         typer.Option("--apply", help="Carry the plan out on the cluster: show it, ask, do it, verify it."),

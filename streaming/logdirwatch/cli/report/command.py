@@ -34,7 +34,7 @@ def report(
     ] = None,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print one line a topic.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print one line per topic.")] = False,
 ) -> None:
     """Show who uses how much space: bytes by topic and owner, the growth of the month, and the cost.
 

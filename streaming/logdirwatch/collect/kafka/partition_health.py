@@ -20,7 +20,7 @@ def partition_health(
     """Return the health of the partitions of each of ``brokers``.
 
     ``min_isr`` is ``min.insync.replicas`` by topic; a topic without one is judged by its leader alone. ``readers`` are
-    consumer groups by topic, None while nobody knows.
+    consumer groups by topic, None if unknown.
 
     - leaderless: counts once, at the preferred leader (the first replica).
     - under_min_isr: fewer live in-sync replicas than the minimum; counts at every broker that has a replica of it, for

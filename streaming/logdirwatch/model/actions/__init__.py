@@ -1,6 +1,6 @@
-"""What actions carry beside their texts: what they act on, what is expected of them, what stands against them.
+"""The data of an action besides its texts: target, expected effect, vetoes and preconditions.
 
-An action's ``kind`` says which struct its ``expected`` has (``EXPECTED``); the other parts are the same for all kinds.
+An action's ``kind`` decides the struct of its ``expected`` (``EXPECTED``); the other parts are the same for all kinds.
 """
 
 from logdirwatch.model.actions.expected import EXPECTED as EXPECTED

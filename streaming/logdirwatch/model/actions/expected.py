@@ -1,7 +1,7 @@
-"""What is expected of an action, one struct a kind.
+"""The expected effect of an action, one struct per kind.
 
-Fields that only the planner reads back, to see how far the action is, are marked ``x-internal`` in the schema and may
-change with any release.
+Fields that only the planner reads back, to see the progress of the action, are marked ``x-internal`` in the schema and
+may change with any release.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ LostWithIt = Annotated[Examples | None, Meta(description="Partitions of which no
 
 
 class ChangedLogDir(RecordPart, frozen=True, kw_only=True):
-    """What becomes of one directory."""
+    """The effect on one directory."""
 
     broker: Annotated[int, Meta(description="Node id of its broker.")]
     log_dir: Annotated[str, Meta(description="Its path.")]
@@ -49,7 +49,7 @@ class ChangedLogDir(RecordPart, frozen=True, kw_only=True):
 
 
 class Growth(RecordPart, frozen=True, kw_only=True):
-    """What makes a directory grow."""
+    """The growth of a directory by cleanup policy."""
 
     bytes_per_s: Annotated[
         dict[str, float], Meta(description="Growth by the cleanup.policy of the topics, in bytes per second.")
@@ -59,7 +59,7 @@ class Growth(RecordPart, frozen=True, kw_only=True):
 
 
 class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
-    """A replica that cannot be made again now."""
+    """A replica that cannot be rebuilt now."""
 
     partition: Annotated[str, Meta(description="Its partition, as topic-partition.")]
     name: Annotated[str, Meta(description="Name of the reason, as in a veto.")]
@@ -78,7 +78,7 @@ WouldHelp = Annotated[list[str] | None, Meta(description="What would make it pos
 
 
 class Expected(RecordPart, frozen=True, kw_only=True):
-    """What is expected of every action."""
+    """The expected effect of every action."""
 
     frees_bytes: Annotated[
         int | None, Meta(description="Bytes that the alert's own directory gains; null: none, or not known.")
@@ -107,7 +107,7 @@ _KINDS: dict[ActionKind, type[Expected]] = {}
 
 
 def expected_of(kind: ActionKind) -> Callable[[type[E]], type[E]]:
-    """Return the decorator of the struct that actions of a kind have in ``expected``."""
+    """Return the decorator for the struct of ``expected`` for actions of a kind."""
 
     def noted(struct: type[E]) -> type[E]:
         _KINDS[kind] = struct
@@ -118,14 +118,14 @@ def expected_of(kind: ActionKind) -> Callable[[type[E]], type[E]]:
 
 @expected_of(ActionKind.CORDON_LOG_DIR)
 class CordonExpected(Expected, frozen=True, kw_only=True):
-    """``cordon_log_dir``: Kafka puts no new replica into the directory."""
+    """``cordon_log_dir``: Kafka places no new replica in the directory."""
 
     is_cordoned: Annotated[bool | None, Meta(description="Whether it is cordoned afterwards: true.")] = None
 
 
 @expected_of(ActionKind.UNCORDON_LOG_DIR)
 class UncordonExpected(Expected, frozen=True, kw_only=True):
-    """``uncordon_log_dir``: Kafka may put new replicas into the directory again."""
+    """``uncordon_log_dir``: Kafka may place new replicas in the directory again."""
 
     is_cordoned: Annotated[bool | None, Meta(description="Whether it is cordoned afterwards: false.")] = None
     then_frees_bytes: Annotated[
@@ -136,7 +136,7 @@ class UncordonExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.LOWER_RETENTION)
 class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
-    """``lower_retention``: a topic keeps less."""
+    """``lower_retention``: a topic keeps less history."""
 
     keeps_ms_at_least: Annotated[
         int | None, Meta(description="History that every partition keeps; null: not known, or nothing is written.")
@@ -161,7 +161,7 @@ class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.RESTORE_RETENTION)
 class RestoreRetentionExpected(Expected, frozen=True, kw_only=True):
-    """``restore_retention``: a topic keeps as much as before a cut."""
+    """``restore_retention``: a topic keeps as much history as before a cut."""
 
     owner: Owner = NULL
 
@@ -212,7 +212,7 @@ class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.REASSIGN)
 class ReassignExpected(Expected, frozen=True, kw_only=True):
-    """``reassign``: replicas move to other brokers, or are made again there."""
+    """``reassign``: replicas move to other brokers, or are rebuilt there."""
 
     rebuilds: Annotated[int | None, Meta(description="How many partitions get a replica again.")] = None
     copies_bytes: Annotated[int | None, Meta(description="Bytes that are copied between brokers.")] = None
@@ -220,7 +220,7 @@ class ReassignExpected(Expected, frozen=True, kw_only=True):
 
 
 class RunningCopy(RecordPart, frozen=True, kw_only=True):
-    """A copy of a replica that runs."""
+    """A running copy of a replica."""
 
     topic: Annotated[str, Meta(description="The topic.")]
     partition: Annotated[int, Meta(description="Number of the partition.")]
@@ -239,7 +239,7 @@ class RunningReassignment(RecordPart, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.CANCEL_MOVES)
 class CancelMovesExpected(Expected, frozen=True, kw_only=True):
-    """``cancel_moves``: moves that run are cancelled; each partition keeps the replicas that it had."""
+    """``cancel_moves``: running moves are cancelled; each partition keeps the replicas that it had."""
 
     spares_bytes: Annotated[int | None, Meta(description="Bytes that are not copied any more.")] = None
     copies: Annotated[list[RunningCopy] | None, Meta(description="The copies that end.")] = None
@@ -253,7 +253,7 @@ class CancelMovesExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.DEMOTE_LEADERS)
 class DemoteLeadersExpected(Expected, frozen=True, kw_only=True):
-    """``demote_leaders``: other replicas lead, while a disk is in doubt."""
+    """``demote_leaders``: other replicas lead while a disk is suspect."""
 
     demotes: Annotated[int | None, Meta(description="How many partitions get another preferred leader.")] = None
 
@@ -272,7 +272,7 @@ class Election(RecordPart, frozen=True, kw_only=True):
 
 
 class UncleanLeader(RecordPart, frozen=True, kw_only=True):
-    """A partition and who would lead it."""
+    """A partition and the broker that would lead it."""
 
     partition: Annotated[str, Meta(description="The partition, as topic-partition.")]
     leader: Annotated[int, Meta(description="Node id of the broker that would lead it.")]
@@ -290,7 +290,7 @@ class ElectLeadersExpected(Expected, frozen=True, kw_only=True):
 
 
 class RaisedLimit(RecordPart, frozen=True, kw_only=True):
-    """A limit of moves that gets a higher value."""
+    """A throttle that gets a higher value."""
 
     broker: Annotated[int, Meta(description="Node id of the broker.")]
     key: Annotated[str, Meta(description="The Kafka configuration key.")]
@@ -298,21 +298,21 @@ class RaisedLimit(RecordPart, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.CLEAR_THROTTLES)
 class ClearThrottlesExpected(Expected, frozen=True, kw_only=True):
-    """``clear_throttles``: limits that nothing needs are taken away, or one is raised."""
+    """``clear_throttles``: throttles that nothing needs are deleted, or one is raised."""
 
     clears: Annotated[ClearedLimits | None, Meta(description="The limits that it takes away.")] = None
     raises: Annotated[RaisedLimit | None, Meta(description="The limit that is raised.")] = None
 
 
 class RestartedTopic(RecordPart, frozen=True, kw_only=True):
-    """A topic and its partitions in KIP-18's form."""
+    """A topic and its partitions in KIP-18's format."""
 
     topic: Annotated[str, Meta(description="The topic.")]
     partitions: Annotated[list[str], Meta(description="Numbers of its partitions, as strings.")] = EMPTY_LIST
 
 
 class RestartPartitions(RecordPart, frozen=True, kw_only=True):
-    """Partitions in the form of KIP-18's ``/restart_partitions``."""
+    """Partitions in the format of KIP-18's ``/restart_partitions``."""
 
     version: Annotated[str, Meta(description="1.")]
     broker: Annotated[str, Meta(description="Node id of the broker, as a string.")]
@@ -341,7 +341,7 @@ class RestartBrokerExpected(Expected, frozen=True, kw_only=True):
 
 
 class NewDisk(RecordPart, frozen=True, kw_only=True):
-    """How large a new disk must be."""
+    """The required size of a new disk."""
 
     least_bytes: Annotated[int | None, Meta(description="The least size that holds what is copied again.")] = NULL
     was_bytes: Annotated[int | None, Meta(description="Size of the old one.")] = NULL
@@ -362,7 +362,7 @@ class ReplaceDiskExpected(RestartBrokerExpected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.EXPAND_DISK)
 class ExpandDiskExpected(Expected, frozen=True, kw_only=True):
-    """``expand_disk``: the directory's volume is made bigger."""
+    """``expand_disk``: the directory's volume is enlarged."""
 
     total_bytes: Annotated[int | None, Meta(description="The size that it should have.")] = None
     total_bytes_before: Annotated[
@@ -389,7 +389,7 @@ class ReleaseReserveExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.RECREATE_RESERVE)
 class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
-    """``recreate_reserve``: the reserve file is made again."""
+    """``recreate_reserve``: the reserve file is created again."""
 
     takes_bytes: Annotated[int | None, Meta(description="Size of the file.")] = None
     advised_bytes: Annotated[int | None, Meta(description="The size that is advised for the directory.")] = NULL
@@ -398,7 +398,7 @@ class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.GRANT_PERMISSION)
 class GrantPermissionExpected(Expected, frozen=True, kw_only=True):
-    """``grant_permission``: Kafka's user may write again, or the collector may ask."""
+    """``grant_permission``: Kafka's user may write again, or the collector gets its ACLs."""
 
     status: Annotated[str | None, Meta(description="The broker's status afterwards: online.")] = None
 
@@ -411,7 +411,7 @@ class RaiseLimitExpected(Expected, frozen=True, kw_only=True):
 
 
 class AskedLimit(RecordPart, frozen=True, kw_only=True):
-    """A limit that somebody else set, and the value at which a move is in time."""
+    """A throttle set by somebody else, and the value at which a move is in time."""
 
     broker: Annotated[int, Meta(description="Node id of the broker that it is set on.")]
     key: Annotated[str, Meta(description="Its Kafka configuration key.")]
@@ -421,7 +421,7 @@ class AskedLimit(RecordPart, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.INVESTIGATE)
 class InvestigateExpected(Expected, frozen=True, kw_only=True):
-    """``investigate``: a person looks, or does what no command can."""
+    """``investigate``: a person checks something, or does what no command can."""
 
     full_by: FullByText = None
     strays: Annotated[dict[str, int] | None, Meta(description="Bytes of stray replicas, by topic-partition.")] = None

@@ -1,6 +1,6 @@
-"""What an action does to a cluster, as data: its commands are rendered from it, and ``apply`` carries it out.
+"""The changes of an action to a cluster as data: its commands are rendered from it, and ``apply`` carries it out.
 
-``op`` says which fields of ``args``, ``expect_before`` and ``expect_after`` are used. Fields of other operations are
+``op`` decides which fields of ``args``, ``expect_before`` and ``expect_after`` are used. Fields of other operations are
 absent.
 """
 
@@ -15,7 +15,7 @@ from logdirwatch.model.vocabulary import OperationKind
 
 
 class OperationArgs(RecordPart, frozen=True, kw_only=True):
-    """What one operation is called with."""
+    """The arguments of an operation."""
 
     topic: Annotated[str | None, Meta(description="set_topic_config: the topic.")] = None
     broker: Annotated[int | None, Meta(description="set_broker_list: node id of the broker.")] = None
@@ -64,7 +64,7 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
 
 
 class Expectation(RecordPart, frozen=True, kw_only=True):
-    """What a cluster shows before or after an operation."""
+    """The state of a cluster before or after an operation."""
 
     value: Annotated[
         str | UnsetType | None, Meta(description="The topic's value in force; null: not known, or not its own.")
@@ -81,7 +81,7 @@ class Inverse(RecordPart, frozen=True, kw_only=True):
 
 
 class Operation(RecordPart, frozen=True, kw_only=True):
-    """One change of a cluster."""
+    """One change to a cluster."""
 
     op: Annotated[OperationKind, Meta(description="The operation.")]
     args: Annotated[OperationArgs, Meta(description="What it is called with.")]

@@ -1,4 +1,4 @@
-"""What an action does to leaders, in-sync replicas and the failures that the data survives."""
+"""The effect of an action on leaders, in-sync replicas and fault tolerance."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NULL, RecordPar
 
 
 class LeadershipStep(RecordPart, frozen=True, kw_only=True):
-    """How an action's partitions are after one of its steps."""
+    """The state of an action's partitions after one of its steps."""
 
     step: Annotated[
         str, Meta(description="now, copied, stopped, started, demoted, cancelled or preferred (an election).")
@@ -42,7 +42,7 @@ class LeadershipExample(RecordPart, frozen=True, kw_only=True):
 
 
 class Harm(RecordPart, frozen=True, kw_only=True):
-    """Partitions for which something becomes so by an action that is not so now."""
+    """Partitions that an action harms in one way."""
 
     partitions: Annotated[int, Meta(description="How many.")]
     step: Annotated[str, Meta(description="The first step after which it is so.")]
@@ -50,7 +50,7 @@ class Harm(RecordPart, frozen=True, kw_only=True):
 
 
 class Leadership(RecordPart, frozen=True, kw_only=True):
-    """What becomes of leaders and in-sync replicas, step by step."""
+    """The predicted leaders and in-sync replicas, step by step."""
 
     partitions: Annotated[int, Meta(description="How many partitions it is about.")]
     steps: Annotated[list[LeadershipStep], Meta(description="The steps in their order.")] = EMPTY_LIST
@@ -64,7 +64,7 @@ class Leadership(RecordPart, frozen=True, kw_only=True):
 
 
 class TopicEndurance(RecordPart, frozen=True, kw_only=True):
-    """How much more may fail before a topic loses data or writes, by its weakest partition."""
+    """How many more failures a topic tolerates before it loses data or writes, by its weakest partition."""
 
     topic: Annotated[str, Meta(description="The topic.")]
     partition: Annotated[str, Meta(description="Its weakest partition, as topic-partition.")]
@@ -84,7 +84,7 @@ class TopicEndurance(RecordPart, frozen=True, kw_only=True):
 
 
 class Endurance(RecordPart, frozen=True, kw_only=True):
-    """How much more may fail before topics lose data or writes."""
+    """How many more failures topics tolerate before they lose data or writes."""
 
     topics: Annotated[int, Meta(description="How many topics it is about.")]
     without_copy: Annotated[int, Meta(description="Topics with a partition of which no complete copy is seen.")]
@@ -101,7 +101,7 @@ class Endurance(RecordPart, frozen=True, kw_only=True):
 
 
 class LeaveLogDirs(RecordPart, frozen=True, kw_only=True):
-    """Whether a directory may leave ``log.dirs``: the broker's other ones must hold its replicas."""
+    """Whether a directory may be removed from ``log.dirs``: the broker's other ones must hold its replicas."""
 
     fits: Annotated[bool | None, Meta(description="Whether they can; null: not known.")] = NULL
     replicas: Annotated[int, Meta(description="How many replicas are in it.")]

@@ -14,7 +14,7 @@ Commands = Annotated[list[str], Meta(description="Commands for a POSIX shell, on
 
 
 class Target(RecordPart, frozen=True, kw_only=True):
-    """What an action acts on. With the alert and the kind it makes the action's identity."""
+    """What an action acts on. With the alert and the kind it is the action's identity."""
 
     broker: Annotated[int | None, Meta(description="Node id of the broker; null: the cluster.")] = NULL
     log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: none in particular.")] = NULL
@@ -25,7 +25,7 @@ class Target(RecordPart, frozen=True, kw_only=True):
 
 
 class _Named(RecordPart, frozen=True):
-    """What has a name and a text."""
+    """A part with a name and a text."""
 
     def _asdict(self) -> dict[str, Any]:
         """Return its JSON object, by the name that a named tuple has for it."""
@@ -43,7 +43,7 @@ class Veto(_Named, frozen=True):
 
     @property
     def about(self) -> tuple[int, ...]:
-        """The brokers that it is about. Releases up to 0.2.0 named them in the reason only."""
+        """The brokers that it concerns. Releases up to 0.2.0 named them in the reason only."""
         if self.brokers is not None:
             return self.brokers
         said = _BROKERS.search(self.reason)
@@ -77,7 +77,7 @@ class Reassignment(RecordPart, frozen=True, kw_only=True):
 
 
 class Undo(RecordPart, frozen=True, kw_only=True):
-    """The way back; empty where there is none, or nothing was changed."""
+    """How to undo the action; empty if that is impossible, or nothing was changed."""
 
     text: Annotated[str | None, Meta(description="When it can be done, or why it cannot, for people.")] = None
     commands: Annotated[Commands | None, Meta(description="Commands that undo it.")] = None
@@ -109,7 +109,7 @@ class ConfigChange(RecordPart, frozen=True, kw_only=True):
 
 
 class AlertSummary(RecordPart, frozen=True, kw_only=True):
-    """What an action's reader must know of its alert."""
+    """The key facts of an action's alert."""
 
     rule: Annotated[str | None, Meta(description="The alert's rule.")] = NULL
     severity: Annotated[str, Meta(description="The alert's severity.")]
@@ -123,14 +123,14 @@ class AlertSummary(RecordPart, frozen=True, kw_only=True):
 
 
 class BasedOn(RecordPart, frozen=True, kw_only=True):
-    """How old the facts are that an action was planned on."""
+    """The age of the data that an action was planned on."""
 
     state_at_ms: Annotated[int | None, Meta(description="Time of the states of brokers and directories.")] = NULL
     inventory_at_ms: Annotated[int | None, Meta(description="Time of the inventory of replicas.")] = NULL
 
 
 class Observed(RecordPart, frozen=True, kw_only=True):
-    """What was seen of an action."""
+    """The observed effect of an action."""
 
     reached: Annotated[int | None, Meta(description="How many of its steps have been reached.")] = None
     of: Annotated[int | None, Meta(description="How many steps it has.")] = None
@@ -147,7 +147,7 @@ class Observed(RecordPart, frozen=True, kw_only=True):
 
 
 class ActionDecision(RecordPart, frozen=True, kw_only=True):
-    """What a person decided about an action."""
+    """A person's decision on an action."""
 
     decision: Annotated[
         str, Meta(description="accept, reject, or accept_other_content: the acceptance was of another content.")
@@ -158,7 +158,7 @@ class ActionDecision(RecordPart, frozen=True, kw_only=True):
 
 
 class Limits(RecordPart, frozen=True, kw_only=True):
-    """Limits of moves."""
+    """Throttles of moves."""
 
     brokers: Annotated[
         dict[str, dict[str, int]],
@@ -171,7 +171,7 @@ class Limits(RecordPart, frozen=True, kw_only=True):
 
 
 class ClearedLimits(RecordPart, frozen=True, kw_only=True):
-    """Limits of moves that an action takes away."""
+    """Throttles that an action deletes."""
 
     brokers: Annotated[
         dict[str, dict[str, int]],

@@ -1,8 +1,8 @@
-"""What the alerts of each rule show: the numbers behind them, one struct a rule.
+"""The evidence of the alerts of each rule, one struct per rule.
 
-An alert's ``rule`` says which struct its ``evidence`` has. Where two queries raise alerts of one rule, or the alert is
-of a broker in one case and of a directory in the other, the rule has one struct for each, told apart by a field that
-only one of them has. ``shown_by`` stands at each struct and says whose it is.
+An alert's ``rule`` decides the struct of its ``evidence``. If two queries raise alerts of one rule, or the alert is
+about a broker in one case and about a directory in the other, the rule has one struct for each, distinguished by a
+field that only one of them has. ``shown_by`` at each struct names its rule.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ EVIDENCE: Mapping[Rule, Kinds] = {
 
 
 def evidence_of(rule: Rule, found: Mapping[str, Any]) -> Evidence:
-    """Return the evidence of an alert of a rule, as its record has it."""
+    """Return the evidence of an alert of a rule, as in its record."""
     if not found:
         return NO_EVIDENCE
     if rule is Rule.LOG_DIR_SUSPECT and isinstance(texts := found.get("why"), dict):

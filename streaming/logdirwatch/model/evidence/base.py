@@ -1,4 +1,4 @@
-"""What the evidence of several rules has in common."""
+"""The common parts of evidence."""
 
 from collections.abc import Callable
 from typing import Annotated, ClassVar, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ IsMetadataDir = Annotated[bool | None, Meta(description="Whether the KRaft metad
 
 
 class Evidence(RecordPart, frozen=True, kw_only=True):
-    """What every alert of a broker or directory may show."""
+    """Fields that every alert about a broker or directory may have."""
 
     NEWS: ClassVar[tuple[str, ...]] = ()
     """The fields of which a change is news: a firing alert is revised for it. Other numbers change all the time."""
@@ -34,7 +34,7 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
     ] = None
 
     def is_news_after(self, before: "Evidence") -> bool:
-        """Tell whether it says something else than what was shown before."""
+        """Tell whether it differs from the previous evidence in a field that matters."""
         return any(getattr(self, name) != getattr(before, name, None) for name in self.NEWS)
 
 
@@ -45,14 +45,14 @@ E = TypeVar("E", bound=Evidence)
 
 
 class Variant(NamedTuple):
-    """A struct of a rule, for evidence that has the field ``marker``."""
+    """The struct of a rule for evidence with the field ``marker``."""
 
     marker: str
     kind: type[Evidence]
 
 
 class Kinds(NamedTuple):
-    """The structs of a rule: ``kind``, unless the marker of a variant is there."""
+    """The structs of a rule: ``kind``, unless the marker of a variant is present."""
 
     kind: type[Evidence]
     variants: tuple[Variant, ...] = ()
@@ -69,10 +69,10 @@ VARIANTS: dict[Rule, list[Variant]] = {}
 
 
 def shown_by(rule: Rule, marker: str | None = None) -> Callable[[type[E]], type[E]]:
-    """Return the decorator of the struct that alerts of a rule show.
+    """Return the decorator for the evidence struct of a rule.
 
-    With ``marker`` it is one of several structs of the rule: the one for evidence that has the field of that name.
-    Where evidence has the markers of two structs, the first counts.
+    With ``marker`` it is one of several structs of the rule: the one for evidence that has this field. If evidence has
+    the markers of two structs, the first counts.
     """
 
     def noted(kind: type[E]) -> type[E]:
@@ -86,7 +86,7 @@ def shown_by(rule: Rule, marker: str | None = None) -> Callable[[type[E]], type[
 
 
 def read_as(evidence: Evidence, kind: type[E]) -> E:
-    """Return evidence as that of a kind; of any other it shows nothing."""
+    """Return evidence as that of a kind; empty if it is of another kind."""
     return evidence if isinstance(evidence, kind) else kind()
 
 
@@ -104,7 +104,7 @@ class LogDirEvidence(Evidence, frozen=True, kw_only=True):
 
 
 class UsedLogDir(RecordPart, frozen=True, kw_only=True):
-    """How full one directory is."""
+    """The used space of one directory."""
 
     log_dir: Annotated[str, Meta(description="Its path.")]
     used_ratio: UsedRatio = NULL

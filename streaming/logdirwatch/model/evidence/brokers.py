@@ -16,7 +16,7 @@ ByKernel = "What the kernel's log says of the device: "
 
 
 class KnownLogDir(RecordPart, frozen=True, kw_only=True):
-    """One directory of a broker that is away, as it was last seen."""
+    """The last known state of one directory of a broker that is down."""
 
     last_status: Annotated[str | None, Meta(description="Its status while the broker last answered.")] = NULL
     used_ratio: UsedRatio = NULL
@@ -24,7 +24,7 @@ class KnownLogDir(RecordPart, frozen=True, kw_only=True):
 
 
 class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
-    """A maintenance that runs."""
+    """An active maintenance."""
 
     until_ms: Annotated[int, Meta(description="When it ends.")]
     by: Annotated[str | None, Meta(description="Who announced it.")] = None
@@ -32,7 +32,7 @@ class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
 
 
 class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
-    """What the two rules about a broker's absence show."""
+    """The evidence of the two rules about a broker's absence."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason")
 
@@ -56,17 +56,17 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.BROKER_OFFLINE)
 class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
-    """``broker_offline``: the controller says that the broker is away."""
+    """``broker_offline``: the controller has fenced the broker."""
 
 
 @shown_by(Rule.BROKER_UNKNOWN)
 class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
-    """``broker_unknown``: the broker does not answer, and the controller does not say that it is away."""
+    """``broker_unknown``: the broker does not answer, and the controller has not fenced it."""
 
 
 @shown_by(Rule.LOG_DIR_SUSPECT)
 class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
-    """``log_dir_suspect`` of a broker: each thing held against it is a field named in ``why``."""
+    """``log_dir_suspect`` of a broker: each suspicion is a field named in ``why``."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "device")
 
@@ -108,7 +108,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> list[str]:
-        """What is held against it, in words."""
+        """The suspicions as texts."""
         return [text for kind in self.why if isinstance(text := getattr(self, kind, None), str)]
 
 
@@ -137,7 +137,7 @@ class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.PARTITION_FAILED)
 class PartitionFailedEvidence(Evidence, frozen=True, kw_only=True):
-    """``partition_failed``: the broker's log calls partitions bad."""
+    """``partition_failed``: partitions that failed according to the broker's log."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "coordinators")
 
@@ -167,7 +167,7 @@ class BrokerUncleanableEvidence(Evidence, frozen=True, kw_only=True):
 
 
 class StalledMoves(RecordPart, frozen=True, kw_only=True):
-    """What is on its way to one directory."""
+    """The moves to one directory."""
 
     verdict: Annotated[str, Meta(description="stands_still, too_slow or queued.")]
     remaining_bytes: Annotated[int | None, Meta(description="Bytes still to copy.")] = NULL
@@ -186,7 +186,7 @@ class StalledMoves(RecordPart, frozen=True, kw_only=True):
 
 @shown_by(Rule.MOVE_STALLED)
 class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
-    """``move_stalled``: replicas on their way to directories of this broker do not arrive."""
+    """``move_stalled``: moves to directories of this broker make no progress."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
@@ -204,7 +204,7 @@ class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.THROTTLE_LEFT)
 class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
-    """``throttle_left``: limits of moves stay set though nothing moves."""
+    """``throttle_left``: throttles are still set although nothing moves."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
@@ -218,7 +218,7 @@ class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.PLACEMENT_REPORTS_STUCK)
 class PlacementReportsStuckEvidence(Evidence, frozen=True, kw_only=True):
-    """``placement_reports_stuck``: the controller is not told where new replicas are."""
+    """``placement_reports_stuck``: the broker cannot report the places of new replicas to the controller."""
 
     queued: Annotated[float | None, Meta(description="How many reports wait.")] = None
     since_ms: Annotated[int | None, Meta(description="Since when reports wait.")] = None

@@ -32,7 +32,7 @@ class LostPlace(RecordPart, frozen=True, kw_only=True):
 
 
 class Rebuild(RecordPart, frozen=True, kw_only=True):
-    """Whether what is lost can be made again on the other brokers, in the worst known case."""
+    """Whether lost replicas can be rebuilt on the other brokers, in the worst known case."""
 
     can_be_rebuilt: Annotated[
         bool | None, Meta(description="Whether it fits; null: it does, but a worse case may not be known.")
@@ -47,7 +47,7 @@ class Rebuild(RecordPart, frozen=True, kw_only=True):
 
 
 class IfLost(RecordPart, frozen=True, kw_only=True):
-    """What would become of the data if something more failed."""
+    """The effect of one more failure on the data."""
 
     log_dir: Annotated[Rebuild, Meta(description="If any one directory were lost.")]
     broker: Annotated[Rebuild, Meta(description="If any one broker were lost.")]
@@ -66,7 +66,7 @@ class FillingDisk(RecordPart, frozen=True, kw_only=True):
 
 @shown_by(Rule.FLEET_SPACE)
 class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
-    """``fleet_space``: many directories of a cluster fill, and the others cannot take what they have too much."""
+    """``fleet_space``: many directories of a cluster fill, and the others have no room for the excess."""
 
     brokers: Brokers = None
     filling_brokers: Annotated[int | None, Meta(description="How many brokers have disks that are filling.")] = None
@@ -114,7 +114,7 @@ class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
 
 
 class SlowBroker(RecordPart, frozen=True, kw_only=True):
-    """A broker whose disks are slow beside those of all others."""
+    """A broker whose disks are slow compared with those of all others."""
 
     broker: Annotated[int, Meta(description="Its node id.")]
     flush_ms: Annotated[float, Meta(description="How long it takes to flush a log, 99th percentile.")]
@@ -137,7 +137,7 @@ class SlowBrokersEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.BROKER_OFFLINE, marker="restarted_brokers")
 class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
-    """``broker_offline`` of a cluster: brokers that were away in turn and are back."""
+    """``broker_offline`` of a cluster: brokers that were restarted one after the other."""
 
     restarted_brokers: Annotated[int | None, Meta(description="How many brokers were away and are back.")] = None
     brokers: Brokers = None

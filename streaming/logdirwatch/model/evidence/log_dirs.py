@@ -82,7 +82,7 @@ class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
 
 
 class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
-    """One of several directories that one alert tells of."""
+    """One of several directories of an alert."""
 
     last_status: Annotated[str | None, Meta(description="Its status before it went offline.")] = NULL
     replica_count: Annotated[int | None, Meta(description="Replicas in it at the last scan.")] = NULL
@@ -137,7 +137,7 @@ class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.LOG_DIR_UNKNOWN)
 class LogDirUnknownEvidence(LogDirEvidence, frozen=True, kw_only=True):
-    """``log_dir_unknown``: a directory whose state nobody can tell."""
+    """``log_dir_unknown``: a directory whose state is unknown."""
 
     reason: Annotated[str | None, Meta(description="Why it is not known, for people.")] = NULL
 
@@ -156,7 +156,7 @@ class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.UNACCOUNTED_BYTES)
 class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
-    """``unaccounted_bytes``: the directory's volume holds much that is no replica."""
+    """``unaccounted_bytes``: a part of the directory's volume belongs to no replica."""
 
     unaccounted_bytes: Annotated[int | None, Meta(description="Bytes in use that no replica accounts for.")] = NULL
 

@@ -1,4 +1,4 @@
-"""Evidence of the rules about logdirwatch itself: its queries, its tables, and signs of life."""
+"""Evidence of the rules about logdirwatch itself: its queries, its tables, and its heartbeats."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ class LostRange(RecordPart, frozen=True, kw_only=True):
 
 
 class PipelineEvidence(Evidence, frozen=True, kw_only=True):
-    """What the rules about one query of the stream show."""
+    """The evidence of the rules about one query of the stream."""
 
     query: Annotated[str | None, Meta(description="Name of the query.")] = None
 
@@ -60,7 +60,7 @@ class PipelineRejectsEvidence(PipelineEvidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.PIPELINE_DATA_LOSS)
 class PipelineDataLossEvidence(PipelineEvidence, frozen=True, kw_only=True):
-    """``pipeline_data_loss``: records were deleted before a query had read them."""
+    """``pipeline_data_loss``: records were deleted before a query read them."""
 
     rows: Annotated[int | None, Meta(description="How many records at most.")] = None
     ranges: Annotated[list[LostRange], Meta(description="The last ranges that were lost, up to 20.")] = EMPTY_LIST
@@ -68,7 +68,7 @@ class PipelineDataLossEvidence(PipelineEvidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.DATA_QUALITY)
 class DataQualityEvidence(PipelineEvidence, frozen=True, kw_only=True):
-    """``data_quality``: tables do not meet expectations."""
+    """``data_quality``: tables do not meet their expectations."""
 
     failed: Annotated[dict[str, list[str]] | None, Meta(description="The expectations that are not met, by table.")] = (
         None
@@ -77,7 +77,7 @@ class DataQualityEvidence(PipelineEvidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.HEARTBEAT)
 class HeartbeatEvidence(Evidence, frozen=True, kw_only=True):
-    """``heartbeat``: a collector's sign of life that came through."""
+    """``heartbeat``: a collector's heartbeat that passed the pipeline."""
 
     collector: Annotated[str | None, Meta(description="Name of the collector.")] = None
     interval_ms: Annotated[int | None, Meta(description="How often it sends one.")] = None
@@ -93,6 +93,6 @@ class CanaryEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.HEARTBEAT, marker="clusters")
 class HeartbeatMissingEvidence(Evidence, frozen=True, kw_only=True):
-    """``heartbeat`` as ``notify`` sends it: no sign of life comes; not on the topic."""
+    """``heartbeat`` as ``notify`` sends it: no heartbeat arrives; not on the topic."""
 
     clusters: Annotated[list[str], Meta(description="The clusters that are silent.")] = EMPTY_LIST

@@ -12,7 +12,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 
 KEPT_UNKNOWN_RATIO = 0.5
-"""Share of its bytes, so of its history, that a replica keeps at least where nobody knows how fast it is written."""
+"""Share of its bytes, so of its history, that a replica keeps at least if its write rate is unknown."""
 
 
 def wanted_ms(topic: Topic, policy: Policy) -> int:
