@@ -21,7 +21,6 @@ from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
-_UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
 
 
@@ -85,10 +84,11 @@ def _judged(directory: LogDir, alert: AlertRecord) -> LogDir:
     is_newer = directory.state_at_ms is None or alert.at_ms >= directory.state_at_ms
     if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
         return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))
-    if alert.rule in _UNSEEN_RULES:
-        is_suspect = directory.is_suspect or alert.rule is Rule.LOG_DIR_SUSPECT
-        return replace(directory, status=LogDirStatus.UNKNOWN, is_suspect=is_suspect)
-    return directory
+    if alert.rule is Rule.LOG_DIR_SUSPECT:
+        # A slow or failing disk still serves, unless Kafka cannot measure its directory.
+        is_unseen = alert.to_status in {None, LogDirStatus.UNKNOWN}
+        return replace(directory, is_suspect=True, status=LogDirStatus.UNKNOWN if is_unseen else directory.status)
+    return replace(directory, status=LogDirStatus.UNKNOWN) if alert.rule is Rule.LOG_DIR_UNKNOWN else directory
 
 
 def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:

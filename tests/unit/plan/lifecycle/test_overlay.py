@@ -55,6 +55,13 @@ def test_suspect_and_unknown_directories_are_not_served_from():
         assert after.directories[1, "/d1"].is_suspect is (rule is Rule.LOG_DIR_SUSPECT)
 
 
+def test_a_suspect_directory_that_kafka_measures_still_serves():
+    suspect = alert(Rule.LOG_DIR_SUSPECT, to="critical", cause=None, at_ms=NOW_MS + 1, evidence={"why": ["slow_probe"]})
+    for alerts in ([space_alert("critical"), suspect], [suspect]):
+        found = with_alerts(facts(directory(1, status=LogDirStatus.CRITICAL)), alerts).directories[1, "/d1"]
+        assert (found.status, found.is_suspect) == (LogDirStatus.CRITICAL, True)
+
+
 def test_another_alert_of_a_suspect_directory_does_not_make_it_healthy():
     after = seen(space_alert("filling"), directory(1, is_suspect=True), directory(2))
     assert {place: found.is_suspect for place, found in after.directories.items()} == {
