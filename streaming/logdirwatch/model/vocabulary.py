@@ -323,6 +323,13 @@ OPEN = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUN
 TAKEN_UP = frozenset({ActionStatus.ACCEPTED, ActionStatus.RUNNING})
 """Statuses of actions that are accepted or under way."""
 
+STOPS = frozenset({ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.ADD_LOG_DIR})
+"""Kinds that stop a broker for a while."""
+
+FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
+STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
+"""Manual steps of otherwise read-only actions for which a broker is stopped."""
+
 
 class Decision(StrEnum):
     """The kind of a decision about an alert, an action or a broker."""

@@ -11,7 +11,7 @@ from logdirwatch.model.actions.parts import Target, Undo
 from logdirwatch.model.identity import identity
 from logdirwatch.model.record_part import as_written
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus
+from logdirwatch.model.vocabulary import STOPPING_STEPS, ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
@@ -19,7 +19,6 @@ from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.vetoes.preconditions import agreed
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
-from logdirwatch.plan.vetoes.restart_vetoes import STOPPING_STEPS
 
 
 def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str:

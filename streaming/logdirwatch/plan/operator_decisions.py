@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import MOVES, TAKEN_UP, ActionKind, ActionStatus, Severity
+from logdirwatch.model.vocabulary import MOVES, STOPPING_STEPS, STOPS, TAKEN_UP, ActionKind, ActionStatus, Severity
 from logdirwatch.plan.proposal import ProposedAction, Veto
 
 
@@ -31,7 +31,7 @@ def decisions_on(actions: Iterable[ActionRecord], severity: Severity) -> Operato
     known = list(actions)
     cutting: set[str] = set()
     moving: set[str] = set()
-    for action in sorted((action for action in known if action.status in TAKEN_UP), key=_taken_up):
+    for action in sorted((action for action in known if action.status in TAKEN_UP), key=taken_up):
         if action.kind is ActionKind.LOWER_RETENTION:
             cutting |= {str(action.target["topic"])} - moving
         elif cutting.isdisjoint(topics := moved_topics(action)):
@@ -52,6 +52,11 @@ def moved_topics(action: ActionRecord) -> set[str]:
     return {str(entry["topic"]) for entry in action.reassignment["partitions"]}
 
 
+def stops_broker(action: ActionRecord) -> bool:
+    """Tell whether an action was taken up that stops its broker for a while."""
+    return action.status in TAKEN_UP and (action.kind in STOPS or action.target.get("step") in STOPPING_STEPS)
+
+
 def apply_decisions(proposals: Iterable[ProposedAction], decisions: OperatorDecisions) -> list[ProposedAction]:
     """Return proposals without the rejected ones, with a veto on cuts of topics that are being moved."""
     wanted = [proposal for proposal in proposals if not decisions.is_rejected(proposal.kind, proposal.target)]
@@ -68,7 +73,7 @@ def _against(proposal: ProposedAction, decisions: OperatorDecisions) -> list[Vet
     return [Veto("move_waits", f"a move of {topic} was taken up: retention of what moves stands still")]
 
 
-def _taken_up(action: ActionRecord) -> tuple[bool, int, str]:
+def taken_up(action: ActionRecord) -> tuple[bool, int, str]:
     """Sort key: running actions first, then the earliest acceptance."""
     at_ms = action.at_ms if action.decision is None else action.decision["at_ms"]
     return action.status is not ActionStatus.RUNNING, at_ms, action.action_id

@@ -98,7 +98,8 @@ class ClusterSnapshot:
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, and ``cutting`` the topics whose retention cut was accepted and has not freed its bytes yet;
-    ``cordoning`` says whether directories will be cordoned. ``decisions`` are about the alert's own actions. ``growth``
+    ``cordoning`` says whether directories will be cordoned, ``stopping`` which brokers an accepted one takes away for
+    a while. ``decisions`` are about the alert's own actions. ``growth``
     is the growth of replicas between two inventories, in bytes per second; replicas not in it are unknown.
     ``copied_bytes_per_s`` is the observed copy rate by destination.
     """
@@ -113,6 +114,7 @@ class ClusterSnapshot:
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
     cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
+    stopping: frozenset[int] = frozenset()
     decisions: OperatorDecisions = field(default_factory=OperatorDecisions)
     metadata_version: str | None = None
     growth: Mapping[tuple[LogDirId, TopicPartition], float] = field(default_factory=dict)

@@ -28,7 +28,7 @@ from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
 from logdirwatch.plan.lifecycle.malformed_actions import fault_of
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
-from logdirwatch.plan.operator_decisions import decisions_on
+from logdirwatch.plan.operator_decisions import decisions_on, stops_broker, taken_up
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import investigate
@@ -320,7 +320,14 @@ class ActionTracker:
         return [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]
 
     def _others(self, alert: AlertRecord) -> Iterable[ActionRecord]:
-        return (action for action in self._open_actions() if action.alert_id != alert.alert_id)
+        """Return the open actions of other alerts; a broker stop that was taken up first waits for no later one."""
+        own = min((taken_up(a) for a in self._actions[alert.alert_id].values() if stops_broker(a)), default=None)
+        return (
+            action
+            for action in self._open_actions()
+            if action.alert_id != alert.alert_id
+            and not (own is not None and stops_broker(action) and taken_up(action) > own)
+        )
 
     def _known(self) -> list[ActionRecord]:
         return [action for actions in self._actions.values() for action in actions.values()]

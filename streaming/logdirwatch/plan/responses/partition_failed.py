@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import COPY_AGAIN, ActionKind
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook
 from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
@@ -81,7 +81,7 @@ def _copied_in_place(
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
-            target={"broker": broker, "log_dir": None, "step": restart_vetoes.COPY_AGAIN},
+            target={"broker": broker, "log_dir": None, "step": COPY_AGAIN},
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
             expected=effect(**unplaced(repair)),
             vetoes=restart_vetoes.against_restart(snapshot, broker),

@@ -15,9 +15,6 @@ from logdirwatch.text.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED})
 """Causes that need a new disk: a start on the old one may fail again. A read-only mount recovers with a start."""
-FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
-"""Manual steps of otherwise read-only actions for which a broker is stopped."""
-STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 
 
@@ -31,6 +28,7 @@ def against_stopping(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]
     """Return the vetoes on stopping a broker for a while, whatever is done to its disks meanwhile."""
     return _standing(
         other_broker_down(snapshot, broker),
+        other_broker_stopping(snapshot, broker),
         last_in_sync_replica(snapshot, broker),
         min_isr_lost(snapshot, broker),
         quorum_unsafe(snapshot, broker),
@@ -84,6 +82,15 @@ def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     if not down:
         return None
     return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive", tuple(down))
+
+
+def other_broker_stopping(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
+    """Refuse to take a broker away while an accepted action is about to take another one."""
+    others = sorted(snapshot.stopping - {broker})
+    if not others:
+        return None
+    text = f"an accepted action stops broker {some_of(others)}: carry it out first, or reject it"
+    return Veto("other_broker_stopping", text, tuple(others))
 
 
 def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:

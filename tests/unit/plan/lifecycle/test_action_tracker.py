@@ -12,6 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from tests.unit.plan.builders import (
     MIB,
@@ -287,6 +288,44 @@ def test_two_alerts_do_not_reassign_one_partition():
     assert [a.alert_id for a in told.actions if a.kind == "reassign"] == ["a"]
     replaced = next(a for a in told.actions if a.alert_id == "b" and a.kind == "replace_disk")
     assert "an open action of another alert reassigns t-0" in replaced.reason
+
+
+class TestStopsOfTwoBrokers:
+    """Each restart alone takes nothing away; both at once may."""
+
+    def told(self):
+        limited = [offline(number, cause=Cause.LIMIT) for number in (1, 2)]
+        others = [directory(1, "/d2"), directory(2, "/d2"), directory(3), directory(4)]
+        parts = [topic("t", (1, 3, 4)), replica(1, "/d1", "t"), topic("u", (2, 3, 4)), replica(2, "/d1", "u")]
+        told = Told(facts(*limited, *others, *parts))
+        told.take(*(alert(number=number, alert_id=name, cause=Cause.LIMIT) for number, name in ((1, "a"), (2, "b"))))
+        told.revise()
+        return told
+
+    def restart(self, told, number):
+        return [a for a in told.actions if (a.kind, a.target["broker"]) == ("restart_broker", number)][-1]
+
+    def accept(self, told, at_ms, *numbers):
+        for later_ms, number in enumerate(numbers):
+            action = self.restart(told, number)
+            said = decision(identity=action.action_id, at_ms=at_ms + later_ms, content_hash=content_hash(action))
+            told.decide(said, at_ms + later_ms)
+        told.revise(at_ms + 10)
+
+    def test_one_waits_for_the_other_that_was_accepted(self):
+        told = self.told()
+        assert not self.restart(told, 2).vetoes
+        self.accept(told, NOW_MS + 1, 1)
+        assert [veto["name"] for veto in self.restart(told, 2).vetoes] == ["other_broker_stopping"]
+        assert "stops broker 1" in self.restart(told, 2).vetoes[0]["reason"]
+
+    @pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1)])
+    def test_of_two_accepted_from_one_page_the_first_stays(self, first, second):
+        told = self.told()
+        self.accept(told, NOW_MS + 1, first, second)
+        assert (self.restart(told, first).status, self.restart(told, first).vetoes) == (ActionStatus.ACCEPTED, [])
+        assert self.restart(told, second).status == ActionStatus.PROPOSED
+        assert self.restart(told, second).vetoes[0]["name"] == "other_broker_stopping"
 
 
 def test_a_tombstone_ends_what_was_left_open():

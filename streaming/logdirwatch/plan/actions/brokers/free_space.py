@@ -2,7 +2,7 @@
 
 import shlex
 
-from logdirwatch.model.vocabulary import ActionKind, FullBy
+from logdirwatch.model.vocabulary import FREE_SPACE, ActionKind, FullBy
 from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, log_line, used_text
@@ -60,7 +60,7 @@ def free_while_stopped(
     ]
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
-        target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
+        target={**place_target(directory), "step": FREE_SPACE},
         reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
         "space alone does not bring it back",
         expected=effect(

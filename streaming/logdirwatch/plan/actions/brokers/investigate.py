@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import COPY_AGAIN, STOPPING_STEPS, ActionKind
 from logdirwatch.plan.actions.action_type import (
     ActionType,
     FixRole,
@@ -18,7 +18,6 @@ from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
-from logdirwatch.plan.vetoes import restart_vetoes
 
 Step = Callable[[Tools, AlertRecord], str]
 
@@ -104,8 +103,8 @@ PLANNED = Runbook(
 def _stops_broker(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     """Yield the vetoes against stopping the broker, for steps that stop it."""
     step = action.target.get("step")
-    if step in restart_vetoes.STOPPING_STEPS:
-        yield from against_restart_now(action, snapshot, quorum, keeps_disks=step == restart_vetoes.COPY_AGAIN)
+    if step in STOPPING_STEPS:
+        yield from against_restart_now(action, snapshot, quorum, keeps_disks=step == COPY_AGAIN)
 
 
 ACTION_TYPE = ActionType(
