@@ -10,9 +10,12 @@ from logdirwatch.autopilot.rules import RULES
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.settings import PlanSettings, ToolSettings
 from tests.unit.autopilot.world import (
     HOUR_MS,
     MIB,
@@ -31,7 +34,8 @@ from tests.unit.autopilot.world import (
     of,
     order,
 )
-from tests.unit.plan.builders import NOW_MS, action
+from tests.unit.plan.builders import NOW_MS, action, directory, replica, slowly, space_alert, topic
+from tests.unit.plan.builders import facts as cluster
 
 FLOORED = PlanSettings(topics=[{"topic": "t", "min_retention_ms": 2 * HOUR_MS, "min_retention_bytes": 10 * MIB}])
 
@@ -39,6 +43,21 @@ FLOORED = PlanSettings(topics=[{"topic": "t", "min_retention_ms": 2 * HOUR_MS, "
 def against(made, given=None, now_ms=NOW_MS):
     """The rule and the reason that stand against an action; None when it may start."""
     return refusal(made, given or facts(made), now_ms)
+
+
+PROMISED = PlanSettings(cut_ratio=0.7, topics=[{"topic": "t", "min_retention_ms": 30 * HOUR_MS}])
+
+
+def planned(*parts, kind=ActionKind.LOWER_RETENTION):
+    """What the planner proposes for a directory that fills."""
+    snapshot = cluster(directory(1, "/d1", 850 * MIB), *parts, growth=slowly(*parts))
+    allowed = Policy(PROMISED, Tools(ToolSettings(), "kafka:9092"), 60_000)
+    return next(one for one in recommend(space_alert(), snapshot, allowed, NOW_MS) if one.kind is kind)
+
+
+def cuttable(**readers):
+    """A topic of which the planner gives up history."""
+    return topic("t", (1,), configs={"retention.ms": str(100 * HOUR_MS)}, **readers), replica(1, "/d1", "t")
 
 
 def says(made, given, rule, text, now_ms=NOW_MS):
@@ -229,6 +248,22 @@ class TestUnattended:
 
     def test_what_the_machine_checks_does_not(self):
         made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": None}])
+        assert against(made, facts(made, said={}, unattended=True)) is None
+
+    def test_a_planned_cut_starts_where_the_owner_declared_a_floor(self):
+        made = planned(*cuttable(unread={}))
+        assert {one["name"] for one in made.preconditions if one["holds"] is None} >= {"owner_agrees", "timestamps"}
+        assert against(made, facts(made, said={}, unattended=True, plan=PROMISED)) is None
+
+    def test_a_planned_cut_needs_a_person_where_nobody_knows_what_consumers_have_read(self):
+        made = planned(*cuttable())
+        given = facts(made, said={}, unattended=True, plan=PROMISED)
+        says(made, given, "to_check", "what groups have read is not known")
+
+    def test_what_the_planner_moves_to_another_broker_starts(self):
+        parts = directory(2, "/d1"), directory(2, "/d2", 90 * MIB), topic("t", (1,), unread={}), replica(1, "/d1", "t")
+        made = planned(*parts, kind=ActionKind.REASSIGN)
+        assert "born_elsewhere" in {one["name"] for one in made.preconditions if one["holds"] is None}
         assert against(made, facts(made, said={}, unattended=True)) is None
 
     def test_the_next_one_of_an_alert_waits_for_the_effect_of_the_last_one(self):

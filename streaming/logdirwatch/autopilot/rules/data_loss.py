@@ -6,14 +6,14 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.settings import PlanSettings
 
-_RETENTION = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION})
+RETENTION = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION})
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Return why a person must accept it."""
     if facts.acceptance(action, now_ms) is not None:
         return None
-    if action.kind in _RETENTION:
+    if action.kind in RETENTION:
         # Neither the kind nor the record's data_loss proves that a value is not lower: a forged record can lie in both.
         missing = [cut for cut in cuts(action) if not _is_declared(cut, facts.plan)]
         if missing:

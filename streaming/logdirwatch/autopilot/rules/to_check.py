@@ -1,15 +1,23 @@
 """An action with conditions that only a person can check needs a person."""
 
 from logdirwatch.autopilot.facts import Facts
+from logdirwatch.autopilot.rules.data_loss import RETENTION
 from logdirwatch.model.records import ActionRecord
 
-SEEN = frozenset({"no_reassignment_runs", "no_retention_cut", "throttle_free", "in_time"})
-"""Preconditions that a person need not check: the live check and the executor do, and late is better than never."""
+SEEN = frozenset({"no_reassignment_runs", "no_retention_cut", "throttle_free", "in_time", "born_elsewhere"})
+"""Preconditions that a person need not check.
+
+The live check and the executor do, which places new replicas before it assigns them; and late is better than never.
+"""
+
+OF_RETENTION = frozenset({"owner_agrees", "timestamps"})
+"""Those of a cut that need nobody: the floor is the owner's word, and a time in the future only keeps data longer."""
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Return what a person must check."""
     if facts.acceptance(action, now_ms) is not None:
         return None
-    left = [one["text"] for one in action.preconditions if one.get("holds") is None and one.get("name") not in SEEN]
+    known = SEEN | OF_RETENTION if action.kind in RETENTION else SEEN
+    left = [one["text"] for one in action.preconditions if one.get("holds") is None and one.get("name") not in known]
     return f"needs a person who checks: {left[0]}" if left else None
