@@ -20,6 +20,8 @@ from logdirwatch.text.words import some_of
 
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
 _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})
+_NO_OBSTACLE = frozenset({"throttle_free"})
+"""What need not hold: copies run under somebody else's limit, and their rate was planned under it."""
 
 
 def reasons_against(
@@ -54,7 +56,7 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
     for veto in action.vetoes:
         yield f"when it was planned: {veto['reason']}"
     for item in action.preconditions:
-        if item.get("holds") is False:
+        if item.get("holds") is False and item.get("name") not in _NO_OBSTACLE:
             yield f"when it was planned this did not hold: {item['text']}"
 
 

@@ -116,6 +116,14 @@ def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
     return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
 
 
+def _owned_bytes_ms(topic: Topic, history_ms: Mapping[Replica, int], policy: Policy) -> int:
+    """Return the age that leaves the bytes that the owner wants to keep, as if records had come at an even pace."""
+    owned = policy.limits.topic_rule(topic.name).min_retention_bytes or 0
+    return math.ceil(
+        max((age * min(1.0, owned / (replica.size_bytes or 1)) for replica, age in history_ms.items()), default=0.0)
+    )
+
+
 def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[RetentionLimit]:
     """Return the limits of a topic that can be lowered within the configured minimum, the most certain first.
 
@@ -200,7 +208,9 @@ def _by_age(
         return None
     unread = 0 if prefix else _unread_ms(topic, known)
     spared = unread if policy.limits.spare_unread else 0
-    lowest = max(1, spared, wanted_ms(topic, policy), copy_lag_floor(topic, "ms"))
+    lowest = max(
+        1, spared, wanted_ms(topic, policy), _owned_bytes_ms(topic, known, policy), copy_lag_floor(topic, "ms")
+    )
     highest = _below(max(known.values()), old)
     return _rounded(RetentionLimit(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
 

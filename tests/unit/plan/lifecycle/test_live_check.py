@@ -6,7 +6,16 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.collect.kafka.answers import Quorum
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, ClusterOwner, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import (
+    LOG_DIR_THROTTLE,
+    ActionKind,
+    ActionStatus,
+    BrokerStatus,
+    Cause,
+    ClusterOwner,
+    LogDirStatus,
+    Rule,
+)
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
@@ -103,6 +112,12 @@ class TestRecord:
             "when it was planned: a veto",
             "when it was planned this did not hold: a condition",
         ]
+
+    def test_a_move_that_was_planned_under_somebody_elses_limit_holds(self):
+        parts = [*FILLING, broker(1, **{LOG_DIR_THROTTLE: "40000000"})]
+        action = planned(ActionKind.MOVE_LOG_DIR, space_alert(), parts)
+        assert {one["name"]: one["holds"] for one in action.preconditions}["throttle_free"] is False
+        assert against(action, *parts) == []
 
 
 class TestReassignment:

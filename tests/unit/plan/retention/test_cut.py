@@ -73,6 +73,18 @@ class TestWays:
         assert cut.way.key == "retention.ms"
         assert cut.new_value >= 30 * HOUR_MS
 
+    @pytest.mark.parametrize(("owned", "keeps"), [(100 * MIB, 30 * HOUR_MS), (300 * MIB, 75 * HOUR_MS)])
+    def test_a_limit_of_age_leaves_the_bytes_that_the_owner_names_too(self, owned, keeps):
+        parts = topic("t", (1,), configs={"retention.ms": str(100 * HOUR_MS)}), replica(1, "/d1", "t", size=400 * MIB)
+        owner = TopicRule(min_retention_ms=30 * HOUR_MS, min_retention_bytes=owned)
+        (cut,) = cuts(*parts, rules=(owner,), growth=grows(400 * MIB / 360_000), needed=399 * MIB).cuts
+        assert (cut.way.key, cut.new_value) == ("retention.ms", keeps)
+
+    def test_of_a_topic_that_has_no_more_than_its_owner_wants_nothing_is_cut(self):
+        parts = topic("t", (1,), configs={"retention.ms": str(100 * HOUR_MS)}), replica(1, "/d1", "t", size=400 * MIB)
+        owner = TopicRule(min_retention_ms=30 * HOUR_MS, min_retention_bytes=400 * MIB)
+        assert cuts(*parts, rules=(owner,), growth=grows(400 * MIB / 360_000)).cuts == ()
+
     def test_a_limit_of_age_that_nobody_read_is_not_changed(self):
         unread = topic("t", (1,), (1,))
         (cut,) = cuts(unread, *self.SKEWED[1:], growth=self.RATES, needed=200 * MIB).cuts
