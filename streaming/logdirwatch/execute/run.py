@@ -93,7 +93,7 @@ def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     while record.step < len(steps):
         step, permit = steps[record.step], ports.permit(record)
         if isinstance(permit, Halt):
-            return _halted(record, step, permit.reason, ports)
+            return _halted(record, steps[record.step :], permit.reason, ports)
         if isinstance(permit, Hold):
             _pause(record, ports)
             continue
@@ -104,6 +104,14 @@ def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
         if is_stuck:
             return record
     return _finish(record, ports)
+
+
+def _is_there(record: ExecutionRecord, left: Sequence[Step], ports: Ports) -> bool:
+    """Tell whether all that is left is seen to have its effect."""
+    try:
+        return all(isinstance(decide(step, ports.cluster.look(step, ()), _limits(record)), Reached) for step in left)
+    except (NoAnswerError, RefusedError):
+        return False
 
 
 def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") -> tuple[ExecutionRecord, bool]:
@@ -180,18 +188,22 @@ def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionReco
 
     Its copies are cancelled, its throttles cleared, and it can be resumed.
     """
-    steps = steps_of(record.operations, back=record.back)
-    return _halted(record, steps[record.step] if record.step < len(steps) else None, reason, ports)
+    return _halted(record, steps_of(record.operations, back=record.back)[record.step :], reason, ports)
 
 
-def _halted(record: ExecutionRecord, step: Step | None, reason: str, ports: Ports) -> ExecutionRecord:
-    """Cancel the running copies before their throttles are cleared; completed moves stay and can be undone."""
+def _halted(record: ExecutionRecord, left: Sequence[Step], reason: str, ports: Ports) -> ExecutionRecord:
+    """Cancel the running copies before their throttles are cleared; completed moves stay and can be undone.
+
+    If all steps that are ``left`` have their effect already, nothing is stopped: the execution is done.
+    """
     ports.say(f"stops: {reason}")
+    step, was_cancelled = left[0] if left else None, False
     while isinstance(step, Move):
         try:
             calls = calls_to_cancel(step, ports.cluster.look(step, ()))
             if not calls:
                 break
+            was_cancelled = True
             record = _noted(record, record.state, ports, f"stopping: {reason}")
             for call in calls:
                 ports.cluster.call(call)
@@ -200,6 +212,8 @@ def _halted(record: ExecutionRecord, step: Step | None, reason: str, ports: Port
         except RefusedError as error:
             return _stuck(record, f"{reason}; a copy could not be cancelled: {error}", ports)
         _pause(record, ports)
+    if not was_cancelled and _is_there(record, left, ports):
+        return _finish(record, ports)
     return _stuck(record, reason, ports)
 
 

@@ -213,6 +213,17 @@ def test_what_must_not_go_on_ends_its_copies_and_leaves_no_throttle(before):
     assert "stops: ann rejected it" in world.said
 
 
+def test_what_is_done_already_is_not_stopped():
+    world = World(MOVE)
+    world.cluster.at = "/b"
+    ended = carry_out(replace(world.record, step=1), permitted(world, Halt("it says something else by now")))
+    assert (ended.state, world.cluster.made) == (ExecutionState.DONE, [])
+    world = World(MOVE, CUT)
+    world.cluster.at = "/b"
+    ended = carry_out(replace(world.record, step=1), permitted(world, Halt("ann rejected it")))
+    assert (ended.state, ended.reason) == (ExecutionState.STUCK, "ann rejected it")
+
+
 def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
     world = World(MOVE)
     world.cluster.future, world.cluster.copied = "/b", 10
