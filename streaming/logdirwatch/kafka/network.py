@@ -61,7 +61,7 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
         error = conn.init_future.exception
         failure = told(conn, error)
         self._note(node.node_id, failure)
-        worth = _worth(error, failure)
+        worth = _rank(error, failure)
         if worth >= self.worth:
             self.failure, self.worth = failure, worth
 
@@ -75,14 +75,14 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
             self._on_hopeless(failure)
 
 
-def _nobody(_: Exception) -> None:
+def _wait_in_vain(_: Exception) -> None:
     """Wait for the time limit even if no server is worth another attempt."""
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
     """The ``kafka_client`` of kafka-python's clients; calls ``on_hopeless`` when nothing listens at any server."""
 
-    def __init__(self, on_hopeless: Callable[[Exception], None] = _nobody, **configs: Any) -> None:
+    def __init__(self, on_hopeless: Callable[[Exception], None] = _wait_in_vain, **configs: Any) -> None:
         net = NetworkSelector(**configs)
         super().__init__(net, _Remembering(net, on_hopeless, **configs))
 
@@ -99,7 +99,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
         return worth
 
 
-def _worth(error: Exception, failure: Exception) -> int:
+def _rank(error: Exception, failure: Exception) -> int:
     """Return 2 for an error that names its cause, 1 if only its explanation does, 0 if neither does."""
     if _hint(error) or isinstance(error, _REFUSALS):
         return 2

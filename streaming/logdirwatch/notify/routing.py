@@ -45,11 +45,11 @@ class Router:
     """
 
     def __init__(
-        self, settings: NotifySettings, ways: Mapping[str, Sequence[str]], keeping_alive: Container[str]
+        self, settings: NotifySettings, channels: Mapping[str, Sequence[str]], keeping_alive: Container[str]
     ) -> None:
-        """``ways`` are the channels of each receiver; those in ``keeping_alive`` group and repeat alerts themselves."""
+        """``channels`` are those of each receiver; those in ``keeping_alive`` group and repeat alerts themselves."""
         self._settings = settings
-        self._ways = ways
+        self._channels = channels
         self._keeping_alive = keeping_alive
         routes = settings.routes or (RouteSettings(name=TO_ALL, receivers=tuple(settings.receivers)),)
         self._routes = [(route.name or str(number), route) for number, route in enumerate(routes)]
@@ -63,10 +63,10 @@ class Router:
         for name, route in self._routes:
             if not _fits(route, alert):
                 continue
-            for way in (way for receiver in route.receivers for way in self._ways[receiver]):
-                if way not in reached:
-                    reached.add(way)
-                    yield GroupKey(way, name, self._values(way, route, alert))
+            for channel in (channel for receiver in route.receivers for channel in self._channels[receiver]):
+                if channel not in reached:
+                    reached.add(channel)
+                    yield GroupKey(channel, name, self._values(channel, route, alert))
             if not (route.goes_on or alert.cluster == NO_CLUSTER):
                 return
 
@@ -82,8 +82,8 @@ class Router:
             _first(route.repeat_interval_ms, settings.repeat_interval_ms),
         )
 
-    def _values(self, way: str, route: RouteSettings, alert: AlertRecord) -> tuple[tuple[str, str], ...]:
-        if way in self._keeping_alive:
+    def _values(self, channel: str, route: RouteSettings, alert: AlertRecord) -> tuple[tuple[str, str], ...]:
+        if channel in self._keeping_alive:
             return ()
         chosen = self._settings.group_by if route.group_by is None else route.group_by
         return tuple((name, _value(alert, name)) for name in chosen)

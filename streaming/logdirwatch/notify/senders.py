@@ -62,12 +62,14 @@ def senders(settings: NotifySettings) -> dict[str, dict[str, Sender]]:
     """
     found: dict[str, dict[str, Sender]] = {}
     for name, receiver in settings.receivers.items():
-        ways = list(_ways(name, receiver, settings))
-        found[name] = {name if len(ways) == 1 else f"{name}#{number}": way for number, way in enumerate(ways, 1)}
+        channels = list(_channels(name, receiver, settings))
+        found[name] = {
+            name if len(channels) == 1 else f"{name}#{number}": channel for number, channel in enumerate(channels, 1)
+        }
     return found
 
 
-def _ways(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> Iterator[Sender]:
+def _channels(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> Iterator[Sender]:
     for number, url in enumerate(receiver.all_urls(name), 1):
         if service(url) is None:
             raise UserError(

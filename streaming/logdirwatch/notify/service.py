@@ -48,16 +48,16 @@ class Notifier:
         publisher: Publisher,
         now_ms: Callable[[], int],
     ) -> None:
-        ways = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
-        keeping_alive = {name for name, sender in ways.items() if sender.keeps_alive}
+        channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
+        keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
         router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
         self._telemetry = telemetry
         self._now_ms = now_ms
         self._publisher = publisher
-        self._outbox = Outbox(router, ways)
+        self._outbox = Outbox(router, channels)
         self._switch = switch
         self._reader = reader
-        self._delivery = Delivery(ways, notify.backoff_max_ms)
+        self._delivery = Delivery(channels, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
         self._backoff = Backoff(notify.backoff_max_ms)
         self._is_ready = False

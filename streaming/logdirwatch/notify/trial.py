@@ -11,9 +11,9 @@ from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Sender, SendError, hand_over
 
 
-def run(ways: Mapping[str, Sender], now_ms: int, say: Callable[[str], object]) -> list[str]:
+def run(channels: Mapping[str, Sender], now_ms: int, say: Callable[[str], object]) -> list[str]:
     """Send every receiver a message and its resolution; report the results and return the receivers that failed."""
-    errors = {name: _tried(name, sender, now_ms) for name, sender in ways.items()}
+    errors = {name: _tried(name, sender, now_ms) for name, sender in channels.items()}
     for name, error in errors.items():
         say(f"{name}: {error or 'accepted'}")
     return [name for name, error in errors.items() if error is not None]

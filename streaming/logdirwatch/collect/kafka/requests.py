@@ -264,7 +264,7 @@ async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
     """Return the first result, without waiting for the rest; raise one of the errors if there is none."""
     pending: set[asyncio.Future[Answer]] = {asyncio.ensure_future(attempt) for attempt in attempts}
     for attempt in pending:
-        attempt.add_done_callback(_looked_at)
+        attempt.add_done_callback(_retrieve_error)
     error: BaseException = UserError("no broker is known to ask")
     try:
         while pending:
@@ -279,7 +279,7 @@ async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
             attempt.cancel()
 
 
-def _looked_at(attempt: "asyncio.Future[Answer]") -> None:
+def _retrieve_error(attempt: "asyncio.Future[Answer]") -> None:
     """Retrieve an error that no one waits for any more, so that asyncio does not log it."""
     if not attempt.cancelled():
         attempt.exception()

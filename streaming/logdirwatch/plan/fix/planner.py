@@ -72,16 +72,16 @@ class _Planner:
         self._refused = [str(veto["reason"]) for action in planned for veto in action.vetoes]
         directory = directory_of(alert, self._seen)
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
-            actions = self._agree(_beside(planned, ()))
+            actions = self._choose(_independent(planned, ()))
             return self._remedy(alert, actions, self._against, None)
         # Cancel what would overflow it first, whatever else is done.
-        ended = self._agree(a for a in planned if _role(a) is FixRole.FIRST and not a.vetoes)
+        ended = self._choose(a for a in planned if _role(a) is FixRole.FIRST and not a.vetoes)
         reliefs = [*ended, *self._reliefs(alert, directory)]
-        missing = self._missing_at_last(alert, directory, reliefs)
+        missing = self._missing_bytes(alert, directory, reliefs)
         # Another order of preference undoes a move of the same partition, so it is planned after the moves.
         orders = [action for action in self._planned(alert) if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
-        chosen = [*reliefs, *self._agree(_beside(beside, {*_IN_TURN, FixRole.FIRST}))]
+        chosen = [*reliefs, *self._choose(_independent(beside, {*_IN_TURN, FixRole.FIRST}))]
         return self._remedy(alert, _as_planned(chosen, planned), self._against if missing else (), missing)
 
     def _remedy(
@@ -93,7 +93,7 @@ class _Planner:
         )
         if not chosen and not under_way and missing != 0:
             step = investigate(alert, self._policy, has_zookeeper=self._seen.has_zookeeper)
-            chosen = self._agree(self._new([step], alert, self._snapshot_for(alert)))
+            chosen = self._choose(self._new([step], alert, self._snapshot_for(alert)))
         directory = directory_of(alert, self._seen)
         stand = None if missing is None or directory is None else space_need_of(directory, self._seen, self._policy)
         left_ms = None if stand is None else time_to_full_ms(stand.source)
@@ -108,13 +108,13 @@ class _Planner:
         chosen: list[ActionRecord] = []
         tried: set[str] = set()
         while self._missing(alert, directory):
-            ways = [a for a in self._planned(alert) if _helps(a) and a.action_id not in tried]
-            if not ways:
+            alternatives = [a for a in self._planned(alert) if _helps(a) and a.action_id not in tried]
+            if not alternatives:
                 break
-            tried.add(ways[0].action_id)
-            chosen += self._agree(ways[:1])
+            tried.add(alternatives[0].action_id)
+            chosen += self._choose(alternatives[:1])
         if len(chosen) < len(tried) and self._missing(alert, directory):
-            chosen += self._agree(self._room(alert, directory, tried))
+            chosen += self._choose(self._room(alert, directory, tried))
         return chosen
 
     def _room(self, alert: AlertRecord, directory: LogDir, tried: Collection[str]) -> list[ActionRecord]:
@@ -135,7 +135,7 @@ class _Planner:
         known = {action.action_id for action in self._known}
         return [action for action in found if action.action_id not in known]
 
-    def _agree(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
+    def _choose(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
         """Choose actions, except those whose moves have vetoes beside the moves chosen before."""
         found: list[ActionRecord] = []
         for action in actions:
@@ -151,13 +151,13 @@ class _Planner:
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
         """Return the present proposals for an alert, without those accepted, running or rejected."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
-        snapshot = self._heeding(alert)
+        snapshot = self._with_decisions(alert)
         planned = recommend(alert, snapshot, self._policy, self._now_ms)
         revised = reconcile(own, planned, snapshot, self._policy, self._now_ms)
         proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
 
-    def _heeding(self, alert: AlertRecord) -> ClusterSnapshot:
+    def _with_decisions(self, alert: AlertRecord) -> ClusterSnapshot:
         """Return the snapshot for an alert, with the decisions on its actions."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
         return replace(self._snapshot_for(alert), decisions=decisions_on(own, alert.severity))
@@ -169,7 +169,7 @@ class _Planner:
         so for it everything that is freed counts.
         """
         if alert.rule is Rule.FLEET_SPACE:
-            return self._relieved(self._seen.directories)
+            return self._with_freed_bytes(self._seen.directories)
         directory = directory_of(alert, self._seen)
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
@@ -182,7 +182,7 @@ class _Planner:
         }
         return replace(snapshot, directories={**snapshot.directories, **helped})
 
-    def _relieved(self, places: Iterable[LogDirId]) -> ClusterSnapshot:
+    def _with_freed_bytes(self, places: Iterable[LogDirId]) -> ClusterSnapshot:
         """Return the snapshot with the chosen actions and without the bytes that they free in some directories.
 
         Directories of one volume stay alike: bytes that leave one leave all.
@@ -197,13 +197,13 @@ class _Planner:
         return replace(snapshot, directories=directories)
 
     def _stand(self, alert: AlertRecord, directory: LogDir) -> SpaceNeed:
-        snapshot = self._heeding(alert)
+        snapshot = self._with_decisions(alert)
         return space_need_of(snapshot.directories[directory.place], snapshot, self._policy)
 
     def _missing(self, alert: AlertRecord, directory: LogDir) -> int:
         return self._stand(alert, directory).needed_bytes
 
-    def _missing_at_last(self, alert: AlertRecord, directory: LogDir, chosen: Sequence[ActionRecord]) -> int:
+    def _missing_bytes(self, alert: AlertRecord, directory: LogDir, chosen: Sequence[ActionRecord]) -> int:
         """Return the bytes that a directory still lacks; if something is deleted, those it needs for now.
 
         Strays stay until a person has checked them: nothing is planned instead, and none of their bytes count as free.
@@ -237,7 +237,7 @@ def _is_taken_up(action: ActionRecord) -> bool:
     return action.status in TAKEN_UP
 
 
-def _beside(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
+def _independent(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
     """Yield proposals that have no veto and none of the ``roles``."""
     return (action for action in planned if not action.vetoes and _role(action) not in {*roles, FixRole.NEVER})
 

@@ -45,10 +45,10 @@ def leaving(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnaps
     if standing is not None:
         return Leaving(None if standing.name in _UNKNOWN else False, len(lost), needs, None, standing)
     space, limit = Space(snapshot), policy.limits.destination_max_ratio
-    veto = _landed(directory, [size or 0 for size in sizes], snapshot, space, limit)
+    veto = _why_no_room(directory, [size or 0 for size in sizes], snapshot, space, limit)
     if veto is not None and veto.name in _UNKNOWN:
         return Leaving(None, len(lost), needs, None, veto)
-    missing = max(0, (needs or 0) - _room(directory, snapshot, space, limit))
+    missing = max(0, (needs or 0) - _free_bytes(directory, snapshot, space, limit))
     return Leaving(veto is None, len(lost), needs, missing, veto)
 
 
@@ -73,7 +73,7 @@ def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     return replica_vetoes.marked_may_be_chosen(snapshot, directory.broker)
 
 
-def _landed(
+def _why_no_room(
     directory: LogDir, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
 ) -> Veto | None:
     """Return why the replicas together have no room, wherever Kafka creates them."""
@@ -84,7 +84,7 @@ def _landed(
     return landing.veto(last, None)
 
 
-def _room(directory: LogDir, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
+def _free_bytes(directory: LogDir, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
     """Return the bytes that the healthy directories can take up to the limit; directories of one volume count once."""
     places, room = volumes(snapshot), 0
     counted: set[LogDirId] = set()

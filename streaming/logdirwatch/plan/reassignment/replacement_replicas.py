@@ -107,7 +107,7 @@ class _Planner:
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
         lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None
-        self._spots = Destinations(snapshot, self._space, lost_rack)
+        self._destinations = Destinations(snapshot, self._space, lost_rack)
         self._alive = [(found.id, found.rack) for found in snapshot.brokers.values() if snapshot.is_alive(found.id)]
 
     def run(self, lost: Sequence[Partition], later: int) -> Repair:
@@ -149,14 +149,16 @@ class _Planner:
         size, copied = self._snapshot.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
         fit = self._fit(partition)
         refused: list[Veto] = []
-        for spot in self._spots.ordered(size):
+        for destination in self._destinations.ordered(size):
             is_told = len(refused) >= REASONS
-            is_full = spot.path is not None and spot.ratio > self._limit
-            if spot.broker not in fit or (is_full and is_told):
+            is_full = destination.path is not None and destination.ratio > self._limit
+            if destination.broker not in fit or (is_full and is_told):
                 continue
-            veto = self._too_slow(partition, spot.broker) or self._landing(spot.broker).veto(copied, spot.path)
+            veto = self._too_slow(partition, destination.broker) or self._landing(destination.broker).veto(
+                copied, destination.path
+            )
             if veto is None:
-                return spot
+                return destination
             if not is_told:
                 refused.append(veto)
         return self._why(partition, fit, refused)
@@ -196,7 +198,7 @@ class _Planner:
             return refused[0]
         others = [broker for broker in self._snapshot.brokers if broker not in partition.replicas]
         found = Counter(veto for broker in others if (veto := self._left_out(partition, broker)) is not None)
-        found.update(veto for broker in others if broker in fit for veto in self._spots.refused.get(broker, ()))
+        found.update(veto for broker in others if broker in fit for veto in self._destinations.refused.get(broker, ()))
         found.update(refused)
         if not found:
             return Veto("no_broker_left", f"every broker that is alive holds a replica of {partition.label} already")
@@ -207,22 +209,22 @@ class _Planner:
             self._landings[broker] = NewReplicas(self._snapshot, broker, self._space, self._limit, self._rate)
         return self._landings[broker]
 
-    def _take(self, partition: Partition, spot: Destination) -> None:
+    def _take(self, partition: Partition, destination: Destination) -> None:
         size = self._snapshot.layout.size_of(partition.key) or 0
-        self._landing(spot.broker).land(self._copied_bytes(partition), spot.path)
-        for broker in (spot.broker, self._sender(partition)):
+        self._landing(destination.broker).land(self._copied_bytes(partition), destination.path)
+        for broker in (destination.broker, self._sender(partition)):
             if broker is not None:
                 self._written[broker] += copy_rates.written_to(partition, self._snapshot)
-        self._bytes_per_broker[spot.broker] += size
+        self._bytes_per_broker[destination.broker] += size
         if partition.leader is not None:
             self._bytes_per_broker[partition.leader] += size
-        if spot.path is not None:
-            self._bytes_in[spot.broker, spot.path] += size
-            self._spots.take((spot.broker, spot.path), size)
+        if destination.path is not None:
+            self._bytes_in[destination.broker, destination.path] += size
+            self._destinations.take((destination.broker, destination.path), size)
 
-    def _moved(self, partition: Partition, spot: Destination) -> Assignment:
-        replicas = self._replaced(partition, spot.broker)
-        log_dirs = tuple(spot.path or ANY if broker == spot.broker else ANY for broker in replicas)
+    def _moved(self, partition: Partition, destination: Destination) -> Assignment:
+        replicas = self._replaced(partition, destination.broker)
+        log_dirs = tuple(destination.path or ANY if broker == destination.broker else ANY for broker in replicas)
         return Assignment(partition.topic, partition.partition, replicas, log_dirs)
 
     def _as_it_was(self, partition: Partition) -> Assignment:

@@ -54,7 +54,7 @@ def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> l
     chosen: list[Copy] = []
     for copy in copies_to([directory.place], snapshot):
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
-        if is_harmless and sum(_given_up(done) for done in chosen) < spared_bytes:
+        if is_harmless and sum(_spared_bytes(done) for done in chosen) < spared_bytes:
             chosen.append(copy)
     return chosen
 
@@ -120,6 +120,6 @@ def _copy(replica: Replica, snapshot: ClusterSnapshot) -> Copy:
     return Copy(replica, copied, max(0, (snapshot.layout.size_of(replica.key) or 0) - copied))
 
 
-def _given_up(copy: Copy) -> int:
+def _spared_bytes(copy: Copy) -> int:
     """Return the bytes that cancelling a copy spares a directory: those still to come, and those already there."""
     return copy.copied_bytes + copy.remaining_bytes

@@ -29,7 +29,7 @@ def propose_uncordons(
 ) -> list[ProposedAction]:
     """Return the uncordoning that gives most room, the own broker's first; empty if none gives any."""
     for directory in _cordoned(source, snapshot, policy):
-        then = _then(source, directory, snapshot, policy, missing, now_ms)
+        then = _move_without_cordon(source, directory, snapshot, policy, missing, now_ms)
         if then is not None:
             return [propose_uncordon_for(source, directory, then, snapshot, policy)]
     return []
@@ -39,7 +39,7 @@ def propose_return_of_broker(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> list[ProposedAction]:
     """Return the advice to bring back a fenced or stopped broker whose directories have the room."""
-    for broker in _away(source, snapshot):
+    for broker in _brokers_down(source, snapshot):
         there = replace(snapshot, brokers={**snapshot.brokers, broker.id: _as_back(broker)})
         proposals = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
         then = next((proposal for proposal in proposals if not proposal.vetoes), None)
@@ -76,7 +76,7 @@ def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:
     return source.broker == directory.broker and is_same_volume(source, directory)
 
 
-def _then(
+def _move_without_cordon(
     source: LogDir, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> ProposedAction | None:
     """Return the move into a directory that would be possible without its cordon."""
@@ -98,7 +98,7 @@ def _offloaded(
     return propose_offload(source, plan, missing, snapshot, policy, now_ms)
 
 
-def _away(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]:
+def _brokers_down(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]:
     """Yield the brokers that are not alive, those with most free bytes first."""
     free = {
         number: sum(d.usable_bytes or 0 for d in snapshot.directories_of.get(number, ()))

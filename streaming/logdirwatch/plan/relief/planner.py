@@ -71,19 +71,19 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     Copies to it are cancelled if they would overflow it, and before anything is deleted unless they are needed
     elsewhere. In a directory that is only filling they continue if nothing could be deleted anyway.
     """
-    found = _stand(directory, snapshot, policy, overflowing(directory, snapshot, policy))
+    found = _need_with(directory, snapshot, policy, overflowing(directory, snapshot, policy))
     if found.ended or not copies_to([directory.place], snapshot):
         return found
-    ways = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
+    lossless = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
     lost = bytes_to_delete(
-        found.source, ways.proposals, found.needed_bytes, policy, hoped_bytes(ways.proposals, found.source)
+        found.source, lossless.proposals, found.needed_bytes, policy, hoped_bytes(lossless.proposals, found.source)
     )
     if lost <= 0 or not (found.source.status in URGENT or plan_cuts(found.source, found.snapshot, policy, lost).cuts):
         return found
-    return _stand(directory, snapshot, policy, ending(directory, snapshot, lost))
+    return _need_with(directory, snapshot, policy, ending(directory, snapshot, lost))
 
 
-def _stand(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
+def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
     """Return the need of a directory once ``copies`` are cancelled."""
     ended = apply_decisions(
         map(veto_predicted_harm, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.decisions
@@ -112,10 +112,12 @@ def _answer(
     """Return the actions that free the bytes that a directory needs, in order."""
     if needed <= 0:
         return []
-    ways = relieve_without_loss(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
-    missing = needed - freed_by(ways.proposals, source)
+    lossless = relieve_without_loss(
+        source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms
+    )
+    missing = needed - freed_by(lossless.proposals, source)
     room = apply_decisions(more_room(source, snapshot, policy, missing), snapshot.decisions) if missing > 0 else []
-    others = [*ways.proposals]
+    others = [*lossless.proposals]
     left_ms = time_to_full_ms(source)
     if (
         bytes_to_delete(source, [*others, *room], needed, policy) > 0
@@ -127,12 +129,15 @@ def _answer(
     hoped = hoped_bytes(gentle, source)
     least = bytes_to_delete(source, gentle, needed, policy, hoped)
     wanted = least or bytes_to_delete(source, gentle, needed, policy)
-    cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
+    cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
-    instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.proposals, *cuts], source, needed)]
+    instead = [
+        *dict.fromkeys([*lossless.against, *against]),
+        *_not_enough([*lossless.proposals, *cuts], source, needed),
+    ]
     if wanted > least:
-        lost = [_kept_back(proposal) for proposal in lost]
+        lost = [_lossless_first(proposal) for proposal in lost]
     proposals = [*others, *with_reasons(room, instead), *lost]
     if (
         source.status in URGENT
@@ -150,7 +155,7 @@ def _answer(
     return _with_cordon(looked, _cordon(source, snapshot, policy))
 
 
-def _kept_back(proposal: ProposedAction) -> ProposedAction:
+def _lossless_first(proposal: ProposedAction) -> ProposedAction:
     """Return actions that lose data with a veto, while others can still make room in time without loss."""
     if not proposal.data_loss:
         return proposal

@@ -117,7 +117,7 @@ class Leveller:
         pool = self._pool
         excess = pool.excess[unit]
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
-        return self._reach(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
+        return self._have_together(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
 
     def _give(self, candidate: int, *, is_tight: bool) -> bool:
         pool = self._pool
@@ -126,7 +126,7 @@ class Leveller:
             room = np.minimum(room, pool.deficit + self._waste + self._slack())
         need = float(pool.used[candidate] - pool.high[candidate])
         most = min(float(pool.used[candidate] - pool.low[candidate]), float(room.max()))
-        for offers in self._ways(is_tight=is_tight):
+        for offers in self._selections(is_tight=is_tight):
             for replica in offers(pool.stock[candidate], need, most, float(self._waste[candidate])):
                 found = pool.taker(replica, candidate, room)
                 if found is not None:
@@ -143,7 +143,7 @@ class Leveller:
         candidates = candidates[spare[candidates] > 0][:_FULLEST]
         room = float(pool.high[taker] - pool.used[taker])
         need = float(pool.low[taker] - pool.used[taker])
-        for offers in self._ways(is_tight=is_tight):
+        for offers in self._selections(is_tight=is_tight):
             for candidate in candidates.tolist():
                 most = min(float(spare[candidate]), room)
                 for replica in offers(pool.stock[candidate], need, most, float(self._waste[taker])):
@@ -153,7 +153,7 @@ class Leveller:
                         return True
         return False
 
-    def _ways(self, *, is_tight: bool) -> tuple[_Offers, ...]:
+    def _selections(self, *, is_tight: bool) -> tuple[_Offers, ...]:
         """Return the ways to choose a replica, best first.
 
         One that cannot meet a need is skipped while more may be allowed.
@@ -171,10 +171,10 @@ class Leveller:
 
     def _enough(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
         """Yield replicas smaller than a need, the largest first, if all smaller ones together can cover it."""
-        if self._reach(stock, bisect_left(stock, (min(need, most + 1),)), need):
+        if self._have_together(stock, bisect_left(stock, (min(need, most + 1),)), need):
             yield from _largest(stock, need, most, waste)
 
-    def _reach(self, stock: Stock, end: int, need: float) -> bool:
+    def _have_together(self, stock: Stock, end: int, need: float) -> bool:
         """Whether the first replicas of a stock, up to ``end``, have that many bytes together."""
         known = self._sums.get(id(stock))
         # A stock only ever loses replicas, so that its length tells whether the sums are still its own.
