@@ -246,6 +246,13 @@ class TestUnattended:
         says(made, facts(made, said={}, unattended=True), "to_check", "needs a person who checks: nothing is left")
         assert against(made, facts(made)) is None
 
+    def test_the_way_back_from_a_cut_needs_a_floor_and_nobody(self):
+        one = operations.topic_config("t", "retention.ms", "9000000", now="7200000", old=None)
+        target = {"broker": None, "log_dir": None, "topic": "t"}
+        asked = [{"name": "limit_known", "text": "the old limit is still what the owner wants", "holds": None}]
+        made = of(ActionKind.RESTORE_RETENTION, one, target=target, preconditions=asked)
+        assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
+
     def test_what_the_machine_checks_does_not(self):
         made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": None}])
         assert against(made, facts(made, said={}, unattended=True)) is None

@@ -10,8 +10,12 @@ SEEN = frozenset({"no_reassignment_runs", "no_retention_cut", "throttle_free", "
 The live check and the executor do, which places new replicas before it assigns them; and late is better than never.
 """
 
-OF_RETENTION = frozenset({"owner_agrees", "timestamps"})
-"""Those of a cut that need nobody: the floor is the owner's word, and a time in the future only keeps data longer."""
+OF_RETENTION = frozenset({"owner_agrees", "timestamps", "limit_known"})
+"""Those of a cut and of its way back that need nobody.
+
+The floor is the owner's word, a time in the future only keeps data longer, and the executor restores a limit only where
+the value is still that of the cut.
+"""
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
