@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from logdirwatch.plan.capacity import new_replicas
 from logdirwatch.plan.capacity.copy_rates import copy_growth
@@ -55,6 +56,18 @@ class Space:
                 f"{more} more would fill {where} to {human_ratio(ratio)}, above {human_ratio(limit_ratio)}",
             )
         return None
+
+
+def no_fuller_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Policy:
+    """Return a policy whose moves leave no directory fuller than ``source`` is now.
+
+    Otherwise the next plan moves back.
+    """
+    used = Space(snapshot).ratio(source.place)
+    if used is None:
+        return policy
+    most = min(policy.limits.destination_max_ratio, used)
+    return replace(policy, limits=policy.limits.model_copy(update={"destination_max_ratio": most}))
 
 
 def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:

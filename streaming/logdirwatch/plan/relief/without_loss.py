@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.projected_use import no_fuller_than
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -78,7 +78,7 @@ def _local_cuts(
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
     """Return moves within the broker, and to other brokers for what is left; late ones only if none is in time."""
-    policy = _no_fuller_than(source, snapshot, policy)
+    policy = no_fuller_than(source, snapshot, policy)
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
@@ -94,18 +94,6 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
         inside.taken | outside.taken,
         tuple(dict.fromkeys([*inside.against, *outside.against])),
     )
-
-
-def _no_fuller_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Policy:
-    """Return a policy whose moves leave no directory fuller than ``source`` is now.
-
-    Otherwise the next plan moves back.
-    """
-    used = Space(snapshot).ratio(source.place)
-    if used is None:
-        return policy
-    most = min(policy.limits.destination_max_ratio, used)
-    return replace(policy, limits=policy.limits.model_copy(update={"destination_max_ratio": most}))
 
 
 def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> LosslessRelief:

@@ -41,6 +41,13 @@ class TestImbalance:
         (action,) = recommended_for(UNEQUAL, *PARTS)
         assert action.expected["waves"] == 1, "Kafka's default is a thread for each of its three directories"
 
+    def test_no_move_makes_another_directory_fuller_than_the_fullest_is(self):
+        big = replica(1, "/d1", "t", 0, 550 * MIB)
+        (action,) = recommended_for(UNEQUAL, *PARTS[:5], big)
+        assert action.kind is ActionKind.INVESTIGATE
+        (action,) = recommended_for(UNEQUAL, *PARTS[:5], replica(1, "/d1", "t", 0, 450 * MIB))
+        assert action.kind is ActionKind.MOVE_LOG_DIR
+
     def test_it_yields_to_a_directory_that_fills(self):
         filling = directory(1, "/d1", 600 * MIB, status=LogDirStatus.FILLING)
         (action,) = recommended_for(UNEQUAL, filling, *PARTS[1:])
