@@ -180,6 +180,16 @@ class ClusterSnapshot:
         """Return a partition's replicas, without copies in progress."""
         return self.layout.replicas_of.get(key, ())
 
+    @cached_property
+    def growth_of_partitions(self) -> dict[TopicPartition, float]:
+        """How fast a partition grew lately in any place: all its replicas are written alike."""
+        found: dict[TopicPartition, float] = {}
+        for key, replicas in self.layout.replicas_of.items():
+            known = [rate for replica in replicas if (rate := self.growth_of(replica)) is not None]
+            if known:
+                found[key] = max(known)
+        return found
+
     def growth_of(self, replica: Replica) -> float | None:
         """Return the recent growth of a replica in bytes per second; None if unknown."""
         return self.growth.get((replica.place, replica.key))

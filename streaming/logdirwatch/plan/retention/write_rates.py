@@ -21,15 +21,9 @@ def wanted_ms(topic: Topic, policy: Policy) -> int:
     return policy.limits.min_retention_ms if of_owner is None else of_owner
 
 
-def growth_of_partition(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
-    """Return the recent growth of a replica's partition in any place: all its replicas are written alike."""
-    known = [rate for other in snapshot.replicas_of(replica.key) if (rate := snapshot.growth_of(other)) is not None]
-    return max(known, default=None)
-
-
 def written_per_s(replica: Replica, limit: str | None, snapshot: ClusterSnapshot) -> float | None:
     """Return the bytes per second written to a replica under an age limit; None if unknown."""
-    growth = growth_of_partition(replica, snapshot)
+    growth = snapshot.growth_of_partitions.get(replica.key)
     if growth is None:
         return None
     bounded_ms = 0 if limit is None else int(limit)
