@@ -1,7 +1,7 @@
 """Seeded clusters for bench_closed_loop.py: their topics, their disks, and what happens to them in a month."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import pi, sin
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
@@ -30,7 +30,6 @@ class Month:
     world: World
     bursts: list[Burst]
     failures: list[tuple[int, LogDirId, int]]
-    repairs: random.Random = field(default_factory=random.Random)
 
     def rates(self, now_ms: int) -> dict[str, float]:
         """Bytes per second and partition, by topic: the day's curve, growth over the month, bursts."""
@@ -44,15 +43,23 @@ class Month:
                 found[burst.topic] *= burst.factor
         return found
 
-    def repair_ms(self) -> int:
-        """How long it takes until somebody has made room in a directory that ran full."""
-        return int(HOUR_MS * min(24.0, self.repairs.lognormvariate(1.1, 0.6)))
+    def events_ms(self) -> list[int]:
+        """When something begins or ends by itself, in order."""
+        return sorted(
+            {*(at for one in self.bursts for at in (one.from_ms, one.to_ms)), *(at for at, *_ in self.failures)}
+        )
+
+    def repair_ms(self, place: LogDirId) -> int:
+        """How long it takes until somebody has made room in a directory that ran full; the same for every policy."""
+        times = sum(where == place for _, where in self.world.full)
+        chance = random.Random(f"{self.seed}/{place}/{times}")
+        return int(HOUR_MS * min(24.0, chance.lognormvariate(1.1, 0.6)))
 
 
 def month(seed: int, days: int) -> Month:
     """Return the cluster of a seed."""
     rng = random.Random(seed)
-    brokers, per_broker = rng.randint(3, 6), rng.randint(2, 4)
+    brokers, per_broker = rng.randint(3, 5), rng.randint(2, 3)
     sizes = [rng.choice((1, 2, 4)) * TB] * per_broker
     if rng.random() < 0.25:
         sizes[-1] *= 2
@@ -70,7 +77,7 @@ def month(seed: int, days: int) -> Month:
         for place in log_dirs
         if rng.random() < 0.01 * days / 30
     ]
-    return Month(seed, world, bursts, sorted(failures), random.Random(seed + 1))
+    return Month(seed, world, bursts, sorted(failures))
 
 
 def _times(rng: random.Random, mean: float) -> int:
@@ -84,7 +91,7 @@ def _topic(rng: random.Random, number: int) -> TopicModel:
     return TopicModel(
         name=f"topic-{number:02d}",
         rate=rng.lognormvariate(0.0, 0.8),
-        daily_growth=rng.uniform(0.0, 0.035) if rng.random() < 0.5 else rng.uniform(-0.01, 0.005),
+        daily_growth=rng.uniform(0.0, 0.035) if rng.random() < 0.2 else rng.uniform(-0.01, 0.005),
         retention_ms=retention_ms,
         floor_ms=floor_ms,
         min_isr=2,

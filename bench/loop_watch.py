@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from logdirwatch.config.section import HOUR_MS
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect import machine
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
@@ -16,11 +16,12 @@ from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord, LogDirSample, MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, AlertStatus, Decision, PollStatus
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, AlertStatus, Decision, PollStatus, Severity
 from logdirwatch.plan.cluster.growth import Growth
 from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings, TopicRule
@@ -28,62 +29,105 @@ from loop_world import SEGMENT_BYTES, LogDirId, PartitionId, World
 
 CLUSTER = "model"
 VERSIONS = {"metadata_version": "4.3-IV0"}
-EPOCH_MS = 1_700_000_000_000
-"""The model's time 0."""
+EPOCH_MS = 19_675 * DAY_MS
+"""The model's time 0, a midnight."""
+IDLE_INVENTORY_MS = 6 * HOUR_MS
+"""How often the sizes of replicas are looked at while nothing is planned."""
+CALM_MS = 4 * HOUR_MS
+"""How often is planned while no alert changes and none is a page."""
 
 
 class Watch:
-    """The machine and the tracker of one cluster; ``step`` shows them the world and returns what to choose from."""
+    """The machine and the tracker of one cluster; ``step`` shows them the world and returns what to choose from.
 
-    def __init__(self, world: World, interval_ms: int) -> None:
-        self._world, self._interval_ms = world, interval_ms
+    ``news_ms`` is how long a change of an alert that is no page waits for its plan at most.
+    """
+
+    def __init__(self, world: World, interval_ms: int, news_ms: int) -> None:
+        self._world, self._news_ms = world, news_ms
         self._settings = DetectSettings()
         self._brokers = {broker: BrokerMemory(cluster=CLUSTER, broker=broker) for broker, _ in world.log_dirs}
         self._tracker, self._growth = ActionTracker(0), Growth()
-        self._policy = _policy(world, interval_ms)
-        self._offset = self._copies = self._planned_ms = 0
-        self._has_news = False
-        self._actions: dict[str, ActionRecord] = {}
-        self.alerts: dict[str, AlertRecord] = {}
+        self._offset = self._planned_ms = 0
+        self._shown_ms = -interval_ms
+        self.policy = _policy(world, interval_ms)
+        self.has_news = False
+        self._alerts: dict[str, tuple[AlertStatus, Severity, str | None]] = {}
+        self.actions: dict[str, ActionRecord] = {}
 
-    def step(self, now_ms: int) -> Iterable[ActionRecord]:
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a directory's last sample proposes another level: the next one decides."""
+        return any(
+            proposals and proposals[-1] is not seen.status
+            for memory in self._brokers.values()
+            for seen in memory.log_dirs.values()
+            for proposals in seen.proposals.values()
+        )
+
+    def step(self, now_ms: int) -> Mapping[str, ActionRecord]:
         """Show one poll of every broker and return the latest revision of every action."""
         at_ms, self._offset = EPOCH_MS + now_ms, self._offset + 1
+        interval_ms, self._shown_ms = now_ms - self._shown_ms, now_ms
         for broker, memory in self._brokers.items():
-            record = self._poll(broker, at_ms)
+            record = self._poll(broker, at_ms, interval_ms)
             sample = Sample(record, Origin(topics.METRICS, 0, self._offset, at_ms))
             for alert in machine.advance(memory, sample, at_ms, self._settings).alerts:
                 self._tell(alert, at_ms)
-        if self._is_round(now_ms):
-            snapshot = self._growth.taught(self._snapshot(at_ms))
-            if self._tracker.open_clusters:
-                for action in self._tracker.revise({CLUSTER: snapshot}, lambda _: self._policy, at_ms):
-                    self._actions[action.action_id] = action
-            self._has_news, self._copies, self._planned_ms = False, len(self._world.copies), now_ms
-        return self._actions.values()
+        if self._tracker.open_clusters and self._is_round(now_ms):
+            snapshot = self._growth.taught(self.snapshot(at_ms))
+            for action in self._tracker.revise({CLUSTER: snapshot}, lambda _: self.policy, at_ms):
+                self.actions[action.action_id] = action
+            self.has_news, self._planned_ms = False, now_ms
+        elif now_ms - self._planned_ms >= IDLE_INVENTORY_MS:
+            self._growth.taught(self.snapshot(at_ms))
+            self._planned_ms = now_ms
+        return self.actions
 
     def _is_round(self, now_ms: int) -> bool:
-        """Plan when an alert or a copy is news, and else by the hour: the stream does it each minute."""
-        return self._has_news or len(self._world.copies) != self._copies or now_ms - self._planned_ms >= HOUR_MS
+        """Plan after an alert says something else or an execution ended, without waiting for pages.
 
-    def accept(self, action: ActionRecord, now_ms: int) -> None:
-        """Take an action up, as ``logdirwatch actions accept`` does."""
-        at_ms = EPOCH_MS + now_ms
-        decision = DecisionRecord(
-            version=1, id=action.action_id, decision=Decision.ACCEPT, by="bench", reason="the model's rule", at_ms=at_ms
+        The stream plans each minute.
+        """
+        passed_ms = now_ms - self._planned_ms
+        if self._severest >= Severity.PAGE.rank:
+            return self.has_news or passed_ms >= HOUR_MS
+        return passed_ms >= (self._news_ms if self.has_news else CALM_MS)
+
+    @property
+    def planned_ms(self) -> int | None:
+        """When the next plan is due that waits for nothing else; None: none is."""
+        return self._planned_ms + self._news_ms if self.has_news else None
+
+    @property
+    def _severest(self) -> int:
+        return max(
+            (severity.rank for status, severity, _ in self._alerts.values() if status is AlertStatus.FIRING), default=0
         )
-        self._has_news = True
+
+    def accept(self, action: ActionRecord, by: str, at_ms: int) -> DecisionRecord:
+        """Take an action up, as ``logdirwatch actions accept`` does."""
+        decision = DecisionRecord(
+            version=1,
+            id=action.action_id,
+            cluster=CLUSTER,
+            decision=Decision.ACCEPT,
+            by=by,
+            reason="the model's rule",
+            at_ms=at_ms,
+            revision=action.revision,
+            content_hash=content_hash(action),
+        )
         self._tracker.take(topics.DECISIONS, action.action_id.encode(), msgspec.json.encode(decision), at_ms)
+        return decision
 
     def _tell(self, alert: AlertRecord, at_ms: int) -> None:
-        self._has_news = True
-        if alert.status is AlertStatus.FIRING:
-            self.alerts[alert.alert_id] = alert
-        else:
-            self.alerts.pop(alert.alert_id, None)
+        said = alert.status, alert.severity, alert.to_status
+        self.has_news = self.has_news or self._alerts.get(alert.alert_id) != said
+        self._alerts[alert.alert_id] = said
         self._tracker.take(topics.ALERTS, alert.alert_id.encode(), msgspec.json.encode(alert), at_ms)
 
-    def _poll(self, broker: int, at_ms: int) -> MetricsRecord:
+    def _poll(self, broker: int, at_ms: int, interval_ms: int) -> MetricsRecord:
         return MetricsRecord(
             version=1,
             cluster=CLUSTER,
@@ -91,11 +135,12 @@ class Watch:
             timestamp_ms=at_ms,
             status=PollStatus.OK,
             collector="bench",
-            interval_ms=self._interval_ms,
+            interval_ms=interval_ms,
             is_fenced=False,
             is_registered=True,
             controller_at_ms=at_ms,
             kafka_version="4.3.1",
+            configs=self._configs(broker),
             **VERSIONS,
             log_dirs=[self._sample(place) for place in self._world.log_dirs if place[0] == broker],
         )
@@ -123,11 +168,13 @@ class Watch:
             ),
         )
 
-    def _snapshot(self, at_ms: int) -> ClusterSnapshot:
+    def snapshot(self, at_ms: int) -> ClusterSnapshot:
+        """Return the model as an inventory of it would show it."""
         return ClusterSnapshot(
             cluster=CLUSTER,
             brokers={
-                broker: Broker(broker, memory.status, is_fenced=False) for broker, memory in self._brokers.items()
+                broker: Broker(broker, memory.status, is_fenced=False, configs=self._configs(broker))
+                for broker, memory in self._brokers.items()
             },
             directories={place: self._directory(place, at_ms) for place in self._world.log_dirs},
             layout=Layout(topics=_topics(self._world), replicas=tuple(_replicas(self._world))),
@@ -135,6 +182,9 @@ class Watch:
             inventory_at_ms=at_ms,
             metadata_version=VERSIONS["metadata_version"],
         )
+
+    def _configs(self, broker: int) -> dict[str, str | None]:
+        return {"log.dirs": ",".join(path for other, path in self._world.log_dirs if other == broker)}
 
     def _directory(self, place: LogDirId, at_ms: int) -> LogDir:
         known = self._brokers[place[0]].log_dirs[place[1]]

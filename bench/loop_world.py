@@ -1,20 +1,26 @@
 """A Kafka cluster as a model in memory, for bench_closed_loop.py: what is written, deleted, copied, and goes offline.
 
 Time comes as an argument, in milliseconds. What the model holds to, each measured on real brokers (docs/kafka.md):
-retention deletes whole segments, the oldest first; a directory that runs full goes offline with all its replicas until
-somebody makes room and restarts the broker; a new replica for which nobody names a directory is created in the one with
-the fewest logs; a copy needs room at its destination from its first byte, and frees the source only at its end; a
-partition without a replica in sync takes no writes.
+retention deletes whole segments, the oldest first, and their bytes are back six minutes later at the latest; a
+directory that runs full goes offline with all its replicas until somebody makes room and restarts the broker; a new
+replica for which nobody names a directory is created in the one with the fewest logs; a copy needs room at its
+destination from its first byte, and frees the source only at its end; all copies to a broker share its throttle, and
+while a partition is copied within a broker nothing of it is deleted; a partition without a replica in sync takes no
+writes.
 
-What it leaves out: what the brokers need besides (no leader is overloaded, no copy slows a producer), the minute in
-which deleted segments still take room, and consumers.
+What it leaves out: what the brokers need besides (no leader is overloaded, no copy slows a producer), consumers, and
+how a replica catches up after its directory is back. Deletions count once for a partition, not for each replica.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 SEGMENT_BYTES = 1 << 30
+DELETION_MS = 360_000
+"""``log.retention.check.interval.ms`` and ``file.delete.delay.ms``: how long expired segments take room at most."""
+ROOM_RATIO = 0.8
+"""What a person leaves used in a directory that ran full, before the broker is restarted."""
 FAILED, FULL = "failed", "full"
 
 LogDirId = tuple[int, str]
@@ -89,6 +95,10 @@ class Copy:
     rate: float
     copied_bytes: int = 0
 
+    @property
+    def is_within(self) -> bool:
+        return self.source[0] == self.destination[0]
+
 
 @dataclass(slots=True)
 class Tally:
@@ -104,7 +114,7 @@ class Tally:
 
 
 class World:
-    """One cluster; ``step`` lets time pass."""
+    """One cluster; ``step`` lets time pass. ``full`` are the times and places of directories that ran full."""
 
     def __init__(
         self,
@@ -117,12 +127,18 @@ class World:
         self.logs = {key: Log() for key in replicas}
         self.copies: dict[tuple[PartitionId, LogDirId], Copy] = {}
         self.tally = Tally()
+        self.full: list[tuple[int, LogDirId]] = []
+        self.highest_ratio = 0.0
         self.now_ms = 0
 
     # What is there.
 
     def in_sync(self, key: PartitionId) -> list[LogDirId]:
-        return [place for place in self.replicas[key] if self.log_dirs[place].is_online]
+        return [place for place in self.replicas[key] if self.log_dirs[place].cause is None]
+
+    @property
+    def offline(self) -> list[LogDirId]:
+        return [place for place, seen in self.log_dirs.items() if seen.cause is not None]
 
     def held(self, place: LogDirId) -> list[PartitionId]:
         return [key for key, places in self.replicas.items() if place in places]
@@ -146,6 +162,8 @@ class World:
             return False
         if not self.log_dirs[destination].is_online or not self.in_sync(key):
             return False
+        if source[0] == destination[0] and any(place[0] == source[0] for place in self.offline):
+            return False
         brokers = [place[0] for place in self.replicas[key] if place != source]
         if destination[0] in brokers:
             return False
@@ -160,6 +178,7 @@ class World:
             if not full:
                 break
             gone_bytes += self._drop(min(full, key=lambda key: self.logs[key].segments[0][0]))
+        self._measure()
         return gone_bytes
 
     def fail(self, place: LogDirId, back_ms: int) -> None:
@@ -170,31 +189,39 @@ class World:
 
     # Time.
 
-    def step(self, now_ms: int, rates: dict[str, float], repair_ms: int) -> None:
-        """Let the time since the last step pass; ``rates`` by topic, ``repair_ms`` until a full directory is back."""
+    def step(self, now_ms: int, rates: dict[str, float], repair_ms: Callable[[LogDirId], int]) -> None:
+        """Let the time since the last step pass; ``rates`` by topic, ``repair_ms`` of a directory that ran full."""
         passed_ms, self.now_ms = now_ms - self.now_ms, now_ms
         self._write(passed_ms, rates)
         self._delete()
         self._copy(passed_ms)
         self._measure()
         for place, seen in self.log_dirs.items():
-            if seen.is_online and seen.used_bytes >= seen.total_bytes:
+            if seen.cause is not None:
+                if now_ms >= seen.back_ms:
+                    self._bring_back(place, seen)
+                continue
+            self.highest_ratio = max(self.highest_ratio, seen.used_ratio)
+            if seen.used_bytes >= seen.total_bytes:
                 self.tally.full += 1
-                self._take_offline(place, FULL, now_ms + repair_ms)
-            elif not seen.is_online and now_ms >= seen.back_ms:
-                self._bring_back(place, seen)
-        self._measure()
+                self.full.append((now_ms, place))
+                self._take_offline(place, FULL, now_ms + repair_ms(place))
         self._count_under_min_isr(passed_ms)
 
     def _write(self, passed_ms: int, rates: dict[str, float]) -> None:
+        written = {name: int(rate * passed_ms / 1000) for name, rate in rates.items()}
+        is_whole = not self.offline
         for key, log in self.logs.items():
-            if self.in_sync(key):
-                log.append(int(rates[key[0]] * passed_ms / 1000), self.now_ms)
+            if is_whole or self.in_sync(key):
+                log.append(written[key[0]], self.now_ms)
 
     def _delete(self) -> None:
+        paused = {key for (key, _), copy in self.copies.items() if copy.is_within}
         for key, log in self.logs.items():
             limits = self.topics[key[0]].limits
-            oldest_ms, most_bytes = self.now_ms - limits["retention.ms"], limits["retention.bytes"]
+            oldest_ms, most_bytes = self.now_ms - limits["retention.ms"] - DELETION_MS, limits["retention.bytes"]
+            if key in paused:
+                continue
             while log.segments and log.segments[0][0] < oldest_ms:
                 self._drop(key)
             while most_bytes >= 0 and len(log.segments) > 1 and log.size_bytes - log.segments[0][1] >= most_bytes:
@@ -208,12 +235,12 @@ class World:
         return dropped_bytes
 
     def _copy(self, passed_ms: int) -> None:
+        arriving = [copy.destination[0] for copy in self.copies.values()]
         for (key, source), copy in list(self.copies.items()):
             if not self.log_dirs[copy.destination].is_online or not self.in_sync(key):
                 del self.copies[key, source]
                 continue
-            beside = sum(other.destination[0] == copy.destination[0] for other in self.copies.values())
-            wanted = int(copy.rate / beside * passed_ms / 1000)
+            wanted = int(copy.rate / arriving.count(copy.destination[0]) * passed_ms / 1000)
             came = max(0, min(wanted, self.logs[key].size_bytes - copy.copied_bytes))
             copy.copied_bytes += came
             self.tally.moved_bytes += came
@@ -223,13 +250,15 @@ class World:
                 del self.copies[key, source]
 
     def _measure(self) -> None:
-        for seen in self.log_dirs.values():
-            seen.used_bytes = seen.other_bytes
+        used = {place: seen.other_bytes for place, seen in self.log_dirs.items()}
         for key, places in self.replicas.items():
+            size = self.logs[key].size_bytes
             for place in places:
-                self.log_dirs[place].used_bytes += self.logs[key].size_bytes
+                used[place] += size
         for copy in self.copies.values():
-            self.log_dirs[copy.destination].used_bytes += copy.copied_bytes
+            used[copy.destination] += copy.copied_bytes
+        for place, seen in self.log_dirs.items():
+            seen.used_bytes = used[place]
 
     def _take_offline(self, place: LogDirId, cause: str, back_ms: int) -> None:
         seen = self.log_dirs[place]
@@ -238,14 +267,11 @@ class World:
     def _bring_back(self, place: LogDirId, seen: LogDirModel) -> None:
         """Somebody made room, where it was full, by deleting the oldest segments of what lies there; it is back."""
         over_bytes = seen.used_bytes - int(ROOM_RATIO * seen.total_bytes)
-        if over_bytes > 0:
+        if seen.cause == FULL and over_bytes > 0:
             self.cut_oldest(self.held(place), over_bytes)
         seen.cause = None
 
     def _count_under_min_isr(self, passed_ms: int) -> None:
-        missing = sum(len(self.in_sync(key)) < self.topics[key[0]].min_isr for key in self.replicas)
-        self.tally.under_min_isr_minutes += missing * passed_ms / 60_000
-
-
-ROOM_RATIO = 0.8
-"""What a person leaves used in a directory that ran full, before the broker is restarted."""
+        if self.offline:
+            missing = sum(len(self.in_sync(key)) < self.topics[key[0]].min_isr for key in self.replicas)
+            self.tally.under_min_isr_minutes += missing * passed_ms / 60_000

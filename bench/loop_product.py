@@ -1,0 +1,201 @@
+"""logdirwatch acting on a modelled cluster, for bench_closed_loop.py: a person who is advised, and the autopilot."""
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+
+from logdirwatch.autopilot.candidates import candidates
+from logdirwatch.autopilot.facts import MARK, Facts
+from logdirwatch.autopilot.judge import refusal
+from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
+from logdirwatch.autopilot.standing import reason_to_stop
+from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Severity
+from logdirwatch.plan.lifecycle.live_check import reasons_against
+from loop_execution import Execution
+from loop_policies import Way
+from loop_watch import CLUSTER, EPOCH_MS, Watch
+from loop_world import LogDirId, World
+
+KINDS = (
+    ActionKind.CORDON_LOG_DIR,
+    ActionKind.UNCORDON_LOG_DIR,
+    ActionKind.MOVE_LOG_DIR,
+    ActionKind.REASSIGN,
+    ActionKind.CANCEL_MOVES,
+    ActionKind.LOWER_RETENTION,
+    ActionKind.RESTORE_RETENTION,
+)
+"""What the model can carry out: the kinds that change where bytes are, or how long."""
+SETTINGS = AutopilotSettings(
+    clusters={CLUSTER: AutopilotClusterSettings(kinds=dict.fromkeys(KINDS, KindSettings(unattended=True)))}
+)
+QUIET_MS = 4 * HOUR_MS
+"""How often the machine is shown a cluster in which nothing changes."""
+CHANGED_RATIO = 0.01
+
+
+class Logdirwatch(Way):
+    """Actions are carried out one at a time, as ``choose`` says.
+
+    ``had_choice`` tells whether there was ever one that could be: if not, nobody who follows the advice does anything.
+    """
+
+    by = ""
+    news_ms = HOUR_MS // 2
+
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
+        self._world, self._watch, self._seed = world, Watch(world, step_ms, 0 if is_fixed else self.news_ms), seed
+        self._step_ms, self._is_fixed = step_ms, is_fixed
+        self._shown_ms = -DAY_MS
+        self._shown: dict[LogDirId, float] = {}
+        self._running: Execution | None = None
+        self._executions: list[ExecutionRecord] = []
+        self._started: set[tuple[str, int]] = set()
+        self.had_choice = False
+
+    def act(self, now_ms: int) -> None:
+        if not self._is_due(now_ms):
+            return
+        self._shown_ms, self._shown = now_ms, self._levels()
+        actions = self._watch.step(now_ms)
+        at_ms = EPOCH_MS + now_ms
+        if self._running is not None:
+            self._go_on(self._running, at_ms)
+        listed = candidates(actions.values(), CLUSTER) if self._running is None else []
+        possible = list(self._possible(listed, at_ms))
+        self.had_choice = self.had_choice or bool(possible)
+        for action in self.chosen(possible, at_ms):
+            if self._holds(action, at_ms):
+                self._start(action, at_ms)
+                break
+        is_busy = self._running is not None or self._watch.is_undecided
+        wanted = [now_ms + self._step_ms] if is_busy else [self.wanted_ms(possible, now_ms), self._watch.planned_ms]
+        self.next_ms = min((at_ms for at_ms in wanted if at_ms is not None and at_ms > now_ms), default=None)
+
+    @abstractmethod
+    def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
+        """Yield what may be started now, the first wish first."""
+
+    @abstractmethod
+    def wanted_ms(self, actions: Iterable[ActionRecord], now_ms: int) -> int | None:
+        """Return when something may be started that could not be now."""
+
+    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> str | None:
+        """Return why an execution must be halted."""
+        del record, at_ms
+        return None
+
+    def _is_due(self, now_ms: int) -> bool:
+        """The machine sees every step near a change, and else one in a while."""
+        if self._is_fixed or now_ms - self._shown_ms >= QUIET_MS or now_ms >= (self.next_ms or DAY_MS * 1000):
+            return True
+        return any(abs(level - self._shown[place]) > CHANGED_RATIO for place, level in self._levels().items())
+
+    def _levels(self) -> dict[LogDirId, float]:
+        """The used ratio of every directory; -1 for one that is offline."""
+        return {place: seen.used_ratio if seen.is_online else -1.0 for place, seen in self._world.log_dirs.items()}
+
+    def _possible(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
+        for action in actions:
+            is_wanted = action.status is ActionStatus.PROPOSED and not action.vetoes and action.operations
+            is_started = (action.action_id, action.revision) in self._started
+            if is_wanted and not is_started and action.kind in KINDS and action.expires_at_ms > at_ms:
+                yield action
+
+    def _holds(self, action: ActionRecord, at_ms: int) -> bool:
+        """Ask what ``logdirwatch apply`` asks of the live cluster."""
+        return not reasons_against(action, self._watch.snapshot(at_ms), None, self._watch.policy, at_ms)
+
+    def _start(self, action: ActionRecord, at_ms: int) -> None:
+        self.accepted(self._watch.accept(action, self.by, at_ms))
+        self._started.add((action.action_id, action.revision))
+        self._running = Execution(action, self._world, self.by, at_ms)
+        self._world.tally.actions += 1
+        self._go_on(self._running, at_ms)
+
+    def accepted(self, decision: DecisionRecord) -> None:
+        """Remember an acceptance."""
+
+    def _go_on(self, running: Execution, at_ms: int) -> None:
+        reason = self.may_go_on(running.record, at_ms)
+        if reason is not None:
+            running.halt(reason, at_ms)
+        running.go_on(at_ms)
+        if running.is_over:
+            self._executions.append(running.record)
+            self._running = None
+            self._watch.has_news = True
+
+
+class Advised(Logdirwatch):
+    """A person carries the actions out: a page wakes somebody, everything else waits for the day."""
+
+    by = "a person"
+    news_ms = 2 * HOUR_MS
+
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
+        super().__init__(world, seed, step_ms, is_fixed=is_fixed)
+        self._due_ms: dict[tuple[str, bool], int] = {}
+
+    def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
+        return (action for action in actions if self._person_ms(action, at_ms) <= at_ms)
+
+    def wanted_ms(self, actions: Iterable[ActionRecord], now_ms: int) -> int | None:
+        due = [self._person_ms(action, EPOCH_MS + now_ms) - EPOCH_MS for action in actions]
+        return max(now_ms + self._step_ms, min(due)) if due else None
+
+    def _person_ms(self, action: ActionRecord, at_ms: int) -> int:
+        """When somebody has come to an action; a page brings somebody sooner."""
+        is_page = action.alert["severity"] == Severity.PAGE
+        key = action.action_id, is_page
+        if key not in self._due_ms:
+            chance = random.Random(f"{self._seed}/{len(self._due_ms)}")
+            self._due_ms[key] = at_ms + delay_ms(chance, at_ms, is_page=is_page)
+        return min(self._due_ms[key], self._due_ms.get((action.action_id, False), self._due_ms[key]))
+
+
+def delay_ms(chance: random.Random, at_ms: int, *, is_page: bool) -> int:
+    """Return how long a person takes: minutes with a page; else an hour or several, not before 8 in the morning."""
+    if is_page:
+        return int(chance.uniform(0.2, 1.0) * HOUR_MS)
+    of_day_ms = at_ms % DAY_MS
+    until_morning_ms = (8 * HOUR_MS - of_day_ms) % DAY_MS if not 8 * HOUR_MS <= of_day_ms < 18 * HOUR_MS else 0
+    return until_morning_ms + int(chance.uniform(0.5, 6.0) * HOUR_MS)
+
+
+class Autopilot(Logdirwatch):
+    """The autopilot's own rules decide, with every kind that the model knows allowed unattended, else its defaults."""
+
+    by = f"{MARK}/bench"
+
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
+        super().__init__(world, seed, step_ms, is_fixed=is_fixed)
+        self._said: dict[str, DecisionRecord] = {}
+
+    def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
+        facts = self._facts(at_ms)
+        return (action for action in actions if refusal(action, facts, at_ms) is None)
+
+    def wanted_ms(self, actions: Iterable[ActionRecord], now_ms: int) -> int | None:
+        facts, at_ms = self._facts(EPOCH_MS + now_ms), EPOCH_MS + now_ms
+        refused = [found.reason for action in actions if (found := refusal(action, facts, at_ms)) is not None]
+        return now_ms + self._step_ms if any(reason.startswith("waits") for reason in refused) else None
+
+    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> str | None:
+        return reason_to_stop(record, self._watch.actions.get(record.action_id), self._facts(at_ms), at_ms)
+
+    def accepted(self, decision: DecisionRecord) -> None:
+        self._said[decision.id] = decision
+
+    def _facts(self, at_ms: int) -> Facts:
+        return Facts(
+            settings=SETTINGS,
+            plan=self._watch.policy.limits,
+            longest_ms=7 * DAY_MS,
+            said=self._said,
+            executions=self._executions,
+            alerts={name: action.alert_id for name, action in self._watch.actions.items()},
+            read_at_ms=at_ms,
+        )
