@@ -19,19 +19,21 @@ _MESSAGES = (
     "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
     "line", "_raw", "formattedMessage", "rendered_message", "event",
 )  # fmt: skip
-_LEVELS = ("level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText")
+_LEVELS = (
+    "level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText", "status",
+)  # fmt: skip
 _LOGGERS = (
     "loggerName", "logger_name", "logger", "log.logger", "_logger", "loggerFqcn", "category", "class", "name",
-    "loggername", "instrumentationScope.name", "scope.name",
+    "loggername", "instrumentationScope.name", "scope.name", "logger.name",
 )  # fmt: skip
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis", "instant", "datetime")
 _STACKS = (
     "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "thrown", "exception", "_exception", "throwable",
-    "throwableInformation", "exc_info", "error", "err", "exception.stacktrace",
+    "throwableInformation", "exc_info", "error", "err", "exception.stacktrace", "error.stack", "stack",
 )  # fmt: skip
 _WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
 _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
-_TYPES, _SAID = ("error.type", "error.name", "exception.type"), ("error.message", "exception.message")
+_TYPES, _SAID = ("error.type", "error.name", "error.kind", "exception.type"), ("error.message", "exception.message")
 _NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes", "event")
 _LEVEL = re.compile(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).

@@ -27,11 +27,15 @@ _PREFIXES = tuple(
 )
 _UNKNOWN = re.compile(rf"(?P<prefix>\S.{{0,120}}?[^\w.,-])(?=[\[(]?{DATE}[\])]?[ \t|:,-]+[\[(]?{LEVEL}\b)")
 LONGEST = 500
+_SEPARATOR = re.compile(r",\s*(?=\{)")
+"""What log4j2's JsonLayout writes between the events of one array (``complete="true"``)."""
 
 
 def cleaned(line: str) -> str:
     """Return a line without colours, and with the tab that syslog escaped."""
     text = line.lstrip("\ufeff")
+    if text[:1] == ",":
+        text = _SEPARATOR.sub("", text, count=1)
     if "[" in text:
         text = _COLOURS.sub("", text)
     return text.replace("#011", "\t") if "#011" in text else text

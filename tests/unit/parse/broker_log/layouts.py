@@ -211,6 +211,7 @@ def _pretty(*said):
 
 OBJECTS = {
     "log4j2's JsonLayout over several lines": _pretty,
+    "log4j2's JsonLayout as one array": lambda *said: [f", {line}" for line in _log4j_object(*said)],
     "logfmt": _logfmt,
     "ECS": _ecs,
     "ECS, nested": _ecs_nested,

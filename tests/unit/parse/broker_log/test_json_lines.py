@@ -26,7 +26,10 @@ def test_an_entry_by_the_names_of_its_fields():
             "message",
             ["message", "msg", "log", "MESSAGE", "textPayload", "full_message", "@message", "body", "text", "_raw"],
         ),
-        ("level", ["level", "log.level", "severity", "loglevel", "levelname", "@level", "lvl", "severityText"]),
+        (
+            "level",
+            ["level", "log.level", "severity", "loglevel", "levelname", "@level", "lvl", "severityText", "status"],
+        ),
         ("logger", ["loggerName", "logger_name", "logger", "log.logger", "_logger", "category", "class", "scope.name"]),
         ("@timestamp", ["@timestamp", "timestamp", "time", "ts", "date", "datetime"]),
     ],
@@ -109,6 +112,11 @@ def test_bytes_as_numbers_are_text():
     assert read({"MESSAGE": [0]}) == "\0"
 
 
+def test_a_logger_with_its_thread_is_an_object():
+    found = {"timestamp": AT, "status": "error", "message": "said", "logger": {"name": "a.B", "thread_name": "t"}}
+    assert read(found) == Head(AT, "ERROR", "a.B", "said")
+
+
 STACK = "x.Y: why\n\tat a.B.c(B.java:1)\nCaused by: z.W: no\n\t... 12 more"
 LINES = ("x.Y: why", "Caused by: z.W: no")
 
@@ -119,6 +127,8 @@ LINES = ("x.Y: why", "Caused by: z.W: no")
         {"stack_trace": STACK},
         {"error.stack_trace": STACK},
         {"error": {"stack_trace": STACK}},
+        {"error": {"kind": "x.Y", "stack": STACK}},
+        {"stack": STACK},
         {"thrown": {"extendedStackTrace": STACK, "name": "x.Y", "message": "why"}},
         {"exception": {"stacktrace": STACK}},
         {"message": f"said\n{STACK}"},
