@@ -16,7 +16,7 @@ from msgspec.structs import replace as changed
 from logdirwatch.decisions import dated
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
-from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, AlertStatus, Decision, Rule
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
@@ -326,8 +326,15 @@ class ActionTracker:
             action
             for action in self._open_actions()
             if action.alert_id != alert.alert_id
+            and self._may_happen(action)
             and not (own is not None and stops_broker(action) and taken_up(action) > own)
         )
+
+    def _may_happen(self, action: ActionRecord) -> bool:
+        """Tell whether an open action counts for other alerts; a proposal whose alert is over does not."""
+        alert = self._alerts.get(action.alert_id)
+        is_over = alert is None or alert.status is AlertStatus.RESOLVED
+        return not is_over or action.status in TAKEN_UP or followup.is_follow_up(action)
 
     def _known(self) -> list[ActionRecord]:
         return [action for actions in self._actions.values() for action in actions.values()]

@@ -328,6 +328,19 @@ class TestStopsOfTwoBrokers:
         assert self.restart(told, second).vetoes[0]["name"] == "other_broker_stopping"
 
 
+def test_what_was_proposed_for_an_alert_that_is_over_takes_nothing_from_the_next_one():
+    full = directory(1, used=900 * MIB)
+    told = Told(facts(full, directory(1, "/d2"), topic("t", (1,)), replica(1, "/d1", "t", size=600 * MIB)))
+    told.take(space_alert("critical", alert_id="first"))
+    told.revise()
+    over = {"status": AlertStatus.RESOLVED, "to_status": "online", "reason": "recovered"}
+    told.take(space_alert(alert_id="first", revision=2, at_ms=NOW_MS + 1, **over))
+    told.take(space_alert("critical", alert_id="again", at_ms=NOW_MS + 2))
+    told.revise(NOW_MS + 3)
+    assert told.latest("move_log_dir").alert_id == "again"
+    assert not told.latest("move_log_dir").vetoes
+
+
 def test_a_tombstone_ends_what_was_left_open():
     told = Told()
     told.take(alert())
