@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import time
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import product
@@ -25,6 +26,7 @@ from tests.kafka.collecting import COMMAND
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import add_scram_users, secured_broker
 from tests.kafka.telemetry import Message, Run, fresh_topics, send, send_records
+from tests.support.login import Person
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
@@ -39,8 +41,10 @@ SECRETS = {
     "url": "Sesame4711url",
     "header": "Sesame4711header",
     "console": "Sesame4711console",
+    "login": "Sesame4711login",
     "store": "Sesame4711store",
 }
+ALERT = "a" * 32
 QUERIES = ("fast_lane", "detect", "fleet", "store", "store_inventory", "recommend")
 ONE_SHOTS = (
     ("config", "check"),
@@ -81,6 +85,9 @@ class Places:
         """Take a place in; what is there must not be empty."""
         self.searched[place] = content if isinstance(content, bytes) else str(content).encode()
 
+    def with_text(self, text):
+        return {place for place, content in self.searched.items() if text.encode() in content}
+
     def showing(self):
         return {
             (name, place)
@@ -97,7 +104,7 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
     places = Places()
     with receiving() as receiver, ExitStack() as running:
         receiver.status = 503
-        stream = Run(tmp_path / "run", settings, contents(secured, receiver, at), queries=QUERIES)
+        stream = Run(tmp_path / "run", settings, contents(secured, receiver, at, tmp_path / "users"), queries=QUERIES)
         environment = secrets_in_environment(secured)
         running.enter_context(environment_of(environment))
         parts = {name: service(name, stream, tmp_path) for name in ("collect", "notify")}
@@ -107,9 +114,11 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
             running.callback(part.start().stop)
         at_ms = time.time_ns() // 1_000_000
         send(settings, [Message(topics.EVENTS, b"garbage", at_ms)])
-        send_records(settings, topics.ALERTS, alert("a", 1))
+        send_records(settings, topics.ALERTS, alert(ALERT, 1))
         stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
         stream.wait_for(lambda: "notify.receiver.failed" in log_of(parts["notify"]), "notify to fail")
+        added = said(stream, secured, ("console", "add-user", "ada"), False, typed=SECRETS["login"])
+        places.add("console add-user", added)
         console = service("console", stream, tmp_path)
         running.callback(console.start().stop)
         wait_until(lambda: "console.listening" in log_of(console), DEADLINE_S, "the console")
@@ -120,14 +129,17 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
         acl(secured, MAY_NOT)
         stream.wait_for(lambda: "query.failed" in (stream.folder / "stream.log").read_text(), "a query to fail")
         browse(places, at)
+        log_in(places, f"http://127.0.0.1:{at['console']}")
         look_at_processes(places, stream)
     look_at_files(places, tmp_path, stream)
     look_at_records(places, settings)
     assert places.showing() == set()
+    assert places.with_text(hash_in(tmp_path / "users")) == {"file users"}
+    assert "console.decided" in log_of(console)
     was_looked_at(places)
 
 
-def contents(secured, receiver, at):
+def contents(secured, receiver, at, users):
     """Return a configuration with a secret in every place of the file that takes one."""
     url = f"json://user:{SECRETS['url']}@127.0.0.1:{receiver.port}/{SECRETS['url']}?rate=0&+X-Token={SECRETS['header']}"
     return {
@@ -135,7 +147,7 @@ def contents(secured, receiver, at):
         "clusters": {"test": {"bootstrap_servers": secured.mutual}},
         "collect": {"listen": f"127.0.0.1:{at['collect']}", "metrics_interval_ms": 500},
         "notify": {"receivers": {"ops": {"urls": [url]}}, "group_wait_ms": 200, "backoff_max_ms": 1_000},
-        "console": {"listen": f"127.0.0.1:{at['console']}"},
+        "console": {"listen": f"127.0.0.1:{at['console']}", "login": {"users_file": str(users)}},
         "stream": {
             "driver_memory": "1g",
             "listen": f"127.0.0.1:{at['stream']}",
@@ -191,13 +203,14 @@ def log_of(part):
     return part.log_file.read_text()
 
 
-def said(stream, secured, words, is_wrong):
+def said(stream, secured, words, is_wrong, typed=""):
     """Return all that a command says, with the right password or a wrong one."""
     environment = dict(os.environ)
     if is_wrong:
         environment["LOGDIRWATCH_TELEMETRY__CLIENT"] = json.dumps(secured.sasl_tls_client("stream", SECRETS["wrong"]))
     line = [*COMMAND, "--config", str(stream.config), *words]
-    done = subprocess.run(line, capture_output=True, timeout=DEADLINE_S, check=False, env=environment)
+    given = f"{typed}\n".encode()
+    done = subprocess.run(line, input=given, capture_output=True, timeout=DEADLINE_S, check=False, env=environment)
     return done.stdout + done.stderr
 
 
@@ -221,6 +234,23 @@ def browse(places, at):
             url = f"http://127.0.0.1:{at['console']}{page}"
             answer = requests.get(url, auth=("logdirwatch", password), timeout=DEADLINE_S)
             places.add(f"console {page} {answer.status_code}", answer.content + str(answer.headers).encode())
+
+
+def log_in(places, address):
+    """Type passwords into every field of the console's login, the right one at last, and decide."""
+    basic = b64encode(f"logdirwatch:{SECRETS['console']}".encode()).decode()
+    person = Person(address, Authorization=f"Basic {basic}")
+    for name, password in (("ada", SECRETS["wrong"]), (SECRETS["wrong"], ""), ("ada", SECRETS["login"])):
+        answer = person.log_in(name, password)
+        places.add(f"login {name} {answer.status_code}", answer.content + str(answer.headers).encode())
+    assert answer.status_code == 303
+    page = f"/alerts/{ALERT}"
+    person.send(page, f"{page}/acknowledge", reason="a test")
+    places.add("console decided", person.get(page).content)
+
+
+def hash_in(users):
+    return users.read_text().strip().partition(":")[2]
 
 
 def look_at_processes(places, stream):

@@ -3,7 +3,9 @@
 import re
 from functools import cache
 from html import unescape
+from http.cookies import SimpleCookie
 
+import requests
 from werkzeug.security import generate_password_hash
 
 from logdirwatch.console.pages import application
@@ -13,6 +15,7 @@ from logdirwatch.decisions import AlertDecisions
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.report.status.snapshot import Patience
+from tests.support.waiting import DEADLINE_S
 
 PASSWORD = "correct horse battery"
 PATIENCE = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=3_600_000, skew_ms=60_000)
@@ -90,6 +93,28 @@ class Browser:
     def send(self, path, action, **typed):
         """Send a form of a page with what is typed into it."""
         return self.post(action, {**self.forms(path)[action], **typed})
+
+
+class Person(Browser):
+    """A browser that speaks HTTP and keeps its cookies, also those that only TLS may carry: its proxy speaks it."""
+
+    def __init__(self, base, **headers):
+        self.base, self.headers, self.cookies = base, headers, {}
+
+    def get(self, path):
+        return self._asked("GET", path)
+
+    def post(self, path, data):
+        return self._asked("POST", path, data=data)
+
+    def _asked(self, method, path, **more):
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        headers = {**self.headers, **({"Cookie": cookie} if cookie else {})}
+        answer = requests.request(
+            method, f"{self.base}{path}", headers=headers, timeout=DEADLINE_S, allow_redirects=False, **more
+        )
+        self.cookies.update({name: one.value for name, one in SimpleCookie(answer.headers.get("Set-Cookie")).items()})
+        return answer
 
 
 def fields(text):
