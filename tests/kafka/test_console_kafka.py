@@ -1,5 +1,6 @@
 """The console as a process before a real telemetry cluster: who logs in over HTTP decides, and the topic has it."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -8,11 +9,12 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 import yaml
-from kafka.admin import ConfigResource, ConfigResourceType
 
 from logdirwatch.demo.services import Service
+from logdirwatch.errors import UnconfirmedError
 from logdirwatch.kafka import clients
-from logdirwatch.local import ports
+from logdirwatch.kafka.deadline import Deadline, answers_by
+from logdirwatch.local import ports, processes
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
@@ -24,7 +26,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.report.builders import action, alert
 
 ALERT, SILENT = "a" * 32, "b" * 32
-WANTED, UNWANTED, LATER = "c" * 32, "d" * 32, "e" * 32
+WANTED, UNWANTED = "c" * 32, "d" * 32
 REASON = "seen by <ada>"
 
 
@@ -35,7 +37,7 @@ class House:
         self.watched, self.folder, self.tables = watched, folder, folder / "tables"
         self.users = folder / "users"
         at_ms = time.time_ns() // 1_000_000
-        self.actions = [action(one, at_ms=at_ms, expires_at_ms=at_ms + 3_600_000) for one in (WANTED, UNWANTED, LATER)]
+        self.actions = [action(one, at_ms=at_ms, expires_at_ms=at_ms + 3_600_000) for one in (WANTED, UNWANTED)]
         alerts = [alert(one, at_ms=at_ms, opened_at_ms=at_ms) for one in (ALERT, SILENT)]
         fresh_topics(watched)
         send_records(watched, topics.ALERTS, *alerts)
@@ -150,36 +152,28 @@ def test_an_action_is_decided_with_the_content_that_was_shown(house, ada, identi
     assert f"Recorded: {what} of" in ada.get(page).text
 
 
-def test_a_decision_that_kafka_does_not_confirm_is_said_to_be_open_and_made_again(house, served, ada):
-    _, log = served
-    page, before = f"/actions/{LATER}", len(house.decided())
-    with too_few_replicas(house):
-        ada.send(page, f"{page}/accept", reason=REASON)
-    said = ada.get(page).text
-    assert "Not confirmed: accept: Kafka at" in said
-    assert "deciding again does no harm" in said
-    assert "Not recorded" not in said
-    assert "console.not_confirmed" in log()
-    assert len(house.decided()) == before
-    ada.send(page, f"{page}/accept", reason=REASON)
-    assert "Recorded: accept of" in ada.get(page).text
-    assert [record.id for record in house.decided()[before:]] == [LATER]
+def test_what_a_broker_that_hangs_did_not_confirm_is_not_called_lost_for_it_may_be_there(house, cluster):
+    broker, made = cluster.state().telemetry.process, [decision("first"), decision("second")]
+
+    def until_it_hangs():
+        yield made[0].id, msgspec.json.encode(made[0])
+        processes.send(broker, signal.SIGSTOP)
+        yield made[1].id, msgspec.json.encode(made[1])
+
+    try:
+        with (
+            answers_by(Deadline(time.monotonic())),
+            pytest.raises(UnconfirmedError, match=r"did not confirm it .* it may be recorded or not"),
+        ):
+            clients.write(house.watched.telemetry, topics.DECISIONS, until_it_hangs())
+    finally:
+        processes.send(broker, signal.SIGCONT)
+    wait_until(lambda: house.decided()[-2:] == made, DEADLINE_S, "the decision that was not confirmed")
 
 
-@contextmanager
-def too_few_replicas(house):
-    """Have no write to the decisions confirmed: more in-sync replicas are asked for than there are."""
-    name, key = topics.DECISIONS, "min.insync.replicas"
-    with clients.admin(house.watched.telemetry) as admin:
-
-        def ask(value):
-            admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, {key: value})], incremental=True)
-
-        ask("2")
-        try:
-            yield
-        finally:
-            ask("1")
+def decision(identity):
+    at_ms = time.time_ns() // 1_000_000
+    return DecisionRecord(version=1, id=identity, decision=Decision.REJECT, by="ada", reason=REASON, at_ms=at_ms)
 
 
 def test_behind_a_proxy_only_what_came_over_tls_takes_a_password(house):
