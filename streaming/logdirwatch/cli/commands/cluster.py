@@ -111,7 +111,8 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
 def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     """Break a log directory: replace it with a file, so that every operation in it fails."""
     _cluster(ctx).break_log_dir(broker, log_dir)
-    typer.echo(f"broker {broker}: log directory {log_dir} is broken; repair it with: logdirwatch cluster restore")
+    repair = f"logdirwatch cluster restore {broker} {log_dir}"
+    typer.echo(f"broker {broker}: log directory {log_dir} is broken; repair it with: {repair}")
 
 
 def fill(

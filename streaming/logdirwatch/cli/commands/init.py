@@ -1,7 +1,6 @@
 """``logdirwatch init``: the smallest configuration for a cluster, its ACLs, and the next commands."""
 
 import shlex
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.next_step import program
 from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import StrEnum
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 
@@ -20,7 +20,7 @@ URLS_FILE = "notify-urls"
 _SASL = ("SASL_PLAINTEXT", "SASL_SSL")
 
 
-class Security(str, Enum):
+class Security(StrEnum):
     """How clients connect: Kafka's security.protocol."""
 
     PLAINTEXT = "PLAINTEXT"

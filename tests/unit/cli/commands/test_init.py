@@ -86,6 +86,7 @@ def test_without_options_it_asks_six_questions(run, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("mine\nb1:9092\nSSL\nt1:9092\n1\n\n"))
     ended = run("init")
     assert ended.exit_code == 0
+    assert "SASL_SSL) [PLAINTEXT]: " in ended.out
     assert [number for number in range(1, 9) if f"{number}. " in ended.out] == [1, 2, 3, 4, 5, 6]
     assert set(yaml.safe_load((tmp_path / "logdirwatch.yaml").read_text())["clusters"]) == {"mine"}
 
