@@ -15,9 +15,7 @@ class Affected(RecordPart, frozen=True, kw_only=True):
     In an alert about a directory or broker the counts are those of the broker; in one about a cluster they are sums.
     """
 
-    replica_count: Annotated[
-        int | UnsetType | None, Meta(description="Replicas in the directories that the alert tells of.")
-    ] = UNSET
+    replica_count: Annotated[int | UnsetType | None, Meta(description="Replicas in the alert's directories.")] = UNSET
     replica_bytes: Annotated[int | UnsetType | None, Meta(description="Bytes of these.")] = UNSET
     leaderless: Annotated[int | None, Meta(description="Partitions without a leader.")] = None
     under_min_isr: Annotated[
@@ -35,8 +33,8 @@ class Affected(RecordPart, frozen=True, kw_only=True):
     out_of_sync: Annotated[int | UnsetType | None, Meta(description="Replicas of the broker that are not in sync.")] = (
         UNSET
     )
-    brokers: Annotated[int | None, Meta(description="How many brokers it is about.")] = None
-    log_dirs: Annotated[int | None, Meta(description="How many directories it is about.")] = None
+    brokers: Annotated[int | None, Meta(description="The number of affected brokers.")] = None
+    log_dirs: Annotated[int | None, Meta(description="The number of affected directories.")] = None
     examples: Annotated[
         list[str] | None, Meta(description="Up to 20 of the partitions, brokers or directories, the worst first.")
     ] = None

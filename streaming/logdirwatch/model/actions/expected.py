@@ -24,20 +24,22 @@ ThrottleBytesPerS = Annotated[int | None, Meta(description="The rate that it set
 SetsLimits = Annotated[
     Limits | None, Meta(description="Internal: the limits that it sets.", extra_json_schema=INTERNAL)
 ]
-Owner = Annotated[str | None, Meta(description="Owner of the topic, by the configuration; null: not named there.")]
+Owner = Annotated[str | None, Meta(description="Owner of the topic in the configuration; null: none.")]
 LeadershipAfter = Annotated[
-    Leadership | None, Meta(description="What becomes of the leaders and in-sync replicas of its partitions.")
+    Leadership | None, Meta(description="The predicted leaders and in-sync replicas of its partitions.")
 ]
 EnduranceOf = Annotated[
-    Endurance | None, Meta(description="How much more may fail before its topics lose data or writes.")
+    Endurance | None, Meta(description="How many more failures its topics tolerate before they lose data or writes.")
 ]
-LeavesLogDirs = Annotated[LeaveLogDirs | None, Meta(description="Whether the directory may leave log.dirs instead.")]
+LeavesLogDirs = Annotated[
+    LeaveLogDirs | None, Meta(description="Whether the directory may be removed from log.dirs instead.")
+]
 FullByText = Annotated[str | None, Meta(description="What ran out: quota or inodes.")]
 UnaccountedBytesBefore = Annotated[
     int | None,
     Meta(description="Internal: bytes in use before that no replica accounts for.", extra_json_schema=INTERNAL),
 ]
-LostWithIt = Annotated[Examples | None, Meta(description="Partitions of which nothing else holds a copy.")]
+LostWithIt = Annotated[Examples | None, Meta(description="Partitions without another copy.")]
 
 
 class ChangedLogDir(RecordPart, frozen=True, kw_only=True):
@@ -45,7 +47,7 @@ class ChangedLogDir(RecordPart, frozen=True, kw_only=True):
 
     broker: Annotated[int, Meta(description="Node id of its broker.")]
     log_dir: Annotated[str, Meta(description="Its path.")]
-    bytes: Annotated[int, Meta(description="Bytes that are freed there; negative: that are taken.")]
+    bytes: Annotated[int, Meta(description="Bytes that are freed there; negative: bytes that are used.")]
 
 
 class Growth(RecordPart, frozen=True, kw_only=True):
@@ -55,7 +57,7 @@ class Growth(RecordPart, frozen=True, kw_only=True):
         dict[str, float], Meta(description="Growth by the cleanup.policy of the topics, in bytes per second.")
     ] = EMPTY_MAP
     replicas: Annotated[int, Meta(description="How many replicas are in it.")]
-    replicas_known: Annotated[int, Meta(description="Of how many the growth is known.")]
+    replicas_known: Annotated[int, Meta(description="How many of these have a known growth.")]
 
 
 class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
@@ -64,15 +66,13 @@ class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
     partition: Annotated[str, Meta(description="Its partition, as topic-partition.")]
     name: Annotated[str, Meta(description="Name of the reason, as in a veto.")]
     reason: Annotated[str, Meta(description="What it found, for people.")]
-    brokers: Annotated[
-        list[int] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
-    ] = None
+    brokers: Annotated[list[int] | None, Meta(description="Node ids of the brokers that it concerns, if any.")] = None
 
 
 UnplacedReplicas = Annotated[
-    list[UnplacedReplica] | None, Meta(description="Replicas that cannot be made again now, up to 20.")
+    list[UnplacedReplica] | None, Meta(description="Up to 20 replicas that cannot be rebuilt now.")
 ]
-UnplacedCount = Annotated[int | None, Meta(description="How many replicas cannot be made again now.")]
+UnplacedCount = Annotated[int | None, Meta(description="How many replicas cannot be rebuilt now.")]
 UnplacedBytes = Annotated[int | UnsetType | None, Meta(description="Bytes of these.")]
 WouldHelp = Annotated[list[str] | None, Meta(description="What would make it possible, for people.")]
 
@@ -81,10 +81,10 @@ class Expected(RecordPart, frozen=True, kw_only=True):
     """The expected effect of every action."""
 
     frees_bytes: Annotated[
-        int | None, Meta(description="Bytes that the alert's own directory gains; null: none, or not known.")
+        int | None, Meta(description="Bytes that the alert's own directory gains; null: none, or unknown.")
     ] = NULL
-    frees_by_ms: Annotated[int | None, Meta(description="When they are free, if it is begun at once.")] = NULL
-    needs_ms: Annotated[int | None, Meta(description="Time from its beginning until it is done.")] = NULL
+    frees_by_ms: Annotated[int | None, Meta(description="When they are free, if it starts at once.")] = NULL
+    needs_ms: Annotated[int | None, Meta(description="Time from its start until it is done.")] = NULL
     on: Annotated[list[ChangedLogDir], Meta(description="Every directory that gains or loses space.")] = EMPTY_LIST
     time_to_full_after_ms: Annotated[
         int | None, Meta(description="Time until the alert's directory is full afterwards; null: no end is forecast.")
@@ -139,17 +139,17 @@ class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
     """``lower_retention``: a topic keeps less history."""
 
     keeps_ms_at_least: Annotated[
-        int | None, Meta(description="History that every partition keeps; null: not known, or nothing is written.")
+        int | None, Meta(description="History that every partition keeps; null: unknown, or nothing is written.")
     ] = NULL
-    is_estimate: Annotated[
-        bool | None, Meta(description="Whether frees_bytes is an estimate by the rate at which it is written.")
-    ] = None
+    is_estimate: Annotated[bool | None, Meta(description="Whether frees_bytes is estimated from the write rate.")] = (
+        None
+    )
     owner: Owner = NULL
-    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full by it.")] = NULL
+    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full.")] = NULL
     keeps_bytes: Annotated[int | None, Meta(description="Bytes of the topic that stay.")] = None
-    floor_bytes: Annotated[
-        int | None, Meta(description="Bytes of it in the directory that stay whatever its limit is.")
-    ] = None
+    floor_bytes: Annotated[int | None, Meta(description="Bytes of it in the directory that stay under any limit.")] = (
+        None
+    )
     topic_bytes_before: Annotated[
         int | None, Meta(description="Internal: bytes of the topic before.", extra_json_schema=INTERNAL)
     ] = None
@@ -170,7 +170,9 @@ class RestoreRetentionExpected(Expected, frozen=True, kw_only=True):
 class DeleteRecordsExpected(Expected, frozen=True, kw_only=True):
     """``delete_records``: the oldest records of a topic are deleted."""
 
-    deletes_percent: Annotated[int | None, Meta(description="Share of its records that go, in percent.")] = None
+    deletes_percent: Annotated[int | None, Meta(description="Share of its records that are deleted, in percent.")] = (
+        None
+    )
     is_estimate: Annotated[bool | None, Meta(description="Whether frees_bytes is an estimate: true.")] = None
     topic_bytes_before: Annotated[
         int | None, Meta(description="Internal: bytes of the topic before.", extra_json_schema=INTERNAL)
@@ -195,7 +197,7 @@ class GrowingTopic(RecordPart, frozen=True, kw_only=True):
 class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
     """``throttle_producers``: producers get a quota until the directory has room."""
 
-    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full by it; null: never.")] = NULL
+    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full; null: never.")] = NULL
     producer_byte_rate: Annotated[
         int | None, Meta(description="The quota, in bytes per second on each broker (Kafka's producer_byte_rate).")
     ] = None
@@ -206,7 +208,7 @@ class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
 class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
     """``move_log_dir``: replicas move to other directories of the same broker."""
 
-    waves: Annotated[int | None, Meta(description="In how many parts it is done, one after the other.")] = None
+    waves: Annotated[int | None, Meta(description="The number of waves, carried out one after the other.")] = None
     sets_limits: SetsLimits = None
 
 
@@ -214,7 +216,7 @@ class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
 class ReassignExpected(Expected, frozen=True, kw_only=True):
     """``reassign``: replicas move to other brokers, or are rebuilt there."""
 
-    rebuilds: Annotated[int | None, Meta(description="How many partitions get a replica again.")] = None
+    rebuilds: Annotated[int | None, Meta(description="How many partitions get a lost replica back.")] = None
     copies_bytes: Annotated[int | None, Meta(description="Bytes that are copied between brokers.")] = None
     sets_limits: SetsLimits = None
 
@@ -241,10 +243,10 @@ class RunningReassignment(RecordPart, frozen=True, kw_only=True):
 class CancelMovesExpected(Expected, frozen=True, kw_only=True):
     """``cancel_moves``: running moves are cancelled; each partition keeps the replicas that it had."""
 
-    spares_bytes: Annotated[int | None, Meta(description="Bytes that are not copied any more.")] = None
+    spares_bytes: Annotated[int | None, Meta(description="Bytes that are no longer copied.")] = None
     copies: Annotated[list[RunningCopy] | None, Meta(description="The copies that end.")] = None
     cancels: Annotated[
-        Reassignment | None, Meta(description="The reassignments that are cancelled, as they were begun.")
+        Reassignment | None, Meta(description="The reassignments that are cancelled, as they were started.")
     ] = None
     examples: Annotated[
         list[RunningReassignment] | None, Meta(description="Up to 20 of the partitions that are being reassigned.")
@@ -284,7 +286,7 @@ class ElectLeadersExpected(Expected, frozen=True, kw_only=True):
 
     elections: Annotated[int | None, Meta(description="How many partitions elect a leader.")] = None
     election: Annotated[Election | None, Meta(description="The partitions, for Kafka's tool.")] = None
-    examples: Annotated[list[UncleanLeader] | None, Meta(description="Of an unclean election up to 20 partitions.")] = (
+    examples: Annotated[list[UncleanLeader] | None, Meta(description="Up to 20 partitions of an unclean election.")] = (
         None
     )
 
@@ -300,8 +302,8 @@ class RaisedLimit(RecordPart, frozen=True, kw_only=True):
 class ClearThrottlesExpected(Expected, frozen=True, kw_only=True):
     """``clear_throttles``: throttles that nothing needs are deleted, or one is raised."""
 
-    clears: Annotated[ClearedLimits | None, Meta(description="The limits that it takes away.")] = None
-    raises: Annotated[RaisedLimit | None, Meta(description="The limit that is raised.")] = None
+    clears: Annotated[ClearedLimits | None, Meta(description="The throttles that it deletes.")] = None
+    raises: Annotated[RaisedLimit | None, Meta(description="The throttle that it raises.")] = None
 
 
 class RestartedTopic(RecordPart, frozen=True, kw_only=True):
@@ -331,10 +333,10 @@ class CopiedAgain(RecordPart, frozen=True, kw_only=True):
 class RestartBrokerExpected(Expected, frozen=True, kw_only=True):
     """``restart_broker``: a broker is restarted, or started."""
 
-    returns: Annotated[list[str] | None, Meta(description="Up to 20 partitions that come back by it.")] = None
-    returns_count: Annotated[int | None, Meta(description="How many partitions come back by it.")] = None
+    returns: Annotated[list[str] | None, Meta(description="Up to 20 partitions that it brings back.")] = None
+    returns_count: Annotated[int | None, Meta(description="How many partitions it brings back.")] = None
     restart_partitions: Annotated[
-        RestartPartitions | None, Meta(description="All of these, in the form of KIP-18.")
+        RestartPartitions | None, Meta(description="All of these, in the format of KIP-18.")
     ] = None
     copies_again: Annotated[CopiedAgain | None, Meta(description="What is copied again afterwards.")] = None
     lost_with_it: LostWithIt = None
@@ -343,7 +345,7 @@ class RestartBrokerExpected(Expected, frozen=True, kw_only=True):
 class NewDisk(RecordPart, frozen=True, kw_only=True):
     """The required size of a new disk."""
 
-    least_bytes: Annotated[int | None, Meta(description="The least size that holds what is copied again.")] = NULL
+    least_bytes: Annotated[int | None, Meta(description="The smallest size that holds what is copied again.")] = NULL
     was_bytes: Annotated[int | None, Meta(description="Size of the old one.")] = NULL
 
 
@@ -352,7 +354,7 @@ class ReplaceDiskExpected(RestartBrokerExpected, frozen=True, kw_only=True):
     """``replace_disk``: a disk is replaced, and what it held is copied again."""
 
     status: Annotated[str | None, Meta(description="The directory's status afterwards: online.")] = None
-    device: Annotated[str | None, Meta(description="The block device, where the evidence names it.")] = NULL
+    device: Annotated[str | None, Meta(description="The block device, if the evidence names it.")] = NULL
     new_disk: Annotated[NewDisk | None, Meta(description="How large the new disk must be.")] = None
     unfinished_copies: Annotated[
         list[str] | None,
@@ -375,9 +377,9 @@ class AddLogDirExpected(Expected, frozen=True, kw_only=True):
     """``add_log_dir``: the broker gets another directory."""
 
     log_dirs_before: Annotated[
-        list[str], Meta(description="Internal: the paths that it has already.", extra_json_schema=INTERNAL)
+        list[str], Meta(description="Internal: its present paths.", extra_json_schema=INTERNAL)
     ] = EMPTY_LIST
-    least_bytes: Annotated[int | None, Meta(description="Least size of the new directory.")] = None
+    least_bytes: Annotated[int | None, Meta(description="The minimum size of the new directory.")] = None
 
 
 @expected_of(ActionKind.RELEASE_RESERVE)
@@ -392,7 +394,7 @@ class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
     """``recreate_reserve``: the reserve file is created again."""
 
     takes_bytes: Annotated[int | None, Meta(description="Size of the file.")] = None
-    advised_bytes: Annotated[int | None, Meta(description="The size that is advised for the directory.")] = NULL
+    advised_bytes: Annotated[int | None, Meta(description="The recommended size for the directory.")] = NULL
     unaccounted_bytes_before: UnaccountedBytesBefore = NULL
 
 
@@ -428,27 +430,27 @@ class InvestigateExpected(Expected, frozen=True, kw_only=True):
     spare_replicas: Annotated[
         list[str] | None, Meta(description="Up to 20 partitions in the directory that can be copied again.")
     ] = None
-    saves: Annotated[Examples | None, Meta(description="Partitions of which nothing else holds a copy.")] = None
+    saves: Annotated[Examples | None, Meta(description="Partitions without another copy.")] = None
     endangered: Annotated[int | None, Meta(description="How many partitions are without a leader, or close to it.")] = (
         None
     )
     led_again_by_return_of: Annotated[
         dict[str, int] | None,
-        Meta(description="How many leaderless partitions each broker brings back by its return, by node id."),
+        Meta(description="How many leaderless partitions the return of each broker brings back, by node id."),
     ] = None
     in_log_dirs: Annotated[bool | UnsetType | None, Meta(description="Whether log.dirs names the directory.")] = UNSET
-    under_way_bytes: Annotated[int | None, Meta(description="Bytes that moves which run already free.")] = None
+    under_way_bytes: Annotated[int | None, Meta(description="Bytes that running moves free.")] = None
     then_needs_ms: Annotated[
-        int | UnsetType | None, Meta(description="Time that the moves need which it makes possible.")
+        int | UnsetType | None, Meta(description="The duration of the moves that it makes possible.")
     ] = UNSET
     back_bytes: Annotated[int | None, Meta(description="Bytes that can then be moved off the alert's directory.")] = (
         None
     )
     asked_limits: Annotated[
-        list[AskedLimit] | None, Meta(description="Limits of somebody else that must be raised for that.")
+        list[AskedLimit] | None, Meta(description="Throttles of others that must be raised for that.")
     ] = None
     array: Annotated[
-        str | UnsetType | None, Meta(description="The RAID array below the directory, of which a member failed.")
+        str | UnsetType | None, Meta(description="The RAID array below the directory, one of whose members failed.")
     ] = UNSET
     member: Annotated[str | UnsetType | None, Meta(description="The member that failed.")] = UNSET
 

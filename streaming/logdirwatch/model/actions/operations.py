@@ -22,7 +22,7 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
     key: Annotated[str | None, Meta(description="Kafka configuration key that is set.")] = None
     value: Annotated[
         str | UnsetType | None,
-        Meta(description="set_topic_config: the value that the topic gets; null: it loses its own."),
+        Meta(description="set_topic_config: the new value of the topic; null: its override is deleted."),
     ] = UNSET
     entries: Annotated[
         list[str] | None, Meta(description="set_broker_list: the whole list; empty: the broker's own list is deleted.")
@@ -47,9 +47,7 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
     ] = None
     settle_ms: Annotated[
         int | None,
-        Meta(
-            description="reassign: how long after each wave the brokers keep old copies; the next wave waits as long."
-        ),
+        Meta(description="reassign: how long brokers keep old copies after each wave; the next wave waits that long."),
     ] = None
     limits: Annotated[
         Limits | None,
@@ -67,7 +65,7 @@ class Expectation(RecordPart, frozen=True, kw_only=True):
     """The state of a cluster before or after an operation."""
 
     value: Annotated[
-        str | UnsetType | None, Meta(description="The topic's value in force; null: not known, or not its own.")
+        str | UnsetType | None, Meta(description="The topic's effective value; null: unknown, or not an override.")
     ] = UNSET
     entries: Annotated[list[str] | None, Meta(description="The broker's list.")] = None
     reassignment: Annotated[Reassignment | None, Meta(description="Where the replicas are.")] = None
@@ -77,14 +75,14 @@ class Inverse(RecordPart, frozen=True, kw_only=True):
     """The operation that undoes another one."""
 
     op: Annotated[OperationKind, Meta(description="The operation.")]
-    args: Annotated[OperationArgs, Meta(description="What it is called with.")]
+    args: Annotated[OperationArgs, Meta(description="Its arguments.")]
 
 
 class Operation(RecordPart, frozen=True, kw_only=True):
     """One change to a cluster."""
 
     op: Annotated[OperationKind, Meta(description="The operation.")]
-    args: Annotated[OperationArgs, Meta(description="What it is called with.")]
-    expect_before: Annotated[Expectation, Meta(description="What the cluster shows before it.")]
-    expect_after: Annotated[Expectation, Meta(description="What the cluster shows once it is done.")]
+    args: Annotated[OperationArgs, Meta(description="Its arguments.")]
+    expect_before: Annotated[Expectation, Meta(description="The state of the cluster before it.")]
+    expect_after: Annotated[Expectation, Meta(description="The state of the cluster after it.")]
     inverse: Annotated[Inverse, Meta(description="The operation that undoes it.")]

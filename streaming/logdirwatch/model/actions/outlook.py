@@ -52,7 +52,7 @@ class Harm(RecordPart, frozen=True, kw_only=True):
 class Leadership(RecordPart, frozen=True, kw_only=True):
     """The predicted leaders and in-sync replicas, step by step."""
 
-    partitions: Annotated[int, Meta(description="How many partitions it is about.")]
+    partitions: Annotated[int, Meta(description="The number of partitions.")]
     steps: Annotated[list[LeadershipStep], Meta(description="The steps in their order.")] = EMPTY_LIST
     examples: Annotated[
         list[LeadershipExample], Meta(description="Up to 20 partitions, those that lose their leader first.")
@@ -68,14 +68,16 @@ class TopicEndurance(RecordPart, frozen=True, kw_only=True):
 
     topic: Annotated[str, Meta(description="The topic.")]
     partition: Annotated[str, Meta(description="Its weakest partition, as topic-partition.")]
-    copies: Annotated[int, Meta(description="Complete copies of it that are seen.")]
+    copies: Annotated[int, Meta(description="The number of its known complete copies.")]
     survives: Annotated[
-        int, Meta(description="How many more disks or brokers may fail while a copy is left; -1: none is seen.")
+        int, Meta(description="How many more disks or brokers may fail while a copy is left; -1: no copy is known.")
     ]
-    racks: Annotated[int | None, Meta(description="How many more racks may; null: racks are not known.")] = NULL
+    racks: Annotated[int | None, Meta(description="How many more racks may fail; null: racks are unknown.")] = NULL
     writes_survive: Annotated[
         int | None,
-        Meta(description="How many more may fail while writes with acks=all go on; below 0: they are refused already."),
+        Meta(
+            description="How many more may fail while writes with acks=all continue; below 0: they are refused already."
+        ),
     ] = NULL
     warnings: Annotated[
         list[str],
@@ -86,14 +88,14 @@ class TopicEndurance(RecordPart, frozen=True, kw_only=True):
 class Endurance(RecordPart, frozen=True, kw_only=True):
     """How many more failures topics tolerate before they lose data or writes."""
 
-    topics: Annotated[int, Meta(description="How many topics it is about.")]
-    without_copy: Annotated[int, Meta(description="Topics with a partition of which no complete copy is seen.")]
-    next_failure_loses_data: Annotated[int, Meta(description="Topics with a partition that has one copy left.")]
+    topics: Annotated[int, Meta(description="The number of topics.")]
+    without_copy: Annotated[int, Meta(description="Topics with a partition without a known complete copy.")]
+    next_failure_loses_data: Annotated[int, Meta(description="Topics with a partition that has a single copy left.")]
     writes_stopped: Annotated[int, Meta(description="Topics with a partition that refuses writes with acks=all.")]
     next_failure_stops_writes: Annotated[
         int, Meta(description="Topics with a partition that refuses them after one more failure.")
     ]
-    writes_unknown: Annotated[int, Meta(description="Topics of which the minimum is not known.")]
+    writes_unknown: Annotated[int, Meta(description="Topics whose minimum is unknown.")]
     warnings: Annotated[
         dict[str, int], Meta(description="How many topics are weak by design, by the kind of weakness.")
     ] = EMPTY_MAP
@@ -103,8 +105,8 @@ class Endurance(RecordPart, frozen=True, kw_only=True):
 class LeaveLogDirs(RecordPart, frozen=True, kw_only=True):
     """Whether a directory may be removed from ``log.dirs``: the broker's other ones must hold its replicas."""
 
-    fits: Annotated[bool | None, Meta(description="Whether they can; null: not known.")] = NULL
+    fits: Annotated[bool | None, Meta(description="Whether they can; null: unknown.")] = NULL
     replicas: Annotated[int, Meta(description="How many replicas are in it.")]
     needs_bytes: Annotated[int | None, Meta(description="Bytes of these.")] = NULL
     missing_bytes: Annotated[int | None, Meta(description="Bytes that do not fit.")] = NULL
-    why_not: Annotated[Veto | None, Meta(description="Why it must not; null: nothing prevents it.")] = NULL
+    why_not: Annotated[Veto | None, Meta(description="Why it must not be removed; null: it may be.")] = NULL

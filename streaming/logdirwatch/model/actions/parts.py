@@ -38,7 +38,7 @@ class Veto(_Named, frozen=True):
     name: Annotated[str, Meta(description="Name of the veto.")]
     reason: Annotated[str, Meta(description="What it found, for people.")]
     brokers: Annotated[
-        tuple[int, ...] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
+        tuple[int, ...] | None, Meta(description="Node ids of the brokers that it concerns, if any.")
     ] = None
 
     @property
@@ -79,7 +79,7 @@ class Reassignment(RecordPart, frozen=True, kw_only=True):
 class Undo(RecordPart, frozen=True, kw_only=True):
     """How to undo the action; empty if that is impossible, or nothing was changed."""
 
-    text: Annotated[str | None, Meta(description="When it can be done, or why it cannot, for people.")] = None
+    text: Annotated[str | None, Meta(description="When it can be undone, or why not, for people.")] = None
     commands: Annotated[Commands | None, Meta(description="Commands that undo it.")] = None
     while_running: Annotated[Commands | None, Meta(description="Commands that stop it while it runs.")] = None
     reassignment: Annotated[
@@ -87,17 +87,17 @@ class Undo(RecordPart, frozen=True, kw_only=True):
     ] = None
     configs: Annotated[
         dict[str, dict[str, str | None]] | None,
-        Meta(description="The values of before, by topic and key; null: the topic had none of its own."),
+        Meta(description="The previous values, by topic and key; null: the topic had no override."),
     ] = None
 
 
 class ConfigChange(RecordPart, frozen=True, kw_only=True):
     """One value of a topic's configuration that an action sets."""
 
-    from_: Annotated[str | None, Meta(description="The value that it has; null: not known.")] = field(
+    from_: Annotated[str | None, Meta(description="Its present value; null: unknown.")] = field(
         name="from", default_factory=lambda: None
     )
-    to: Annotated[str | None, Meta(description="The value that it gets; null: none of its own.")] = NULL
+    to: Annotated[str | None, Meta(description="Its new value; null: the override is deleted.")] = NULL
     was: Annotated[
         str | UnsetType | None,
         Meta(description="The value before the first of several cuts.", extra_json_schema={"x-internal": True}),
@@ -115,7 +115,7 @@ class AlertSummary(RecordPart, frozen=True, kw_only=True):
     severity: Annotated[str, Meta(description="The alert's severity.")]
     broker: Annotated[int | None, Meta(description="Node id of its broker; null: the cluster.")] = NULL
     log_dir: Annotated[str | None, Meta(description="Path of its directory; null: the broker.")] = NULL
-    to: Annotated[str | None, Meta(description="The status that it tells of.")] = NULL
+    to: Annotated[str | None, Meta(description="The status in the alert.")] = NULL
     cause: Annotated[str | None, Meta(description="Its cause; null: it has none.")] = NULL
     opened_at_ms: Annotated[int | None, Meta(description="When it was opened.")] = NULL
     revision: Annotated[int | None, Meta(description="Its revision that the action answers.")] = NULL
@@ -135,15 +135,17 @@ class Observed(RecordPart, frozen=True, kw_only=True):
     reached: Annotated[int | None, Meta(description="How many of its steps have been reached.")] = None
     of: Annotated[int | None, Meta(description="How many steps it has.")] = None
     inventory_at_ms: Annotated[int | UnsetType | None, Meta(description="Time of the inventory that shows it.")] = UNSET
-    is_set: Annotated[bool | None, Meta(description="Whether the configuration that it sets is set.")] = None
+    is_set: Annotated[bool | None, Meta(description="Whether the configuration has the value that it sets.")] = None
     frees_bytes: Annotated[int | UnsetType | None, Meta(description="Bytes that it freed.")] = UNSET
     copies_bytes: Annotated[int | None, Meta(description="Bytes that it copied.")] = None
-    total_bytes: Annotated[int | UnsetType | None, Meta(description="Size of the directory's volume by then.")] = UNSET
-    usable_bytes: Annotated[int | UnsetType | None, Meta(description="Free space of that volume by then.")] = UNSET
-    status: Annotated[str | UnsetType | None, Meta(description="The status that its alert ended with.")] = UNSET
+    total_bytes: Annotated[int | UnsetType | None, Meta(description="Size of the directory's volume at that time.")] = (
+        UNSET
+    )
+    usable_bytes: Annotated[int | UnsetType | None, Meta(description="Free space of that volume at that time.")] = UNSET
+    status: Annotated[str | UnsetType | None, Meta(description="The status with which its alert ended.")] = UNSET
     at_ms: Annotated[int | None, Meta(description="When that was.")] = None
-    started_at_ms: Annotated[int | None, Meta(description="When its beginning was seen.")] = None
-    took_ms: Annotated[int | None, Meta(description="How long it took from then on.")] = None
+    started_at_ms: Annotated[int | None, Meta(description="When its start was observed.")] = None
+    took_ms: Annotated[int | None, Meta(description="How long it took from then.")] = None
 
 
 class ActionDecision(RecordPart, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
     host: Annotated[str | None, Meta(description="The broker's host.")] = None
     has_zookeeper: Annotated[
         bool | None,
-        Meta(description="True where the broker keeps its metadata in ZooKeeper; null: it is not known to."),
+        Meta(description="True if the broker keeps its metadata in ZooKeeper; null: not, or unknown."),
     ] = None
     flapping: Annotated[
         int | None, Meta(description="How many times the alert ended recently: it is held open for now.")

@@ -9,7 +9,7 @@ from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
 Brokers = Annotated[int | None, Meta(description="How many brokers the cluster has.")]
-SilentBrokers = Annotated[int | None, Meta(description="How many of them no collector reports.")]
+SilentBrokers = Annotated[int | None, Meta(description="How many of them are not reported by any collector.")]
 
 
 @shown_by(Rule.PARTITIONS_AT_RISK)
@@ -20,7 +20,7 @@ class PartitionsAtRiskEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description="The worst of it: leaderless, under_min_isr or sole_replica.")
     ] = None
     brokers: Brokers = None
-    unknown_brokers: Annotated[int | None, Meta(description="How many of them do not tell of their partitions.")] = None
+    unknown_brokers: Annotated[int | None, Meta(description="How many of them do not report their partitions.")] = None
     silent_brokers: SilentBrokers = None
 
 
@@ -35,15 +35,13 @@ class Rebuild(RecordPart, frozen=True, kw_only=True):
     """Whether lost replicas can be rebuilt on the other brokers, in the worst known case."""
 
     can_be_rebuilt: Annotated[
-        bool | None, Meta(description="Whether it fits; null: it does, but a worse case may not be known.")
+        bool | None, Meta(description="Whether it fits; null: it does, but a worse case may be unknown.")
     ] = NULL
     worst: Annotated[LostPlace | None, Meta(description="The worst known case.")] = None
     needs_bytes: Annotated[int | None, Meta(description="Bytes of its replicas.")] = None
     room_bytes: Annotated[int | None, Meta(description="Bytes that the other brokers have room for.")] = None
     missing_bytes: Annotated[int | None, Meta(description="Bytes that do not fit.")] = None
-    unknown: Annotated[int | None, Meta(description="How many disks or brokers hold an unknown number of bytes.")] = (
-        None
-    )
+    unknown: Annotated[int | None, Meta(description="How many disks or brokers have an unknown size.")] = None
 
 
 class IfLost(RecordPart, frozen=True, kw_only=True):
@@ -79,7 +77,7 @@ class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
     first_full_at_ms: Annotated[
         int | None, Meta(description="When the first disk is forecast to be full; null: no end is forecast.")
     ] = NULL
-    unknown_disks: Annotated[int | None, Meta(description="How many disks nobody knows the numbers of.")] = None
+    unknown_disks: Annotated[int | None, Meta(description="How many disks have unknown numbers.")] = None
     fullest: Annotated[list[FillingDisk], Meta(description="The fullest disks that are filling, up to 20.")] = (
         EMPTY_LIST
     )

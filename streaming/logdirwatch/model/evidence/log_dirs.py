@@ -130,7 +130,9 @@ class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_offline`` of the fast lane: the event alone."""
 
     event: Annotated[str, Meta(description="The event's name as it was received: LogDirFailure, or 1.")]
-    origin: Annotated[str | None, Meta(description="The event's place in Kafka: topic/partition/offset/time.")] = NULL
+    origin: Annotated[str | None, Meta(description="The event's position in Kafka: topic/partition/offset/time.")] = (
+        NULL
+    )
     detail: EventDetail = NULL
     decided_by: DecidedBy = NULL
 

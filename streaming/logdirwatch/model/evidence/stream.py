@@ -40,7 +40,7 @@ class PipelineLaggingEvidence(PipelineEvidence, frozen=True, kw_only=True):
 
     lag_ms: Annotated[int | None, Meta(description="How far it is behind, or was away.")] = NULL
     away_ms: Annotated[int | None, Meta(description="How long the whole stream was away; null: it was not.")] = NULL
-    behind_rows: Annotated[int | None, Meta(description="How many records it has still to read.")] = NULL
+    behind_rows: Annotated[int | None, Meta(description="How many records it still has to read.")] = NULL
     behind: Annotated[dict[str, int] | None, Meta(description="That number by topic.")] = NULL
     read_rows: Annotated[int | None, Meta(description="How many records it read since the last report.")] = NULL
     trigger_ms: Annotated[int | None, Meta(description="How often it is meant to run.")] = NULL
@@ -88,7 +88,9 @@ class CanaryEvidence(Evidence, frozen=True, kw_only=True):
     """``heartbeat`` of the fast lane: the answer to a canary event."""
 
     collector: Annotated[str | None, Meta(description="Name of the collector.")] = NULL
-    origin: Annotated[str | None, Meta(description="The event's place in Kafka: topic/partition/offset/time.")] = NULL
+    origin: Annotated[str | None, Meta(description="The event's position in Kafka: topic/partition/offset/time.")] = (
+        NULL
+    )
 
 
 @shown_by(Rule.HEARTBEAT, marker="clusters")

@@ -28,10 +28,10 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     vetoes: Annotated[
         list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty if there is no reason.")
     ]
-    data_loss: Annotated[bool, Meta(description="Whether it deletes data that is nowhere else.")]
-    requires_approval: Annotated[bool, Meta(description="Whether somebody must accept it before it is carried out.")]
+    data_loss: Annotated[bool, Meta(description="Whether it deletes the only copy of data.")]
+    requires_approval: Annotated[bool, Meta(description="Whether a person must accept it before it is carried out.")]
     expires_at_ms: Annotated[
-        Long, Meta(description="When it expires unless somebody takes it up, in milliseconds since the epoch.")
+        Long, Meta(description="When it expires unless it is accepted, in milliseconds since the epoch.")
     ]
     commands: Annotated[
         list[str],
@@ -48,7 +48,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         ),
     ]
     undo: Annotated[dict[str, Any], Meta(description="How it is undone.")]
-    based_on: Annotated[dict[str, Any], Meta(description="How old the data is that it was planned on.")]
+    based_on: Annotated[dict[str, Any], Meta(description="The age of the data that it was planned on.")]
     at_ms: Annotated[Long, Meta(description="Time of this revision, in milliseconds since the epoch.")]
     observed: Annotated[
         dict[str, Any] | None, Meta(description="What was observed of its execution; null: nothing yet.")

@@ -38,7 +38,7 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     back: Annotated[bool, Meta(description="Whether the operations are undone.")]
     operations: Annotated[list[dict[str, Any]], Meta(description="The operations of the action.")]
     step: Annotated[Count, Meta(description="How many steps are done.")] = 0
-    bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: not known.")] = None
+    bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
     by: Annotated[str, Meta(description="Who started it.")]
     reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None

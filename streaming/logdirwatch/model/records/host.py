@@ -57,7 +57,7 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     kernel_cause: Annotated[
         str | None,
         Meta(
-            description="The cause of a failure that this line is evidence of: failed for an I/O error of the "
+            description="The cause of a failure that this line is evidence for: failed for an I/O error of the "
             "device, file_system, read_only, remount or full; null: none."
         ),
     ] = None
@@ -71,7 +71,7 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     config_error: Annotated[
         str | None,
         Meta(
-            description="Why the host source cannot look there at all, which says nothing about the directory; "
+            description="Why the host source cannot observe it at all, which says nothing about the directory; "
             "null: it can."
         ),
     ] = None
@@ -83,7 +83,9 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     version: Version
     cluster: ClusterName
     broker: NodeId
-    timestamp_ms: Annotated[EpochMs, Meta(description="When the host source looked, in milliseconds since the epoch.")]
+    timestamp_ms: Annotated[
+        EpochMs, Meta(description="When the host source observed it, in milliseconds since the epoch.")
+    ]
     collector: Annotated[Name, Meta(description="Name of the host source, never that of a collector that polls.")]
     interval_ms: Annotated[
         Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two records, in milliseconds.")

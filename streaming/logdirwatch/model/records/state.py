@@ -103,7 +103,7 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     ] = None
     capacity_source: Annotated[
         str | None,
-        Meta(description="host or configuration: who told its size where Kafka does not; null: Kafka, or nobody."),
+        Meta(description="host or configuration: the source of its size if Kafka reports none; null: Kafka, or none."),
     ] = None
 
 
