@@ -1,8 +1,10 @@
 """Changes tried on a cluster of the tables, for ``plan --what-if`` and the console."""
 
 import csv
+import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 import typer
@@ -23,8 +25,21 @@ def tried_changes(context: Context, source: Source, changes: Iterable[str], mode
     if mode == "fix" or (chosen is not None and chosen.kind is Kind.EVACUATE):
         raise UserError(f"plan: --what-if cannot be combined with --mode {mode}: balance, or no mode", exit_code=2)
     wanted = parse(changes)
-    found = find(context, source, needs_alerts=False)
-    return what_if(found.judged, wanted, found.policy, chosen)
+    with _without_collections():
+        found = find(context, source, needs_alerts=False)
+        return what_if(found.judged, wanted, found.policy, chosen)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no cycles meanwhile: a large cluster is a million objects without any, which each pass would visit."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def print_outcome(outcome: Outcome, now_ms: int, *, as_json: bool, as_csv: bool) -> None:

@@ -47,7 +47,7 @@ from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
 from logdirwatch.store.schema.definitions import LOG_DIR_STATE
-from logdirwatch.text.units import human_bytes, human_count, human_ms, human_rate, human_ratio
+from logdirwatch.text.units import human_age, human_bytes, human_count, human_in, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import counted, utc
 
 Part = TypeVar("Part")
@@ -60,6 +60,8 @@ LISTED_BROKERS_A_PAGE = 100
 ACTIONS_A_PAGE = 50
 MOST_UNFOLDED = 12
 """The number of brokers up to which a cluster is shown completely."""
+MOST_CELLS = 6
+"""The number of directories of a broker up to which each is shown; of more, those that are online are counted."""
 MOST_FOLDED = 40
 """The number of healthy brokers of a rack in the page, collapsed; larger racks are only a link."""
 FEWEST_DRAWN = 13
@@ -88,11 +90,14 @@ def application(
         ratio=human_ratio,
         count=human_count,
         ms=human_ms,
+        age=human_age,
+        full_in=human_in,
         utc=utc,
         when=_when,
         exact=_exact,
         capitalised=_sentence,
         sign=lambda status: SIGNS.get(status, ""),
+        percent=lambda ratio: f"{int(ratio * 100)} %",
     )
     app.jinja_env.globals.update(
         place=place,
@@ -104,6 +109,7 @@ def application(
         is_blocked=is_blocked,
         counted_noun=counted,
         refresh_s=settings.refresh_s,
+        most_cells=MOST_CELLS,
         has_capacity=capacity is not None,
         spans=list(SPANS_MS),
     )
@@ -443,7 +449,10 @@ class Pages:
         """Return a page with warnings about clusters on top, such as that they are not monitored."""
         now = self._now_ms()
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
-        loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
+        loud: dict[str, list[str]] = {}
+        for one in of_all:
+            for text in ages.loud(one, now):
+                loud.setdefault(text, []).append(one.cluster)
         q = request.args.get("q", "").strip()
         running = execution_words.counts([execution for one in of_all for execution in one.executions or ()])
         return render_template(name, now_ms=now, loud=loud, vitals=vitals(of_all), running=running, q=q, **content)

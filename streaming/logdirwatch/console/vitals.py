@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from logdirwatch.report.status.cluster import ClusterStatus
-from logdirwatch.text.units import human_ms
+from logdirwatch.text.units import human_age, human_ms
 
 
 class Vital(NamedTuple):
@@ -35,13 +35,13 @@ def _heartbeat(cluster: ClusterStatus) -> Vital:
     newest = cluster.heartbeats[0]
     if newest.age_ms is None:
         return Vital("heartbeat", "from a clock ahead", True)
-    return Vital("heartbeat", f"{human_ms(newest.age_ms)} ago", newest.is_stale, newest.at_ms)
+    return Vital("heartbeat", f"{human_age(newest.age_ms)} ago", newest.is_stale, newest.at_ms)
 
 
 def _data(cluster: ClusterStatus) -> Vital:
     if cluster.data_age_ms is None:
         return Vital("data", "of unknown age", True)
-    return Vital("data", f"{human_ms(cluster.data_age_ms)} old", cluster.is_stale, cluster.data_at_ms)
+    return Vital("data", f"{human_age(cluster.data_age_ms)} old", cluster.is_stale, cluster.data_at_ms)
 
 
 def _lag(clusters: Iterable[ClusterStatus]) -> Vital:

@@ -54,6 +54,11 @@ def human_ms(duration_ms: float | None) -> str:
     return _two_units(duration_ms)
 
 
+def human_age(age_ms: float | None) -> str:
+    """Return the age of something to the second, as a page that counts on shows it; ``-`` when it is unknown."""
+    return "-" if age_ms is None else human_ms(round(age_ms / 1000) * 1000)
+
+
 def _below_a_second(duration_ms: float) -> str:
     if round(duration_ms, 1) == 0:
         return "0 s"

@@ -48,12 +48,14 @@ function tick() {
   }
 }
 
+const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
+
 function dress() {
   for (const button of document.querySelectorAll("button[data-copy], button[data-theme-switch]")) button.hidden = false;
   for (const time of document.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (!at.getTimezoneOffset()) continue;
-    const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+    const clock = at.toLocaleTimeString([], { ...CLOCK, second: "2-digit" });
     const day = at.getDate() === at.getUTCDate() ? "" : `, ${at.toLocaleDateString([], { day: "numeric", month: "short" })}`;
     time.dataset.local = clock + day;
     time.title = at.toString();
@@ -86,7 +88,7 @@ function read_chart(event, chart) {
   const { x, y } = points.reduce((best, one) => Math.abs(one.x - pointed.x) < Math.abs(best.x - pointed.x) ? one : best);
   const { fromMs, toMs, width, height } = chart.dataset;
   const at = new Date(Number(fromMs) + (toMs - fromMs) * x / width);
-  const local = at.getTimezoneOffset() ? ` (${at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", timeZoneName: "short" })})` : "";
+  const local = at.getTimezoneOffset() ? ` (${at.toLocaleTimeString([], CLOCK)})` : "";
   const is_right = x > width / 2, reading = drawn(chart, "g", { class: "reading", "aria-hidden": "true" });
   drawn(reading, "circle", { cx: x, cy: y, r: 4 });
   drawn(reading, "text", { x: x + (is_right ? -8 : 8), y: Math.max(14, y - 8), "text-anchor": is_right ? "end" : "start" }).textContent =
