@@ -99,6 +99,20 @@ class TestFleet:
         assert 'aria-label="broker 7 /data/d2: offline (failed), 97 % used"' in page
         assert "✖ offline (failed), 97 %</a>" in page
 
+    def test_of_a_broker_with_many_directories_those_that_are_online_are_counted(self, site):
+        dirs = [log_dir(log_dir=f"/d{number}", used=number / 10) for number in range(7)]
+        site.cluster(*dirs, log_dir(log_dir="/bad", status="offline"))
+        page = site.text("/")
+        assert page.count('class="cell') == 1
+        assert '<td class="others">7 directories online, 0 % to 60 % used</td>' in page
+        assert page.count('href="/broker?cluster=prod&amp;broker=7"') == 1
+
+    def test_what_holds_for_several_clusters_is_said_once(self, site):
+        site.tables.write("broker_state", broker(cluster="a", at_ms=NOW_MS), broker(cluster="b", at_ms=NOW_MS))
+        page = site.text("/")
+        assert page.count("NO HEARTBEAT CAN BE READ") == 1
+        assert "<b>a, b</b>: NO HEARTBEAT CAN BE READ" in page
+
     def test_what_a_release_cannot_report_is_said_once(self, site):
         dirs = [log_dir(used=None, total_bytes=None), log_dir(log_dir="/data/d2", used=None, total_bytes=None)]
         site.cluster(*dirs, kafka_version="2.8", metadata_mode="zookeeper", not_reported=["capacity"])
@@ -602,6 +616,8 @@ class TestOtherPages:
         self.change(site, log_dir="/data/d1")
         page = site.text("/broker?cluster=prod&broker=7")
         assert "<dt>Rack</dt><dd>r1</dd>" in page
+        assert link(page, "/data/d1") == "/directory?cluster=prod&broker=7&log_dir=/data/d1"
+        assert " 50.0 % of 1 TiB</td><td>512 GiB</td><td>unknown</td><td>3</td>" in page
         assert "Broker 7 /data/d1 is offline" in page
         assert "about another" not in page
         assert re.search("filling</span></td>", page)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.text.units import (
     bar,
+    human_age,
     human_ago,
     human_bytes,
     human_count,
@@ -190,3 +191,8 @@ def test_a_duration_is_read_as_people_write_it(text, duration_ms):
 )
 def test_sizes_are_read_as_disks_are_sold_and_as_tools_print_them(text, size_bytes):
     assert written_bytes(text) == size_bytes
+
+
+@pytest.mark.parametrize(("age_ms", "text"), [(None, "-"), (400, "0 s"), (5_700, "6 s"), (59_600, "1 min")])
+def test_ages_are_to_the_second(age_ms, text):
+    assert human_age(age_ms) == text
