@@ -110,7 +110,7 @@ DIRECTORY = """
 """
 ACTION = """
 - main:
-  - heading "lower_retention: prod broker 7 /data/d1" [level=1]
+  - 'heading "lower_retention: prod broker 7 /data/d1" [level=1]'
   - paragraph:
     - link "The alert behind it"
     - link "The directory"

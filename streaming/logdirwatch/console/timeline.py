@@ -73,10 +73,10 @@ def _alert(alert: AlertRecord) -> Moment:
         what="alert",
         word="resolved" if is_over else str(alert.severity),
         look="resolved" if is_over else str(alert.severity),
-        text=alert.summary,
+        text=f"{place(alert.cluster, None, None)}: {alert.summary}",
         page="alert",
         about={"alert_id": alert.alert_id},
-        why="; ".join(filter(None, [place(alert.cluster, None, None), alert.reason])),
+        why=alert.reason or "",
     )
 
 

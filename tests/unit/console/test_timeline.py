@@ -19,9 +19,9 @@ def test_everything_stands_in_one_order_the_newest_first():
     over = alert(revision=2, status=AlertStatus.RESOLVED, at_ms=NOW_MS, reason="recovered")
     found = told([change(NOW_MS - 3), change(NOW_MS - 1, log_dir=None, from_status=None)], [over, firing], [])
     assert found == [
-        ("alert", "resolved", "Broker 7 /data/d1 is offline", "prod; recovered"),
+        ("alert", "resolved", "prod: Broker 7 /data/d1 is offline", "recovered"),
         ("broker", "filling", "prod broker 7", "first seen; ratio"),
-        ("alert", "critical", "Broker 7 /data/d1 is offline", "prod"),
+        ("alert", "critical", "prod: Broker 7 /data/d1 is offline", ""),
         ("directory", "filling", "prod broker 7 /d1", "was online; ratio"),
     ]
 

@@ -1,7 +1,7 @@
 """Offline replicas and partitions at risk, counted by an inventory or newer alerts, with their age. Pure."""
 
 from logdirwatch.report.status.cluster import ClusterStatus, OfflineReplicas, Risk
-from logdirwatch.text.units import human_ms
+from logdirwatch.text.units import human_age
 
 RISK_WORDS = {
     "leaderless": "leaderless",
@@ -49,7 +49,7 @@ def _title(what: str, count: str | None, status: ClusterStatus, *, is_now: bool)
 
 
 def _ago(age_ms: int | None) -> str:
-    return "an unknown time" if age_ms is None else f"{human_ms(age_ms)} ago"
+    return "an unknown time" if age_ms is None else f"{human_age(age_ms)} ago"
 
 
 def one_liners(status: ClusterStatus) -> list[tuple[str, bool]]:
