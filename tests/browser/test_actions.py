@@ -82,4 +82,4 @@ def test_the_record_is_there_as_json(visit, path):
 def test_an_action_without_commands_offers_nothing_to_copy(visit):
     page = visit.to("/actions/grow")
     assert page.locator("button[data-copy]").count() == 0
-    assert "the volume can grow" in visit.reads()
+    assert "The volume can grow" in visit.reads()

@@ -51,7 +51,7 @@ class TestFleet:
         words = page.get_by_role("region", name="archive").inner_text()
         assert "Newest state 30 d old" in words
         assert "the present state is unknown" in words
-        assert "partitions at risk: unknown" in words
+        assert "Partitions at risk: unknown" in words
         assert words.count("online") == words.count("unknown, was online") == 2
 
     def test_open_alerts_are_loudest_first(self, visit):
