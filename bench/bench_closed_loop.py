@@ -11,10 +11,12 @@ their owner wants, bytes deleted below what the owner says must stay, bytes move
 min.insync.replicas, and how often somebody acted.
 
 Time passes in steps of an hour where no directory could fill meanwhile, else of ``--step-minutes``. The machine sees
-every step near a change, and every two hours where nothing changes. ``--fixed-step`` shows it every step of
+every step near a change, and every four hours where nothing changes. ``--fixed-step`` shows it every step of
 ``--step-minutes`` instead, prints both for the same seeds, and takes twenty times as long. A way that cannot differ
 from another is not run again: "delete oldest" and "rebalance" where no directory ever reached their limit, and the
 autopilot where the advice never held an action that could be carried out.
+
+Where the autopilot lost a directory, the share of all disks that is protected from cuts is printed.
 
 With ``--out`` every cluster is written to a file as it ends; seeds that are there already are not run again.
 """
@@ -58,10 +60,10 @@ def main() -> None:
     seeds = range(chosen.seed, chosen.seed + chosen.clusters)
     task = Task(chosen.days, chosen.step_minutes * 60_000)
     print(f"{chosen.days} days, {chosen.step_minutes} min, seeds {seeds[0]} to {seeds[-1]}, commit {commit()}")
-    show(found := lived(seeds, task, chosen.processes, chosen.out))
+    show(found := lived(seeds, task, chosen.processes, chosen.out), task.days)
     if chosen.fixed_step:
         print("\nEvery step shown to the machine:")
-        show(fixed := lived(seeds, task._replace(is_fixed=True), chosen.processes, None))
+        show(fixed := lived(seeds, task._replace(is_fixed=True), chosen.processes, None), task.days)
         differ = [s for s in seeds if [found[s][w].full for w in WAYS] != [fixed[s][w].full for w in WAYS]]
         print(f"seeds in which the directories that went offline full differ: {differ or 'none'}")
 
@@ -106,13 +108,18 @@ def known(out: Path | None) -> dict[int, Tallies]:
     return {line["seed"]: {way: Tally(**tally) for way, tally in line["ways"].items()} for line in lines}
 
 
-def show(found: Mapping[int, Tallies]) -> None:
+def show(found: Mapping[int, Tallies], days: int) -> None:
     print(
         f"\n{len(found):<28}{'offline full':>13}{'clusters':>10}{'early TB':>10}{'below floor TB':>16}"
         f"{'moved TB':>10}{'min under ISR':>15}{'actions':>9}"
     )
     for way in WAYS:
         print(row(way, [tallies[way] for tallies in found.values()]))
+    for seed, tallies in found.items():
+        if tallies[AUTOPILOT].full:
+            print(
+                f"seed {seed}: what no cut may delete takes {protected_ratio(seed, days):.0%} of all disks at its peak"
+            )
 
 
 def row(way: str, tallies: list[Tally]) -> str:
@@ -122,6 +129,21 @@ def row(way: str, tallies: list[Tally]) -> str:
         f"{sum(t.moved_bytes for t in tallies) / TB:>10.1f}"
         f"{sum(t.under_min_isr_minutes for t in tallies):>15.0f}{sum(t.actions for t in tallies):>9}"
     )
+
+
+def protected_ratio(seed: int, days: int) -> float:
+    """Return how much of all disks what no cut may delete takes at most: near 1 nobody can keep them from filling."""
+    life, highest = month(seed, days), 0
+    seen = life.world.log_dirs.values()
+    total = sum(one.total_bytes for one in seen)
+    for topic in life.world.topics.values():
+        topic.limits["retention.ms"] = topic.floor_ms
+    for one in seen:
+        one.total_bytes *= 100
+    for now_ms in range(HOUR_MS, days * DAY_MS + 1, HOUR_MS):
+        life.world.step(now_ms, life.rates(now_ms), life.repair_ms)
+        highest = max(highest, sum(one.used_bytes for one in seen))
+    return highest / total
 
 
 def tallies_of(seed: int, task: Task) -> Tallies:

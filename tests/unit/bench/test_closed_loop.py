@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench_closed_loop import AUTOPILOT, NOTHING, OLDEST, Task, live, tallies_of
+from bench_closed_loop import AUTOPILOT, NOTHING, OLDEST, Task, live, protected_ratio, tallies_of
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from loop_world import DELETION_MS, SEGMENT_BYTES, LogDirModel, TopicModel, World
 
@@ -103,3 +103,8 @@ def test_the_autopilot_acts_by_its_rules_and_leaves_what_owners_keep():
     assert way.had_choice
     assert made.tally.actions > 0
     assert made.tally.below_floor_bytes == 0
+
+
+def test_where_what_owners_keep_fills_the_disks_nobody_can_help():
+    assert protected_ratio(37, 30) > 0.95
+    assert protected_ratio(5, 30) < 0.6
