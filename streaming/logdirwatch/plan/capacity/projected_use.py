@@ -14,6 +14,8 @@ from logdirwatch.text.units import human_bytes, human_ratio
 
 SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""
+CLEARLY_LESS = 0.02
+"""How much less full than the source, as a share of its size, a move must leave its destination."""
 _SAME_VOLUME_SHARE = 1000
 _MORE_THAN_OVERHEAD = 0.1
 """More than any file system's own overhead: ext4 keeps 5 % for root, and its tables."""
@@ -58,15 +60,16 @@ class Space:
         return None
 
 
-def no_fuller_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Policy:
-    """Return a policy whose moves leave no directory fuller than ``source`` is now.
+def less_full_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Policy:
+    """Return a policy whose moves leave every directory clearly less full than ``source`` is now.
 
-    Otherwise the next plan moves back.
+    Otherwise the next plan moves back: two directories that are about as full as each other would exchange a replica
+    forever.
     """
     used = Space(snapshot).ratio(source.place)
     if used is None:
         return policy
-    most = min(policy.limits.destination_max_ratio, used)
+    most = min(policy.limits.destination_max_ratio, max(0.0, used - CLEARLY_LESS))
     return replace(policy, limits=policy.limits.model_copy(update={"destination_max_ratio": most}))
 
 

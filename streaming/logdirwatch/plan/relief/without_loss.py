@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.capacity.projected_use import no_fuller_than
+from logdirwatch.plan.capacity.projected_use import less_full_than
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -78,7 +78,7 @@ def _local_cuts(
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
     """Return moves within the broker, and to other brokers for what is left; late ones only if none is in time."""
-    policy = no_fuller_than(source, snapshot, policy)
+    policy = less_full_than(source, snapshot, policy)
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
