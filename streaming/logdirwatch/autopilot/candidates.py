@@ -11,7 +11,7 @@ STARTABLE = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED})
 
 
 def candidates(actions: Iterable[ActionRecord], cluster: str) -> list[ActionRecord]:
-    """Return the actions that could start on a cluster: by severity of their alert, the least invasive first."""
+    """Return the actions that could start on a cluster: those of the severest alert first, in the planner's order."""
     found = [one for one in actions if one.cluster == cluster and one.status in STARTABLE]
     return sorted(found, key=_order)
 

@@ -51,7 +51,7 @@ class AdminCluster:
         self._client = client
 
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
-        """Return the state that a step is decided on, including throttles."""
+        """Return the state that a step is decided on, and the values of ``limits``."""
         return _asked(lambda: self._look(step, limits))
 
     def look_around(self, ours: Around) -> Surroundings:
@@ -127,7 +127,7 @@ class AdminCluster:
         return {place: found[place] for place in places if place in found}
 
     def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
-        """Return the values that differ from defaults; for a topic, its own."""
+        """Return the values that are set, not defaults; for a topic, only its own."""
         resources = [ConfigResource(_TYPES[entity], name) for entity, name in sorted(entities)]
         answer = self._client.describe_configs(resources, config_filter="all")
         found: dict[Entity, dict[str, str | None]] = {}

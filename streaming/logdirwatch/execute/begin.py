@@ -39,7 +39,10 @@ _PLAN = "plan-"
 def planned(
     cluster: str, operations: Sequence[Operation], reason: str, expected: Mapping[str, Any], now_ms: int
 ) -> ActionRecord:
-    """Return a plan of waves as an action that is on no topic; its id says so, and is derived from its operations."""
+    """Return a plan of waves as an action that is on no topic.
+
+    Its id says so, and is derived from the cluster, the operations and the time.
+    """
     data = as_data(operations)
     is_within = all(
         there.replicas == here.replicas

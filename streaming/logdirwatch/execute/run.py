@@ -46,7 +46,7 @@ class Cluster(Protocol):
     """The cluster that is changed. Raises NoAnswerError and RefusedError."""
 
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
-        """Return the state that a step is decided on, including throttles."""
+        """Return the state that a step is decided on, and the values of ``limits``."""
 
     def call(self, call: Call) -> None:
         """Make a call."""
@@ -76,7 +76,7 @@ class Ports:
     """The dependencies of an execution.
 
     ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit``, called before
-    every observation and call, returns whether the execution may continue.
+    every observation and the calls that follow from it, returns whether the execution may continue.
     """
 
     cluster: Cluster
@@ -295,7 +295,7 @@ class _Pace:
         return self._until_ms[number]
 
     def say(self, progress: Progress, why: str | None) -> None:
-        """Report a progress."""
+        """Report progress, if it is not the same as before."""
         if progress == self._last:
             return
         now = self._ports.now_ms()

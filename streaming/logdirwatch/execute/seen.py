@@ -39,7 +39,7 @@ class Copy(NamedTuple):
 class Seen:
     """The observed state.
 
-    ``configs`` are values that differ from defaults; ``log_dirs`` the error code of each directory. ``silent`` are
+    ``configs`` are values that are set, not defaults; ``log_dirs`` the error code of each directory. ``silent`` are
     brokers that did not answer.
     """
 

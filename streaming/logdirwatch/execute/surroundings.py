@@ -59,7 +59,10 @@ def around(record: ExecutionRecord) -> Around:
 
 
 def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str | None:
-    """Return what has started since ``first`` and must stop an execution; None if nothing has."""
+    """Return what must stop an execution, None if nothing must.
+
+    It has started since ``first``, or a directory that is copied to is too full now.
+    """
     for topic, partition in sorted(now.under_min_isr - first.under_min_isr):
         return f"{topic}-{partition} has fewer replicas in sync than its min.insync.replicas"
     for (broker, path), ratio in sorted(now.used_ratios.items()):
@@ -74,7 +77,7 @@ def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str 
 
 
 def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:
-    """Return the first observation, with brokers that did not answer then: their settings may be that old."""
+    """Return the first observation, with brokers that did not answer then: their throttles may be as old as it."""
     new = now.brokers - first.brokers
     found = {limit for limit in now.throttles if limit.entity == "brokers" and int(limit.name) in new}
     return replace(first, brokers=first.brokers | new, throttles=first.throttles | found)

@@ -11,10 +11,10 @@ EVERY_MS = 5_000
 
 
 class Outlook(Protocol):
-    """The observation of the cluster. Raises NoAnswerError and RefusedError."""
+    """Observes the cluster. Raises NoAnswerError and RefusedError."""
 
     def look_around(self, ours: Around) -> Surroundings:
-        """Return the activity within the scope of an execution."""
+        """Return the activity on the cluster around an execution."""
 
 
 class Watch:

@@ -1,4 +1,4 @@
-"""An action that was not renewed has expired: the stream that would renew it may be down."""
+"""A proposal that was not renewed has expired: the stream that would renew it may be down."""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.records import ActionRecord

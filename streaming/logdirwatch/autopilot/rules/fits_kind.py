@@ -110,7 +110,7 @@ def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
 
 
 def _limits_only(args: OperationArgs) -> bool:
-    """Tell whether all throttles are throttles: any other key would be set just the same.
+    """Tell whether all keys of the throttles are keys of throttles: any other would be set just the same.
 
     Those of a move must be on topics that it moves.
     """

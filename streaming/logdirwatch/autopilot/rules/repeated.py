@@ -1,4 +1,8 @@
-"""An acceptance starts one execution; after one that got stuck or was undone, a new acceptance is needed."""
+"""An acceptance starts one execution; after it a new acceptance is needed.
+
+An unattended kind may also start again if its action is newer than the last execution by ``settle_ms``, unless that is
+stuck.
+"""
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.execute.run import is_unfinished

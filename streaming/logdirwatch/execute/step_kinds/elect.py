@@ -25,7 +25,7 @@ class Elect:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """None: the directories of no broker matter."""
+        """Empty: the directories of no broker matter."""
         return frozenset()
 
 

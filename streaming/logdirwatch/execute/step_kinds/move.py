@@ -36,7 +36,7 @@ class Move:
 def decide(step: Move, seen: Seen) -> Next:
     """Return what to do: place replicas before they are created.
 
-    Kafka's own tool assigns first, so that they are created in the wrong directory.
+    Kafka's own tool assigns first, so that they may be created in the wrong directory.
     """
     paths: dict[Held, str] = {}
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
@@ -109,7 +109,7 @@ def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, f
 
 
 def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
-    """Return the order of replicas after a cancellation, which differs from the one before the reassignment.
+    """Return the order of replicas after a cancellation, which may differ from the one before the reassignment.
 
     Kafka puts the target replicas first, then those to be removed, and a cancellation removes the new ones (Kafka 4.3.1
     ``PartitionReassignmentReplicas``, ``PartitionReassignmentRevert``).
@@ -190,7 +190,7 @@ def _is_in(held: Held, target: str, seen: Seen) -> bool:
 def calls_to_cancel(step: Move, seen: Seen) -> tuple[Call, ...]:
     """Return the calls that cancel the running copies of a step or its undo; completed moves stay.
 
-    A reassignment is cancelled only if all old replicas are in sync: otherwise cancelling would lose data.
+    A reassignment is cancelled only if all old replicas are in sync: otherwise cancelling could lose data.
     """
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
     paths: dict[Held, str] = {}

@@ -27,7 +27,7 @@ class Order:
 
     @property
     def brokers(self) -> frozenset[int]:
-        """None: the directories of no broker matter."""
+        """Empty: the directories of no broker matter."""
         return frozenset()
 
 
