@@ -1,6 +1,6 @@
 """What a plan for a real cluster leaves out, and why: broken, cordoned, down, moving or unknown.
 
-Unknown is not healthy: nothing is planned onto a directory unless it is known to serve and how full it is.
+Unknown is not healthy: nothing is planned onto a directory unless it is known that it serves and how full it is.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class Staying(Struct, frozen=True, kw_only=True):
-    """Partitions that stay where they are for one reason, with the reason of the first."""
+    """Partitions that stay where they are for one kind of reason (``why``), with the full reason of the first."""
 
     why: str
     partitions: int
@@ -50,7 +50,7 @@ def is_out(place: LogDirId, out: list[LeftOut]) -> bool:
 
 
 def unsafe(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> str | None:
-    """Return why a directory cannot be evacuated on this snapshot; None if it can."""
+    """Return why a directory cannot be evacuated on this snapshot; None if nothing here prevents it."""
     directory = snapshot.directories.get(place)
     if directory is None:
         return None

@@ -117,7 +117,7 @@ def assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]
 
 
 def assignments_before(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
-    """Return the partitions that moves change as they are before, with the directories that replicas leave."""
+    """Return the partitions that moves change as they are before them, with the directories that replicas leave."""
     return assignments(model, (move._replace(target=move.source) for move in moves), done)
 
 

@@ -56,7 +56,7 @@ def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) ->
 
 
 class _Chosen(NamedTuple):
-    """A partition; ``replicas`` in order of preference, None unless all are known."""
+    """A partition; ``replicas`` in order of preference, empty unless all are known."""
 
     partition: Partition
     replicas: list[Replica]
@@ -136,10 +136,7 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
 
 
 def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[LogDirId]) -> Iterator[int]:
-    """Yield the bytes of a directory that are not replicas of the model.
-
-    Other files, running copies, reserved bytes.
-    """
+    """Yield by directory the bytes that are not replicas of the model: other files, running copies, reserved bytes."""
     coming = in_flight_bytes(snapshot)
     for directory in directories:
         place = directory.place
@@ -148,7 +145,7 @@ def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[
 
 
 def _capacity(directory: LogDir, held: Counter[LogDirId]) -> int:
-    """Return a directory's size; if unknown, the bytes that it holds, since nothing is planned there anyway."""
+    """Return a directory's size; if unknown, the bytes of its replicas: nothing is planned there anyway."""
     return directory.total_bytes or max(1, held[directory.place])
 
 

@@ -56,7 +56,7 @@ class Births:
         return {directory: passing for directory, passing in found.items() if passing}
 
     def _passing(self, directory: int, arrivals: list[tuple[int, int]]) -> list[int]:
-        """Return the largest replicas that may be created in a directory on their way to another one."""
+        """Return the sizes of the largest replicas that may be created in a directory on their way to another one."""
         counts = {
             other: self._counts[other] for other in self._board.open_directories(self._board.broker_of[directory])
         }

@@ -19,7 +19,7 @@ from logdirwatch.plan.balance.new_replicas import Births, log_counts
 from logdirwatch.plan.settings import PlanSettings
 
 WAVE_S = 3_600
-"""The time that one broker copies in a wave, at the configured rate; a single replica may take longer."""
+"""The longest time that one broker copies in a wave, at the configured rate; a single replica may take longer."""
 DIRECTORY_MOVES = 10
 """Copies into, and out of, one directory in a wave, unless all copies of its broker are done in ``SHORT_S``."""
 PATIENCE_WAVES = 20
@@ -67,8 +67,8 @@ class Wave:
 def schedule(board: Board, limits: PlanSettings) -> tuple[list[Wave], list[Move]]:
     """Return a board's moves in waves, and those for which no order keeps the limits.
 
-    Each move goes into the earliest wave that it fits; if some never fit, strictly in the order in which they were
-    planned.
+    Each move goes into the earliest wave in which it fits; if some never fit, all go strictly in the order in which
+    they were planned.
     """
     moves = [
         Move(replica, board.origin[replica], target, board.sizes[replica]) for replica, target in board.moves.items()
@@ -81,7 +81,7 @@ def schedule(board: Board, limits: PlanSettings) -> tuple[list[Wave], list[Move]
 
 
 def needs_ms(model: ClusterModel, wave: Wave, limits: PlanSettings) -> int:
-    """Return how long the busiest broker copies at the configured rates, including the deletion of old files."""
+    """Return how long the busiest broker copies at the configured rates, plus the delay until old files are deleted."""
     copying_s: defaultdict[int, float] = defaultdict(float)
     for move in wave.moves:
         for broker in copying_brokers(model, move):

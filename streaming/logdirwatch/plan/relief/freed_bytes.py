@@ -112,7 +112,8 @@ def bytes_to_delete(
 
     ``hoped`` are those that others may free in time. No more is deleted than necessary: if a remedy without loss comes
     late, as much as lasts until then; otherwise as much as brings the directory down to ``plan.cut_ratio`` and lasts
-    for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that does not grow.
+    for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that shrinks, or that does not grow unless it is
+    saturated.
     """
     left = needed - freed_by(proposals, source) - hoped
     if left <= 0:

@@ -95,7 +95,10 @@ def _binding(
 
 
 def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnapshot) -> int:
-    """Return the lowest rate with which a move takes half of the time left, and that exceeds its write rate."""
+    """Return the lowest rate with which a move takes at most half of the time left, and outpaces what is written to it.
+
+    Never more than the planned rate.
+    """
     planned: int = proposal.expected["throttle_bytes_per_s"]
     left_ms = time_to_full_ms(source)
     if left_ms is None:

@@ -51,7 +51,7 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
 
 
 def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Say that no retention limit helps, except for ``compact,delete`` topics."""
+    """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
     is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
     return ", which no retention limit reaches" if is_compact_only else ""
 

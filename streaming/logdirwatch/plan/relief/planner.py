@@ -45,7 +45,7 @@ from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
 LITTLE = 0.1
-"""A cut that frees less than this share of what must be deleted wins too little time: throttle producers first."""
+"""Actions that together free no more than this share of what must be deleted win too little time: slow producers."""
 IN_NO_HURRY_MS = 3_600_000
 """This long before a directory is full there is time for checks first."""
 
@@ -68,8 +68,8 @@ class SpaceNeed:
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
     """Return the need of a directory, with running moves taken into account.
 
-    Copies to it are cancelled if they would overflow it, and before anything is deleted unless they are needed
-    elsewhere. In a directory that is only filling they continue if nothing could be deleted anyway.
+    Copies to it are cancelled if they would overflow it, and before data would be deleted from it, unless cancelling
+    loses a last copy. In a directory that is only filling they continue if nothing could be deleted anyway.
     """
     found = _need_with(directory, snapshot, policy, overflowing(directory, snapshot, policy))
     if found.ended or not copies_to([directory.place], snapshot):

@@ -77,7 +77,10 @@ def _local_cuts(
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
-    """Return moves within the broker, and to other brokers for what is left; late ones only if none is in time."""
+    """Return moves within the broker, and to other brokers for what is left.
+
+    Late moves within the broker only if those to other brokers alone do not free enough in time.
+    """
     policy = less_full_than(source, snapshot, policy)
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)

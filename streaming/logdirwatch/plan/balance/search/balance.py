@@ -41,8 +41,8 @@ def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) ->
 def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Flags]:
     """Return which replicas may move, each set larger than the one before.
 
-    Between brokers followers come first, so that leaders stay; from whole brokers, replicas in directories that are
-    fuller than their broker.
+    Between brokers followers come first, so that leaders stay; between whole brokers, followers in directories fuller
+    than their broker come before all others.
     """
     if kind is Kind.BALANCE_DISKS:
         return [movable]

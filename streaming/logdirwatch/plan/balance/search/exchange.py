@@ -1,6 +1,6 @@
 """The last resort for units outside their band: a single move, or a swap of two replicas.
 
-It must reduce the distance of the two units from their bands, by at least a tenth of the first unit's distance. It may
+It must reduce the distance of the two units together from their bands, by at least a tenth of the first unit's. It may
 change the destination of moves planned before.
 """
 
@@ -22,8 +22,9 @@ _PAIR_ATTEMPTS = 20
 
 
 class _Swaps(NamedTuple):
-    """The useful swaps between two units: what the best one leaves off and copies, and all of them, best first.
+    """The useful swaps between two units, best first.
 
+    ``off_bytes`` is the distance of both units from their bands after the best one, ``cost_bytes`` what that copies.
     ``given`` are replicas of the giver; ``first`` and ``end`` are for each of them the range of the taker's replicas
     that may come back: 0 is none, 1 the smallest.
     """
@@ -71,13 +72,16 @@ class _Exchange:
                 return
 
     def _reconsider(self) -> bool:
-        """Retry units after new moves: a replica that went elsewhere may have made room."""
+        """Return whether units that were given up may be tried again: a replica moved since may have made room."""
         is_old = (self._given_up >= 0) & (self._given_up < self._done)
         self._given_up[is_old] = -1
         return bool(is_old.any())
 
     def help(self, unit: int) -> bool:
-        """Reduce a unit's distance from its band as far as possible, then at the least cost, with a few other units."""
+        """Plan one move or swap for a unit; return False if none helps.
+
+        Of some pairs of units at once, the one that leaves least outside the bands, and of equal ones the cheapest.
+        """
         off = float(self._pool.excess[unit] + self._pool.deficit[unit])
         gain = max(1.0, LEAST_SHARE * off)
         pairs = self._pairs(unit, off, gain)

@@ -55,7 +55,7 @@ class Flow:
 
 
 def _ends(left: _Point, right: _Point, level: float) -> list[float]:
-    """Return the part of a straight line that is not above a level."""
+    """Return the ends of the part of a straight line that is not above a level; empty if all of it is."""
     found = [x for x, y in (left, right) if y <= level]
     if len(found) == 1:
         found.append(left[0] + (right[0] - left[0]) * (level - left[1]) / (right[1] - left[1]))

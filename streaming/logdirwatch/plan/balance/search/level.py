@@ -16,7 +16,7 @@ from logdirwatch.plan.balance.model.cluster import Flags, Ratios
 from logdirwatch.plan.balance.search.pool import Pool, Stock
 
 _WASTE_RATIO = 0.05
-"""The share by which a unit may give or take more than it must, for the sake of fewer moves."""
+"""The excess over what a unit must give or take, as a share of that, which is accepted for fewer moves."""
 _LAST_WASTE = 10
 """How many times as much the last replica of a unit may waste before a wider circle is asked."""
 _Offers = Callable[[Stock, float, float, float], Iterator[int]]

@@ -19,7 +19,7 @@ def internal(model: ClusterModel, limits: PlanSettings) -> Flags:
 def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
     """Return by replica whether an evacuation may move it.
 
-    Not excluded by configuration, name not too long for Kafka.
+    It is not held where it is, the configuration does not exclude its topic, and Kafka can move a name of that length.
     """
     highest = np.zeros(len(model.topics), dtype=np.int64)
     np.maximum.at(highest, model.partition_topic, model.partition_numbers)
@@ -31,7 +31,10 @@ def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
 
 
 def balanceable(model: ClusterModel, limits: PlanSettings) -> Flags:
-    """Return by replica whether balance may move it: not internal, not empty, all replicas serving."""
+    """Return by replica whether balance may move it.
+
+    As for an evacuation; also its topic is not internal, it is not empty, and its directory takes part.
+    """
     takes_part = model.is_open[model.replica_directory]
     return evacuable(model, limits) & ~internal(model, limits) & (model.replica_bytes > 0) & takes_part
 

@@ -19,7 +19,7 @@ class Pool:
     """Some units of a board: what each holds, should hold and may give, and which may take a replica."""
 
     def __init__(self, board: Board, units: Sequence[Sequence[int]], band: Band, replicas: Numbers) -> None:
-        """Set up from the directories of each unit, the units' bands and the replicas; none may be given away yet."""
+        """Set up from each unit's directories, the bands and the replicas there; none may be given away yet."""
         self.board, self.units = board, units
         self._unit_of = {directory: unit for unit, directories in enumerate(units) for directory in directories}
         self._band, self.low, self.high = band, band.low_bytes, band.high_bytes
@@ -117,7 +117,7 @@ class Pool:
         return min(fitting, key=lambda d: (board.used[d] + size_bytes) / board.capacity[d], default=None)
 
     def move(self, replica: int, candidate: int, taker: int, directory: int) -> None:
-        """Plan a move between two units; the replica is not moved again."""
+        """Plan a move between two units; the replica leaves :attr:`stock`, so it is not given away again."""
         size = self.board.sizes[replica]
         at = bisect_left(self.stock[candidate], (size, replica))
         if self.stock[candidate][at : at + 1] == [(size, replica)]:
