@@ -160,7 +160,10 @@ def _leave(context: BrokerContext, moment: EvidenceTime) -> None:
 
 
 def _given_up(record: MetricsRecord, mode: MetadataMode | None, at_ms: int) -> str | None:
-    """Return why the controller fenced the broker, if its answer is not older than three polls."""
+    """Return why the controller considers the broker down, if its answer is not older than three polls.
+
+    The broker is not registered, or it is fenced.
+    """
     if (
         record.controller_at_ms is None
         or at_ms - record.controller_at_ms > predicates.SILENCE_POLLS * record.interval_ms

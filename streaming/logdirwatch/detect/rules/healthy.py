@@ -1,8 +1,8 @@
 """A person's declaration that a disk, or what a broker's log reported, is healthy: evidence where nothing is measured.
 
-It ends what only log lines hold open: kernel errors that do not clear, partitions that the cleaner gave up or the log
-reports as failed, a dead cleaner, and failed copies to remote storage that are not counted. Measured faults continue
-until the measurement is good.
+It ends what only log lines hold open: kernel errors that do not clear by themselves, partitions that the cleaner gave
+up or the log reports as failed, a dead cleaner, and failed copies to remote storage that are not counted. Measured
+faults continue until the measurement is good.
 """
 
 from logdirwatch.decisions import dated

@@ -48,7 +48,7 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -
 
 
 def _is_renumbered(log_dir: LogDirMemory, seen: HostLogDir) -> bool:
-    """Tell whether only the device number changed, as after a boot: size in bytes and use are the same."""
+    """Tell whether only the device number changed, as after a boot: the size is the same, the use nearly."""
     if not seen.total_bytes or seen.usable_bytes is None or log_dir.usable_bytes is None:
         return False
     is_same_use = abs(seen.usable_bytes - log_dir.usable_bytes) <= SAME_USE_RATIO * seen.total_bytes

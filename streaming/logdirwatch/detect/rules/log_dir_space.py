@@ -154,7 +154,7 @@ def _urgency(context: BrokerContext, path: str, log_dir: LogDirMemory) -> tuple[
 
 
 def _speaker(context: BrokerContext, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
-    """Return the directory on the same volume whose alert covers this one; if both do, the first by path."""
+    """Return the directory on the same volume whose alert covers this one: a worse one, or of equal ones the first."""
     for other in sharing:
         known = context.memory.log_dirs[other]
         is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path

@@ -165,7 +165,7 @@ class Entries:
             self.lines_before_first += 0 if self.understood_lines else len(lines)
 
     def _go_on(self, text: str) -> None:
-        """Process a line that begins no entry; continuation lines are indented, others belong to nothing."""
+        """Process a line that begins no entry; from ``ENTRY_LINES`` on only an indented one still belongs to one."""
         self._below += 1
         is_lost = self._open is None or (self._below > ENTRY_LINES and not text[:1].isspace())
         if is_lost and text.strip():

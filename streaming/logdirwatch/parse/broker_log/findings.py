@@ -204,8 +204,8 @@ def _remote_copy(entry: Entry) -> "re.Match[str] | None":
 def _is_of_channel(entry: Entry) -> bool:
     """Tell whether an entry is from the class that takes directories offline.
 
-    A pattern may omit the logger, or put it in an unknown place: then the wording decides, and only brackets may
-    precede it.
+    A pattern may omit the logger, or put it in an unknown place: then the wording decides, and only brackets or the
+    logger may precede it.
     """
     if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message):
         return True
@@ -306,5 +306,5 @@ def _detail(entry: Entry, text: str) -> str:
 
 
 def _when(entry: Entry) -> str:
-    """Return the broker's timestamp as text, if the layout has one."""
+    """Return where an entry is from as text, with the broker's timestamp if the layout has one."""
     return f" (in the broker's log at {entry.at})" if entry.at else " (in the broker's log)"

@@ -62,7 +62,7 @@ def _unquoted(text: str) -> str:
 
 
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten ``{"log": {"level": ...}}`` to ``log.level``, and the content of an envelope."""
+    """Flatten ``{"log": {"level": ...}}`` to ``log.level``, and lift the content of an envelope to the top."""
     opened = dict(found)
     for name, written in found.items():
         value = _by_key(written)

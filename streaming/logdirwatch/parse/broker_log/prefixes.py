@@ -32,7 +32,7 @@ _SEPARATOR = re.compile(r",\s*(?=\{)")
 
 
 def cleaned(line: str) -> str:
-    """Return a line without colours, and with the tab that syslog escaped."""
+    """Return a line without colours, and with a tab wherever syslog escaped one."""
     text = line.lstrip("\ufeff")
     if text[:1] == ",":
         text = _SEPARATOR.sub("", text, count=1)

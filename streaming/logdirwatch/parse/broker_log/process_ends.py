@@ -2,7 +2,7 @@
 
 A killed process writes nothing, nor does one that the script of its image could not start. If its output is in the
 journal, its own log has these lines. The logs of its host have them too, where they may be about other processes: there
-a line counts if it names Java or a Kafka service.
+a line counts only if it names Java or a Kafka service.
 """
 
 import re

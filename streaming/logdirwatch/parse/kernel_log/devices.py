@@ -180,7 +180,7 @@ PATHS = (
     (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
 )
 
-# Messages that a trouble of the same device is over.
+# Messages which say that a trouble of the same device is over.
 ENDS = (
     ((PATH,), rf"{_DM}multipath: (?:\d+:\d+: )?Reinstating path {_NUMBER}"),
     ((PATH,), rf"{_CHECKED}path is up"),

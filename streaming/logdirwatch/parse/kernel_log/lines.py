@@ -182,9 +182,9 @@ Placed = dict[str, list[KernelError]]
 def placed(
     errors: Iterable[KernelError | None], devices: Mapping[str, frozenset[str]]
 ) -> tuple[Placed, list[KernelError]]:
-    """Return the last message of each trouble and device by directory, and the troubles of other devices.
+    """Return the last message of each trouble and device by directory, and the troubles of no known directory.
 
-    Both are limited to the latest. ``devices`` are the names of the block devices below each directory. None in
+    An earlier message stays if it explains more. Both are limited to the latest. ``devices`` are the names of the block devices below each directory. None in
     ``errors`` stands for a line without a trouble.
     """
     by_dir: dict[str, dict[tuple[KernelTrouble, str | None], KernelError]] = {}
