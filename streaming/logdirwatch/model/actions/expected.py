@@ -145,7 +145,7 @@ class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
         None
     )
     owner: Owner = NULL
-    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full.")] = NULL
+    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full because of it.")] = NULL
     keeps_bytes: Annotated[int | None, Meta(description="Bytes of the topic that stay.")] = None
     floor_bytes: Annotated[int | None, Meta(description="Bytes of it in the directory that stay under any limit.")] = (
         None
@@ -197,7 +197,9 @@ class GrowingTopic(RecordPart, frozen=True, kw_only=True):
 class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
     """``throttle_producers``: producers get a quota until the directory has room."""
 
-    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full; null: never.")] = NULL
+    wins_ms: Annotated[
+        int | None, Meta(description="How much later the directory is full because of it; null: never.")
+    ] = NULL
     producer_byte_rate: Annotated[
         int | None, Meta(description="The quota, in bytes per second on each broker (Kafka's producer_byte_rate).")
     ] = None

@@ -109,4 +109,4 @@ class LeaveLogDirs(RecordPart, frozen=True, kw_only=True):
     replicas: Annotated[int, Meta(description="How many replicas are in it.")]
     needs_bytes: Annotated[int | None, Meta(description="Bytes of these.")] = NULL
     missing_bytes: Annotated[int | None, Meta(description="Bytes that do not fit.")] = NULL
-    why_not: Annotated[Veto | None, Meta(description="Why it must not be removed; null: it may be.")] = NULL
+    why_not: Annotated[Veto | None, Meta(description="Why it must not be removed; null: nothing prevents it.")] = NULL

@@ -56,12 +56,12 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.BROKER_OFFLINE)
 class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
-    """``broker_offline``: the controller has fenced the broker."""
+    """``broker_offline``: the controller considers the broker down (fenced, unregistered or, with ZooKeeper, gone)."""
 
 
 @shown_by(Rule.BROKER_UNKNOWN)
 class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
-    """``broker_unknown``: the broker does not answer, and the controller has not fenced it."""
+    """``broker_unknown``: the broker does not answer, and the controller does not consider it down."""
 
 
 @shown_by(Rule.LOG_DIR_SUSPECT)

@@ -41,7 +41,9 @@ class Rebuild(RecordPart, frozen=True, kw_only=True):
     needs_bytes: Annotated[int | None, Meta(description="Bytes of its replicas.")] = None
     room_bytes: Annotated[int | None, Meta(description="Bytes that the other brokers have room for.")] = None
     missing_bytes: Annotated[int | None, Meta(description="Bytes that do not fit.")] = None
-    unknown: Annotated[int | None, Meta(description="How many disks or brokers have an unknown size.")] = None
+    unknown: Annotated[int | None, Meta(description="How many disks or brokers hold an unknown number of bytes.")] = (
+        None
+    )
 
 
 class IfLost(RecordPart, frozen=True, kw_only=True):
@@ -135,7 +137,7 @@ class SlowBrokersEvidence(Evidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.BROKER_OFFLINE, marker="restarted_brokers")
 class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
-    """``broker_offline`` of a cluster: brokers that were restarted one after the other."""
+    """``broker_offline`` of a cluster: brokers that were down one after the other and are back."""
 
     restarted_brokers: Annotated[int | None, Meta(description="How many brokers were away and are back.")] = None
     brokers: Brokers = None

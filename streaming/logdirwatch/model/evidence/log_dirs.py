@@ -158,7 +158,7 @@ class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
 
 @shown_by(Rule.UNACCOUNTED_BYTES)
 class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
-    """``unaccounted_bytes``: a part of the directory's volume belongs to no replica."""
+    """``unaccounted_bytes``: a large part of the directory's volume belongs to no replica."""
 
     unaccounted_bytes: Annotated[int | None, Meta(description="Bytes in use that no replica accounts for.")] = NULL
 

@@ -29,7 +29,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty if there is no reason.")
     ]
     data_loss: Annotated[bool, Meta(description="Whether it deletes the only copy of data.")]
-    requires_approval: Annotated[bool, Meta(description="Whether a person must accept it before it is carried out.")]
+    requires_approval: Annotated[bool, Meta(description="Whether it must be accepted before it is carried out.")]
     expires_at_ms: Annotated[
         Long, Meta(description="When it expires unless it is accepted, in milliseconds since the epoch.")
     ]

@@ -84,7 +84,7 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     cluster: ClusterName
     broker: NodeId
     timestamp_ms: Annotated[
-        EpochMs, Meta(description="When the host source observed it, in milliseconds since the epoch.")
+        EpochMs, Meta(description="When the host source observed the directories, in milliseconds since the epoch.")
     ]
     collector: Annotated[Name, Meta(description="Name of the host source, never that of a collector that polls.")]
     interval_ms: Annotated[

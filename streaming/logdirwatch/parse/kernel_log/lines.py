@@ -184,8 +184,8 @@ def placed(
 ) -> tuple[Placed, list[KernelError]]:
     """Return the last message of each trouble and device by directory, and the troubles of no known directory.
 
-    An earlier message stays if it explains more. Both are limited to the latest. ``devices`` are the names of the block devices below each directory. None in
-    ``errors`` stands for a line without a trouble.
+    An earlier message stays if it explains more. Both are limited to the latest. ``devices`` are the names of the block
+    devices below each directory. None in ``errors`` stands for a line without a trouble.
     """
     by_dir: dict[str, dict[tuple[KernelTrouble, str | None], KernelError]] = {}
     unplaced: dict[str, KernelError] = {}
