@@ -134,8 +134,9 @@ def _now_ms() -> int:
 async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
     """Start ``work`` now and every ``interval_ms``, until cancelled; its errors are logged and do not end it.
 
-    A round that takes longer than the interval delays the next ones, unless they may overlap: then ``work`` itself must
-    skip what is still busy.
+    After the first one, rounds begin at the same moments as those of other processes (``next_round_ms``). A round that
+    takes longer than the interval delays the next ones, unless they may overlap: then ``work`` itself must skip what is
+    still busy.
     """
     running: set[asyncio.Task[None]] = set()
     try:

@@ -46,6 +46,7 @@ class Chart:
     """The variables of the template; a line ends where samples are missing, ``forecast`` is empty if there is none.
 
     ``band`` is between the forecast and growth alone, ``thresholds`` are (height, status), ``events`` (x, event).
+    ``now`` is the x of the present, where the measurements end; None if it is not in the chart.
     """
 
     lines: tuple[str, ...]

@@ -80,8 +80,8 @@ def application(
 ) -> Flask:
     """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds of the charts.
 
-    Without ``capacity`` there is no capacity page; without ``decisions``, or a login in ``settings``, nobody can
-    decide.
+    ``runbook`` returns the URL of a rule's runbook. Without ``capacity`` there is no capacity page; without
+    ``decisions``, or a login in ``settings``, nobody can decide.
     """
     app = Flask(__name__)
     app.jinja_env.filters.update(

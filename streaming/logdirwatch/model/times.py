@@ -1,4 +1,4 @@
-"""The effective time of a record."""
+"""The effective time of a record, and the times at which periodic work begins."""
 
 LEAD_MS = 2_000
 """How long before the multiples of an interval periodic work begins."""

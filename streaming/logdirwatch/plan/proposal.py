@@ -70,7 +70,7 @@ class ProposedAction:
     valid_ms: int | None = None
 
     def because(self, why: str) -> "ProposedAction":
-        """Return it with ``more`` added to the reason."""
+        """Return it with ``why`` added to the reason."""
         return replace(self, reason=f"{self.reason} ({why})")
 
 

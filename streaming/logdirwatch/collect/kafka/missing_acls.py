@@ -13,6 +13,6 @@ _ACLS = {
 
 
 def with_acl(what: str, error: str) -> str:
-    """Return an error with the ACL that is missing, if that is its cause for ``what`` was requested."""
+    """Return an error with the missing ACL, if that is its cause; ``what`` is what was requested."""
     acl = next((acl for asked, acl in _ACLS.items() if what.startswith(asked)), None)
     return f"{error}: the user lacks the ACL {acl}" if acl and "AuthorizationFailed" in error else error

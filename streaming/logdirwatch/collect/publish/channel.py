@@ -30,7 +30,7 @@ REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 @dataclass
 class Delivery:
-    """The result of one batch: ``failed`` may be sent again, ``refused`` never succeed.
+    """The result of one batch: records ``failed`` may be sent again, those ``refused`` will never be accepted.
 
     Nothing can be sent to topics that are ``shut``, and nothing at all if it is not ``connected``.
     """

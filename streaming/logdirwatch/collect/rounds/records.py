@@ -237,6 +237,6 @@ def scan_record(origin: Origin, topics: int, at_ms: int, *, is_complete: bool) -
 
 
 def min_isr_by_topic(configs: Mapping[str, Mapping[str, str | None]]) -> dict[str, int]:
-    """Return ``min.insync.replicas`` of the topics whose configuration is known."""
+    """Return ``min.insync.replicas`` of the topics whose known configuration has it."""
     values = {topic: entries.get("min.insync.replicas") for topic, entries in configs.items()}
     return {topic: int(value) for topic, value in values.items() if value is not None}

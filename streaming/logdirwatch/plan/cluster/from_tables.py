@@ -183,7 +183,7 @@ def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:
 
 
 def _status(kind: type[Status], value: str | None, unknown: Status) -> Status:
-    """Read a status; None for one that this release does not know."""
+    """Read a status; ``unknown`` for one that this release does not know."""
     try:
         return kind(value)
     except ValueError:

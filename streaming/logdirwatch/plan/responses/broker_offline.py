@@ -53,7 +53,7 @@ FULL_DIRECTORIES = 2
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return the actions for a broker that the controller fenced; for one in planned maintenance only a check."""
+    """Return the actions for a broker that is down or not reported; for one in planned maintenance only a check."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     shown = read_as(alert.evidence, BrokerAwayEvidence)
     if alert.broker is None or alert.broker not in snapshot.brokers or shown.maintenance is not None:

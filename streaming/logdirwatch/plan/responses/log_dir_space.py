@@ -100,7 +100,7 @@ def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
 
 
 def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
-    """Return proposals with the growth of the directory by topic; the first one, which people read, says it."""
+    """Return proposals with the growth by cleanup policy; the first one, which people read, says it."""
     if growth is None:
         return proposals
     carried = [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]

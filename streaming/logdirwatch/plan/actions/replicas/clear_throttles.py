@@ -34,9 +34,9 @@ def propose_clear(
     target: Mapping[str, Any],
     keys: Iterable[str] | None = None,
 ) -> ProposedAction | None:
-    """Return the deletion of throttles that nothing needs, None if there are none; ``keys`` limits the rates, None.
+    """Return the deletion of throttles that nothing needs, None if there are none.
 
-    All.
+    ``keys`` are the rates that may be deleted, None: all.
     """
     allowed = None if keys is None else set(keys)
     rates = {

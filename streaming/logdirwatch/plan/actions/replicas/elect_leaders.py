@@ -117,7 +117,10 @@ def _intact_on(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
 
 
 def _is_lost(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker's replica was on a failed disk; where the directory is unknown, whether all are offline."""
+    """Tell whether a broker's replica was on a failed disk.
+
+    If its directory is unknown, whether all of the broker's directories that do not serve failed.
+    """
     found = [one.place for one in snapshot.replicas_of(partition.key) if one.broker == broker]
     there = [snapshot.directories[place] for place in found if place in snapshot.directories]
     there = there or [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving]

@@ -40,7 +40,7 @@ def propose_producer_throttle(
 ) -> list[ProposedAction]:
     """Return the quota, if the directory is known to grow; ``reliefs`` are the actions that it wins time for.
 
-    None if it wins no time: a limit above the present write rate slows down no one.
+    Empty if it wins no time: a limit above the present write rate slows down no one.
     """
     growth, left = source.growth_bytes_per_s, time_to_full_ms(source)
     if growth is None or left is None:
