@@ -24,6 +24,8 @@ from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.text.units import human_bytes, human_ms
 
 POLL_S = 2.0
+_NOTHING_CALLED = frozenset({ExecutionState.CLAIMED, ExecutionState.CHECKED})
+"""The intent of every call is noted before it, with another state."""
 
 
 class RefusedError(Exception):
@@ -197,6 +199,8 @@ def _halted(record: ExecutionRecord, left: Sequence[Step], reason: str, ports: P
     If all steps that are ``left`` have their effect already, nothing is stopped: the execution is done.
     """
     ports.say(f"stops: {reason}")
+    if record.step == 0 and record.state in _NOTHING_CALLED:
+        return _noted(record, ExecutionState.ROLLED_BACK, ports, reason)
     step, was_cancelled = left[0] if left else None, False
     while isinstance(step, Move):
         try:

@@ -285,6 +285,11 @@ class TestUnattended:
         says(fresh, given, "settled", "until it is planned again", now_ms=later)
         assert against(replace(fresh, at_ms=later), given, later) is None
 
+    def test_where_the_planner_was_quicker_than_its_acceptance_it_accepts_again(self):
+        made = replace(move(), decision={"decision": "accept_other_content", "by": "autopilot a", "at_ms": 1})
+        assert against(made, facts(made, said={}, unattended=True)) is None
+        says(replace(made, decision={**made.decision, "by": "ann"}), None, "record", "look at it and accept it again")
+
     def test_an_accepted_one_does_not_wait(self):
         made, last = move(), cut()
         given = facts(
