@@ -10,10 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from logdirwatch.kafka import clients
+from logdirwatch.local import probes
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.fill import FillWith
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, ExecutionState
@@ -30,6 +32,8 @@ MOST_KILLS = 5
 RUN_S = 180
 FOREIGN = str(1 << 40)
 """A throttle of somebody else on broker 2, so high that it holds nothing back."""
+Other = Callable[[World, Planned, Any], None]
+"""What else happens to an execution, with the process that carries it out."""
 ENDS = {ExecutionState.DONE, ExecutionState.ROLLED_BACK, ExecutionState.STUCK}
 
 
@@ -66,6 +70,19 @@ class Campaign:
     def __init__(self, disks: LocalCluster, own: Settings, folder: Path, seed: int, say: Callable[[str], None]) -> None:
         self._disks, self._own, self._folder, self._say = disks, own, folder, say
         self._random = random.Random(seed)
+        self._while_copying = cycle(
+            (
+                self._broker_dies,
+                self._person_reassigns,
+                self._controller_dies,
+                self._second_executor,
+                self._destination_fills,
+                None,
+            )
+        )
+        self._otherwise = cycle((None, self._second_executor, self._person_changes, self._controller_dies))
+        self._between = (self._person_reassigns, self._person_changes)
+        self._persons: Callable[[], bool] | None = None
         self.report = Report(seed)
 
     def strike(self, kills: int) -> Report:
@@ -85,7 +102,7 @@ class Campaign:
         world = World(self._own, self._disks, admin, name)
         try:
             planned = kind(world)
-            other = self._other(planned, number)
+            other, self._persons = self._other(planned), None
             log = self._folder / f"{number}.log"
             self.report.kinds[str(planned.action.kind)] += 1
             self._say(f"{number}: {planned.action.kind}{'' if other is None else f', {other.__name__[1:]}'}")
@@ -98,29 +115,30 @@ class Campaign:
         finally:
             self._tidy(world)
 
-    def _other(self, planned: Planned, number: int) -> Callable[..., Any] | None:
-        """Return what else happens, to every second execution."""
-        if number % 2 == 0 and not planned.copies:
-            return None
+    def _other(self, planned: Planned) -> Other | None:
+        """Return what else happens, in turn."""
         if planned.copies:
-            found = (self._broker_dies, self._second_executor, self._destination_fills, None, self._person_reassigns)
-            return found[(number // 2) % len(found)]
-        return self._second_executor if planned.action.kind != "lower_retention" else self._person_cuts
+            return next(self._while_copying)
+        other = next(self._otherwise)
+        return None if other == self._person_changes and planned.change is None else other
 
     # -- one execution
 
     def _carried(
-        self, planned: Planned, log: Path, other: Callable[..., Any] | None, world: World, first: tuple[str, ...] = ()
+        self, planned: Planned, log: Path, other: Other | None, world: World, first: tuple[str, ...] = ()
     ) -> ExecutionState | None:
         """Kill it again and again until a process comes to the end; return the end."""
         words, is_over, more = first, False, other
         for attempt in range(40):
             lives = self._random.randint(1, MOST_LIVES) if attempt < MOST_KILLS else 10**6
             process = self._begin(planned, log, lives, words)
-            if more is not None:
+            if more is not None and more not in self._between:
                 more(world, planned, process)
                 more = None
             process.communicate(timeout=RUN_S)
+            if more is not None and process.returncode == -9:
+                more(world, planned, process)
+                more = None
             ended = executions(self._own, planned.action)
             mine = [one for one in ended if one.back == bool(first) or one.state is ExecutionState.ROLLED_BACK]
             is_over = bool(mine) and mine[-1].state in ENDS and process.returncode != -9
@@ -170,9 +188,21 @@ class Campaign:
     def _broker_dies(self, world: World, planned: Planned, process: Any) -> None:
         self.report.others["broker died"] += 1
         self._until_begun(planned, process)
-        self._disks.kill(1)
+        self._die(1)
+
+    def _controller_dies(self, world: World, planned: Planned, process: Any) -> None:
+        """Another controller takes over, which the executor's connections do not know of."""
+        self.report.others["controller failed over"] += 1
+        self._until_begun(planned, process)
+        leader = wait_until(
+            lambda: {probes.quorum_leader(self._disks.bootstrap_servers)} - {None}, DEADLINE_S, "a controller to lead"
+        )
+        self._die(*leader)
+
+    def _die(self, broker: int) -> None:
+        self._disks.kill(broker)
         time.sleep(self._random.uniform(0, 12))
-        self._disks.start(1)
+        self._disks.start(broker)
 
     def _destination_fills(self, world: World, planned: Planned, process: Any) -> None:
         self.report.others["destination filled"] += 1
@@ -181,14 +211,15 @@ class Campaign:
             self._disks.fill(*place, FillWith.FILE, until_ratio=0.99)
 
     def _person_reassigns(self, world: World, planned: Planned, process: Any) -> None:
+        """Somebody moves the same partition between two steps of the journal."""
         self.report.others["person moved the same partition"] += 1
-        self._until_begun(planned, process)
-        with contextlib.suppress(Exception):
-            world.reassign(2, 0, 1)
+        world.reassign(2, 0, 1)
+        self._persons = lambda: sorted(world.led()[1]) == [0, 1, 2]
 
-    def _person_cuts(self, world: World, planned: Planned, process: Any) -> None:
+    def _person_changes(self, world: World, planned: Planned, process: Any) -> None:
+        """Somebody changes the same value between two steps of the journal."""
         self.report.others["person changed the same value"] += 1
-        world.set_retention("8000000")
+        self._persons = planned.change()
 
     def _until_begun(self, planned: Planned, process: Any) -> None:
         """Wait until the journal knows it, or its process is dead."""
@@ -217,6 +248,8 @@ class Campaign:
             wrong.append(f"{what} is done and not there")
         if end is ExecutionState.STUCK and not is_disturbed:
             wrong.append(f"{what} is stuck, and nobody disturbed it")
+        if self._persons is not None and not _becomes(self._persons):
+            wrong.append(f"{what} overwrote what a person changed")
         (topic,) = world.admin.describe_topics([world.name])
         if len(topic["partitions"][0]["replica_nodes"]) < 2:
             wrong.append(f"{what} has fewer replicas than before")

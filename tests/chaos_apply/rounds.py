@@ -65,12 +65,16 @@ class World:
 
 @dataclass(frozen=True)
 class Planned:
-    """An accepted action; ``is_there`` tells that all of it is done, ``is_here`` that it is as before."""
+    """An accepted action; ``is_there`` tells that all of it is done, ``is_here`` that it is as before.
+
+    ``change`` changes by hand what the action changes, and returns what tells that this is still so.
+    """
 
     action: ActionRecord
     is_there: Callable[[], bool]
     is_here: Callable[[], bool] | None
     copies: bool = False
+    change: Callable[[], Callable[[], bool]] | None = None
 
 
 def move(world: World) -> Planned:
@@ -99,7 +103,14 @@ def cut(world: World) -> Planned:
         target={"broker": None, "log_dir": None, "topic": world.name},
         operations=operations.as_data([one]),
     )
-    return Planned(action, lambda: world.retention() == "7200000", lambda: world.retention() == "9000000")
+
+    def change():
+        world.set_retention("8000000")
+        return lambda: world.retention() == "8000000"
+
+    return Planned(
+        action, lambda: world.retention() == "7200000", lambda: world.retention() == "9000000", change=change
+    )
 
 
 def cordon(world: World) -> Planned:
@@ -112,14 +123,27 @@ def cordon(world: World) -> Planned:
         target={"broker": 2, "log_dir": path},
         operations=operations.as_data([one]),
     )
-    return Planned(action, lambda: world.on_broker(2, CORDON) == path, lambda: not world.on_broker(2, CORDON))
+
+    def change():
+        other = world.disks.state().broker(2).log_dirs[0]
+        world.set_on_broker(2, CORDON, other)
+        return lambda: world.on_broker(2, CORDON) == other
+
+    return Planned(
+        action, lambda: world.on_broker(2, CORDON) == path, lambda: not world.on_broker(2, CORDON), change=change
+    )
 
 
 def demote(world: World) -> Planned:
     """Another leader."""
     one = operations.prefer_leaders(world.ordered(2, 1), world.ordered(1, 2), "f.json")
     action = published(world.own, kind=ActionKind.DEMOTE_LEADERS, operations=operations.as_data([one]))
-    return Planned(action, lambda: world.led() == (2, [2, 1]), lambda: world.led() == (1, [1, 2]))
+
+    def change():
+        world.reassign(2, 0)
+        return lambda: world.led()[1] == [2, 0]
+
+    return Planned(action, lambda: world.led() == (2, [2, 1]), lambda: world.led() == (1, [1, 2]), change=change)
 
 
 def elect(world: World) -> Planned:
@@ -156,10 +180,16 @@ def clear(world: World) -> Planned:
     world.set_on_broker(0, FOLLOWER_THROTTLE, "5000000")
     one = operations.clear_throttles(Limits({0: {FOLLOWER_THROTTLE: 5_000_000}}))
     action = published(world.own, kind=ActionKind.CLEAR_THROTTLES, operations=operations.as_data([one]))
+
+    def change():
+        world.set_on_broker(0, FOLLOWER_THROTTLE, "6000000")
+        return lambda: world.on_broker(0, FOLLOWER_THROTTLE) == "6000000"
+
     return Planned(
         action,
         lambda: world.on_broker(0, FOLLOWER_THROTTLE) is None,
         lambda: world.on_broker(0, FOLLOWER_THROTTLE) == "5000000",
+        change=change,
     )
 
 
