@@ -72,7 +72,7 @@ class _Exchange:
                 return
 
     def _reconsider(self) -> bool:
-        """Return whether units that were given up may be tried again: a replica moved since may have made room."""
+        """Let units given up before the last swap be tried again, as it may have made room; return whether any were."""
         is_old = (self._given_up >= 0) & (self._given_up < self._done)
         self._given_up[is_old] = -1
         return bool(is_old.any())
