@@ -1,6 +1,6 @@
 """Reads one Parquet file of a table.
 
-``pyarrow.dataset`` does the same, but imports pandas: 45 MiB that the driver needs for nothing else.
+``pyarrow.dataset`` does the same, but imports pandas, which the driver has no use for (``jobs/no_pandas.py``).
 """
 
 from collections.abc import Callable, Sequence
