@@ -173,8 +173,8 @@ class _Planner:
         directory = directory_of(alert, self._seen)
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
-            return with_actions(self._seen, others)
-        snapshot = with_actions(self._seen, self._agreed)
+            return self._with_actions(others)
+        snapshot = self._with_actions(self._agreed)
         as_it_is = space_need_of(directory, self._seen, self._policy).source
         freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
         helped = {
@@ -182,12 +182,20 @@ class _Planner:
         }
         return replace(snapshot, directories={**snapshot.directories, **helped})
 
+    def _with_actions(self, actions: Iterable[ActionRecord]) -> ClusterSnapshot:
+        """Return the snapshot with some actions.
+
+        The steps of a plan stop brokers one after the other, so only actions that were accepted before keep a step from
+        stopping another broker.
+        """
+        return replace(with_actions(self._seen, actions), stopping=self._judged.stopping)
+
     def _with_freed_bytes(self, places: Iterable[LogDirId]) -> ClusterSnapshot:
         """Return the snapshot with the chosen actions and without the bytes that they free in some directories.
 
         Directories of one volume stay alike: bytes that leave one leave all.
         """
-        snapshot, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
+        snapshot, freed_at = self._with_actions(self._agreed), given(self._agreed)
         directories = dict(snapshot.directories)
         for place in places:
             directory, freed = directories[place], sum(freed_at.get(other, 0) for other in self._volumes[place])

@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.capacity.projected_use import less_full_than
+from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -81,8 +81,8 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
 
     Late moves within the broker only if those to other brokers alone do not free enough in time.
     """
+    inside = _inside(source, snapshot, less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO), now_ms)
     policy = less_full_than(source, snapshot, policy)
-    inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
         outside = _outside(source, snapshot, policy, needed, frozenset(), now_ms)

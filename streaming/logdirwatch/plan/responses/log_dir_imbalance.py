@@ -3,7 +3,7 @@
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
-from logdirwatch.plan.capacity.projected_use import less_full_than
+from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.within_broker import plan_moves
@@ -29,7 +29,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
     fullest = max(directories, key=lambda d: ((d.used_bytes or 0) / (d.total_bytes or 1), d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
-    moves = plan_moves(fullest, snapshot, less_full_than(fullest, snapshot, policy), goal_bytes=goal)
+    less_full = less_full_than(fullest, snapshot, policy, CLEARLY_LESS_RATIO)
+    moves = plan_moves(fullest, snapshot, less_full, goal_bytes=goal)
     return propose_move(fullest, moves, snapshot, policy, now_ms)
 
 
