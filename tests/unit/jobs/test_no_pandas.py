@@ -12,6 +12,7 @@ from logdirwatch.store.schema.definitions import BROKER_STATE
 {keep_out}
 rows = arrow_rows(BROKER_STATE, [{{"cluster": "prod", "broker": 1}}])
 assert rows.num_rows == 1
+import pyspark.testing
 print("pandas" in sys.modules)
 import pandas
 print(pandas.Series([1]).sum())
