@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, compilers, no_pandas, pipeline
+from logdirwatch.jobs import checks, compilers, pipeline
 from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
@@ -60,8 +60,6 @@ def run(settings: Settings, names: Sequence[str]) -> None:
     slots = checks.local_slots(master) if master else None
     if slots is not None:
         _check_slots(settings, names, slots, events_partitions)
-    if master:
-        no_pandas.keep_out()
     spark = build_session(settings, java_options=_java_options(settings), records_classes=True)
     try:
         if slots is None and _holds_slots(settings, names):

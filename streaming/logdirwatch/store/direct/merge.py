@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.data_file import Where
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.columns import Table
 
@@ -34,7 +34,7 @@ Decide: TypeAlias = Callable[[Stored], Changes]
 
 
 def merge(
-    target: DirectTable, decide: Decide, columns: Sequence[str], where: Where | None = None
+    target: DirectTable, decide: Decide, columns: Sequence[str], where: ds.Expression | None = None
 ) -> tuple[Stored, Changes]:
     """Change the rows of a table as ``decide`` says; return the rows that it saw and their changes.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import structlog
 from delta.exceptions import ConcurrentWriteException
@@ -22,7 +23,6 @@ from pyspark.sql import SparkSession
 from logdirwatch import __version__
 from logdirwatch.store import log_store
 from logdirwatch.store.direct.arrow import arrow_schema, statistics
-from logdirwatch.store.direct.data_file import Where, file_rows
 from logdirwatch.store.schema.columns import Table
 
 log = structlog.get_logger(__name__)
@@ -94,14 +94,16 @@ class DirectTable:
             raise NotDirectError(f"{self.table.name}: it has many rows")
 
     def read(
-        self, files: Sequence[DataFile], columns: Sequence[str] | None = None, where: Where | None = None
+        self, files: Sequence[DataFile], columns: Sequence[str] | None = None, where: ds.Expression | None = None
     ) -> pa.Table:
         """Return the rows of some files, null in columns that a file lacks. Raises NotDirectError if they are large."""
         self._check_size(files)
         schema = arrow_schema(self.table)
         names = list(columns or schema.names)
-        rows = [file_rows(self._folder / file.path, schema, names, where) for file in files]
-        return pa.concat_tables([schema.empty_table().select(names), *rows])
+        if not files:
+            return schema.empty_table().select(names)
+        rows = ds.dataset([str(self._folder / file.path) for file in files], schema=schema, format="parquet")
+        return rows.to_table(columns=names, filter=where, use_threads=False)
 
     def _check_size(self, files: Iterable[DataFile]) -> None:
         if sum(file.size_bytes for file in files) > MOST_BYTES:

@@ -4,13 +4,11 @@ Every step is idempotent and complete in itself, so Spark can repeat all of it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.data_file import Where
 from logdirwatch.store.direct.merge import Key, merge
 from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
 from logdirwatch.store.rows import plain
@@ -80,12 +78,12 @@ def _may_have(file: DataFile, spans: Iterable[Span]) -> bool:
     return any(file.from_ms <= high and low <= file.to_ms for low, high in spans)
 
 
-def _within(column: str, spans: Sequence[Span]) -> Where:
-    def holds(times: pa.ChunkedArray) -> pa.ChunkedArray:
-        each = [pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high)) for low, high in spans]
-        return reduce(pc.or_, each)
-
-    return Where(column, holds)
+def _within(column: str, spans: Iterable[Span]) -> ds.Expression:
+    times = ds.field(column)
+    found = ds.scalar(False)
+    for low, high in spans:
+        found |= (times >= low) & (times <= high)
+    return found
 
 
 def _key(table: Table, row: Row) -> Key:

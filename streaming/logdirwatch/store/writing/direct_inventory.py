@@ -7,11 +7,9 @@ from collections.abc import Mapping, Set
 from functools import partial
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from logdirwatch.model import topics
-from logdirwatch.store.direct.data_file import Where
 from logdirwatch.store.direct.merge import Changes, Key, Stored, merge
 from logdirwatch.store.direct.table import DirectTable, NotDirectError
 from logdirwatch.store.rows import plain
@@ -154,7 +152,7 @@ def _merge_partitions(scan: _Scan, opened: Open) -> None:
 def _merge_replicas(
     scan: _Scan, markers: Markers, judged: Judged, only: Set[Broker] | None, opened: Open
 ) -> list[Numbers]:
-    where = None if only is None else _of_brokers({broker for _, broker in only})
+    where = None if only is None else ds.field("broker").isin(sorted({broker for _, broker in only}))
     table = opened(TOPIC_STATE)
     rows = table.read(table.all_files()).to_pylist()
     partitions = {(row["cluster"], row["topic"], row["partition"]): row for row in rows}
@@ -169,10 +167,6 @@ def _merge_replicas(
     stored, changes = retried(f"merge into {REPLICA_STATE.name}", once)
     before = [stored[key] for key in changes.keys if key in stored]
     return plain_differences(before, changes.written.values())
-
-
-def _of_brokers(numbers: Set[int]) -> Where:
-    return Where("broker", lambda brokers: pc.is_in(brokers, pa.array(sorted(numbers), brokers.type)))
 
 
 def _merge_markers(scan: _Scan, deleted: Mapping[Key, int], judged: Judged, opened: Open) -> None:
