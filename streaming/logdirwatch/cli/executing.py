@@ -124,6 +124,11 @@ class _Pause:
         return asked
 
 
+def has_failed(record: ExecutionRecord) -> bool:
+    """Tell whether an execution that ended did not do what was asked: it is stuck, or was stopped before it began."""
+    return record.state is ExecutionState.STUCK or record.reason is not None
+
+
 def _say_end(record: ExecutionRecord) -> None:
     if record.state is ExecutionState.STUCK:
         say(f"stuck: {record.reason}")
@@ -133,6 +138,8 @@ def _say_end(record: ExecutionRecord) -> None:
     elif record.state is ExecutionState.DONE and not record.back:
         say("done: what was expected is seen on the cluster, and no throttle of ours is left")
         say(f"undo it: logdirwatch apply --undo {record.action_id}")
+    elif has_failed(record):
+        say(f"nothing was changed: {record.reason}")
     else:
         say("everything is as it was before, and no throttle of ours is left")
 

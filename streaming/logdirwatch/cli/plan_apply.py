@@ -4,12 +4,11 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.executing import BY_HAND, execute, refuse_beside, say, show
+from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.execute import journal
 from logdirwatch.execute.begin import begun, planned
 from logdirwatch.kafka import clients
-from logdirwatch.model.vocabulary import ExecutionState
 from logdirwatch.plan.balance.operations import operations
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.summary import Cost
@@ -37,5 +36,5 @@ def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *,
         say("nothing was changed")
         raise typer.Exit(1)
     record = msgspec.structs.replace(record, started_at_ms=now_ms(), at_ms=now_ms())
-    if execute(record, noted_at, context.settings.clusters[cluster]).state is ExecutionState.STUCK:
+    if has_failed(execute(record, noted_at, context.settings.clusters[cluster])):
         raise typer.Exit(1)

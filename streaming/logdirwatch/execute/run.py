@@ -199,7 +199,7 @@ def _halted(record: ExecutionRecord, left: Sequence[Step], reason: str, ports: P
     If all steps that are ``left`` have their effect already, nothing is stopped: the execution is done.
     """
     ports.say(f"stops: {reason}")
-    if record.step == 0 and record.state in _NOTHING_CALLED:
+    if not record.back and record.step == 0 and record.state in _NOTHING_CALLED:
         return _noted(record, ExecutionState.ROLLED_BACK, ports, reason)
     step, was_cancelled = left[0] if left else None, False
     while isinstance(step, Move):

@@ -9,7 +9,7 @@ import typer
 from logdirwatch.cli.actions.check import still_against
 from logdirwatch.cli.actions.lookup import find_action
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.executing import BY_HAND, execute, refuse_beside, say, show
+from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
@@ -72,7 +72,7 @@ def apply(
     if not resume and not undo and content_hash(find_action(cluster, action.action_id)) != record.content_hash:
         raise UserError(f"apply: action {action.action_id} says something else by now; look at it again")
     ended = execute(record, cluster, watched)
-    if ended.state is ExecutionState.STUCK:
+    if has_failed(ended):
         raise typer.Exit(1)
 
 

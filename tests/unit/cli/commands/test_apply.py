@@ -91,3 +91,19 @@ def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):
 def test_its_last_words_say_what_is_next(capsys, state, words):
     executing._say_end(earlier(state))
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "failed"),
+    [
+        (ExecutionState.DONE, None, False),
+        (ExecutionState.ROLLED_BACK, None, False),
+        (ExecutionState.ROLLED_BACK, "somebody else set a throttle", True),
+        (ExecutionState.STUCK, "a directory is offline", True),
+    ],
+)
+def test_what_was_not_done_as_asked_has_failed(capsys, state, reason, failed):
+    ended = earlier(state, reason=reason)
+    assert executing.has_failed(ended) is failed
+    executing._say_end(ended)
+    assert (reason or "before") in capsys.readouterr().out or state is ExecutionState.DONE
