@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.records import now_ms, read_into, telemetry
+from logdirwatch.cli.reading.records import now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.decisions import Severities
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.kafka import clients
@@ -57,6 +57,12 @@ def decided(context: Context) -> list[DecisionRecord]:
     fold = LatestDecisions(context.settings.detect.clock_skew_ms)
     read_into(fold, telemetry(context), topics.DECISIONS)
     return fold.records
+
+
+def read_decisions(context: Context) -> list[DecisionRecord]:
+    """Return what :func:`decided` does, within the time in which a command answers."""
+    with waiting_for_kafka():
+        return decided(context)
 
 
 def decided_at_ms(known: Iterable[DecisionRecord], decision: Decision, identity: str) -> int:

@@ -20,7 +20,7 @@ from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
-from logdirwatch.model.times import next_round_ms
+from logdirwatch.model.times import until_round_ms
 
 log = structlog.get_logger(__name__)
 
@@ -134,7 +134,7 @@ def _now_ms() -> int:
 async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
     """Start ``work`` now and every ``interval_ms``, until cancelled; its errors are logged and do not end it.
 
-    After the first one, rounds begin at the same moments as those of other processes (``next_round_ms``). A round that
+    After the first one, rounds begin at the same moments as those of other processes (``until_round_ms``). A round that
     takes longer than the interval delays the next ones, unless they may overlap: then ``work`` itself must skip what is
     still busy.
     """
@@ -145,8 +145,7 @@ async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> 
                 task = asyncio.create_task(_logged(work))
                 running.add(task)
                 task.add_done_callback(running.discard)
-            now_ms = _now_ms()
-            await asyncio.sleep((next_round_ms(now_ms, interval_ms) - now_ms) / 1000)
+            await asyncio.sleep(until_round_ms(_now_ms(), interval_ms) / 1000)
     finally:
         for task in running:
             task.cancel()

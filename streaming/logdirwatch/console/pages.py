@@ -29,7 +29,7 @@ from logdirwatch.console.period import SPANS_MS, Period, period
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.console.timeline import KINDS, moments
+from logdirwatch.console.timeline import KINDS, execution_look, moments
 from logdirwatch.console.touched import touched
 from logdirwatch.console.vitals import vitals
 from logdirwatch.detect.predicates import levels
@@ -107,6 +107,7 @@ def application(
         where=action_words.where,
         standing=action_words.standing,
         is_blocked=is_blocked,
+        execution_look=execution_look,
         counted_noun=counted,
         refresh_s=settings.refresh_s,
         most_cells=MOST_CELLS,

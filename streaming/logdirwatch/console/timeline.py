@@ -10,12 +10,16 @@ from logdirwatch.report.words import place
 
 Row = Mapping[str, Any]
 KINDS = ("alerts", "statuses", "executions")
-LOOKS = {
+_LOOKS: Mapping[str, str] = {
     ExecutionState.STUCK: "offline",
     ExecutionState.DONE: "online",
     ExecutionState.ROLLED_BACK: "unknown",
 }
-"""The status in whose colour a state of an execution is shown; those that go on are yellow."""
+
+
+def execution_look(state: str) -> str:
+    """Return the status in whose colour the state of an execution is shown; those that go on are yellow."""
+    return _LOOKS.get(state, "filling")
 
 
 class Moment(NamedTuple):
@@ -92,7 +96,7 @@ def _executions(records: Iterable[ExecutionRecord]) -> Iterator[Moment]:
             at_ms=record.at_ms,
             what="execution",
             word=str(record.state),
-            look=LOOKS.get(record.state, "filling"),
+            look=execution_look(record.state),
             text=f"{one.what} on {one.cluster}",
             page="execution",
             about={"execution_id": record.execution_id},

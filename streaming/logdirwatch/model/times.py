@@ -4,14 +4,14 @@ LEAD_MS = 2_000
 """How long before the multiples of an interval periodic work begins."""
 
 
-def next_round_ms(now_ms: int, interval_ms: int) -> int:
-    """Return when work that is done every ``interval_ms`` begins next, after ``now_ms``; both are UTC.
+def until_round_ms(now_ms: int, interval_ms: int) -> int:
+    """Return how long after ``now_ms`` (UTC) work that is done every ``interval_ms`` begins next: at least 1 ms.
 
     The rounds of all processes begin at the same moments. What they write arrives together, so the stream runs one
     batch for it instead of several. The moments are shortly before the multiples of the interval, at which Spark
     triggers ``fleet`` and ``store``: these read what ``detect`` wrote about the same round.
     """
-    return now_ms + interval_ms - (now_ms + LEAD_MS) % interval_ms
+    return interval_ms - (now_ms + LEAD_MS) % interval_ms
 
 
 def effective_ms(timestamp_ms: int, kafka_timestamp_ms: int, skew_ms: int) -> tuple[int, bool]:

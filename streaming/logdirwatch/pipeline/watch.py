@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.records import PipelineRecord
-from logdirwatch.model.times import next_round_ms
+from logdirwatch.model.times import until_round_ms
 from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, QueryLag
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
@@ -77,12 +77,8 @@ class Watcher:
 
     def run(self, stop: threading.Event, every_ms: int) -> None:
         """Run checks periodically until ``stop`` is set."""
-        while not stop.wait(self._pause_s(every_ms)):
+        while not stop.wait(until_round_ms(self.clock(), every_ms) / 1000):
             self._try_to_look()
-
-    def _pause_s(self, every_ms: int) -> float:
-        now_ms = self.clock()
-        return (next_round_ms(now_ms, every_ms) - now_ms) / 1000
 
     def look(self) -> None:
         """Check every query and publish the results that are due."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import typer
 
-from logdirwatch.cli.actions.lookup import find_action
+from logdirwatch.cli.actions.lookup import read_action
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen
-from logdirwatch.cli.reading.records import now_ms, telemetry, waiting_for_kafka
+from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
@@ -21,8 +21,7 @@ from logdirwatch.text.printable import printable
 def check(context: Context, identity: str) -> None:
     """Print why an action no longer holds on the live cluster, and end with exit code 1; or that it holds."""
     settings = context.settings
-    with waiting_for_kafka():
-        action = find_action(telemetry(context), identity)
+    action = read_action(context, identity)
     cluster = settings.clusters.get(action.cluster)
     if cluster is None:
         raise UserError(

@@ -10,7 +10,7 @@ import typer
 from logdirwatch.cli import deciding
 from logdirwatch.cli.actions.deciding import new_decision
 from logdirwatch.cli.actions.export import export
-from logdirwatch.cli.actions.lookup import ActionId, every_revision, find_action
+from logdirwatch.cli.actions.lookup import ActionId, every_revision, read_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.model import topics
@@ -72,9 +72,7 @@ def actions(
 
 def show(ctx: typer.Context, identity: ActionId) -> None:
     """Print one action in full: reason, effect, preconditions, commands ready to paste, and rollback."""
-    with waiting_for_kafka():
-        action = find_action(telemetry(ctx.obj), identity)
-    typer.echo(details(action, now_ms()), nl=False)
+    typer.echo(details(read_action(ctx.obj, identity), now_ms()), nl=False)
 
 
 def check(ctx: typer.Context, identity: ActionId) -> None:
@@ -96,12 +94,10 @@ def reject(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> No
 
 
 def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reason: str) -> None:
-    cluster = telemetry(ctx.obj)
     said = deciding.signed(by, reason)
-    with waiting_for_kafka():
-        action = find_action(cluster, identity)
+    action = read_action(ctx.obj, identity)
     record = new_decision(action, decision, said, now_ms())
-    deciding.send(cluster, [record])
+    deciding.send(telemetry(ctx.obj), [record])
     typer.echo(printable(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}"))
 
 

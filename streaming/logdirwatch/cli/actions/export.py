@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from logdirwatch.cli.actions.lookup import ActionId, find_action
-from logdirwatch.cli.reading.records import now_ms, telemetry, waiting_for_kafka
+from logdirwatch.cli.actions.lookup import ActionId, read_action
+from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.report.actions.export import files
@@ -21,8 +21,7 @@ def export(ctx: typer.Context, identity: ActionId, folder: Folder) -> None:
     Existing files are never overwritten. An action that must not be done now has no commands and is refused.
     """
     now = now_ms()
-    with waiting_for_kafka():
-        action = find_action(telemetry(ctx.obj), identity)
+    action = read_action(ctx.obj, identity)
     _refuse(action)
     written = _write(folder, files(action, now))
     for name in written:

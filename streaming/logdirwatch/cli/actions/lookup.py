@@ -7,7 +7,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch.cli.reading.records import read_into
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.records import read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
@@ -28,6 +29,12 @@ def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:
     fold = latest_actions()
     read_into(fold, cluster, topics.ACTIONS)
     return find(fold.records, identity)
+
+
+def read_action(context: Context, identity: str) -> ActionRecord:
+    """Return an action as :func:`find_action` does, within the time in which a command answers."""
+    with waiting_for_kafka():
+        return find_action(telemetry(context), identity)
 
 
 def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[ActionRecord]:

@@ -6,7 +6,7 @@ import typer
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.deciding import By, Reason
-from logdirwatch.cli.reading.records import telemetry, waiting_for_kafka
+from logdirwatch.cli.reading.records import telemetry
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
@@ -41,8 +41,7 @@ def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "d
 def _decide(ctx: typer.Context, cluster: str, signed: deciding.Signed, lasting_ms: int) -> None:
     settings: Settings = ctx.obj.settings
     deciding.check_cluster(settings, cluster)
-    with waiting_for_kafka():
-        known = deciding.decided(ctx.obj)
+    known = deciding.read_decisions(ctx.obj)
     record = deciding.new_decision(known, Decision.PAUSE, cluster, signed, lasting_ms, cluster=cluster)
     deciding.send(telemetry(ctx.obj), [record])
     what = f"paused until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "no longer paused"

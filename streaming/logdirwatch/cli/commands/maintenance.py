@@ -7,7 +7,7 @@ import typer
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.deciding import By, Reason, Signed
-from logdirwatch.cli.reading.records import console, now_ms, telemetry, waiting_for_kafka
+from logdirwatch.cli.reading.records import console, now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.handling import Planned, planned_view
@@ -90,15 +90,13 @@ def list_planned(
 
 
 def _planned(ctx: typer.Context, cluster: str | None, *, everything: bool = False) -> list[Planned]:
-    with waiting_for_kafka():
-        known = deciding.decided(ctx.obj)
+    known = deciding.read_decisions(ctx.obj)
     handling = deciding.handling_of(ctx.obj, known, lambda _: ())
     return handling.planned(now_ms(), cluster, everything=everything)
 
 
 def _decide(ctx: typer.Context, cluster: str, brokers: list[int], signed: Signed, lasting_ms: int) -> None:
-    with waiting_for_kafka():
-        known = deciding.decided(ctx.obj)
+    known = deciding.read_decisions(ctx.obj)
     records = [
         deciding.new_decision(
             known, Decision.MAINTENANCE, f"{cluster}/{broker}", signed, lasting_ms, cluster=cluster, broker=broker

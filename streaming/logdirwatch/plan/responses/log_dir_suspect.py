@@ -80,12 +80,13 @@ def propose(situation: Situation) -> list[ProposedAction]:
     )
     unnoticed = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
-    checked = _checked_first(look, kinds, device, directory, alert)
+    probed = cause_of(shown.probe or "")
+    checked = _checked_first(look, kinds, probed, device, directory, alert)
     if checked is not None:
         return [checked, *demoted, *cordon]
     if kinds & DAMAGE and not kinds & CERTAIN:
         return [*demoted, _repair(look, alert, device, directory), *cordon]
-    sick = kinds & DISK - ({"probe"} if _probed(shown) in _OF_PROBER else frozenset())
+    sick = kinds & DISK - ({"probe"} if probed in _OF_PROBER else frozenset())
     is_given_up = bool(sick) and not demoted
     rebuilt, unplaced = _rebuilt(alert, directory, snapshot, policy, situation.now_ms) if is_given_up else ([], None)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
@@ -93,10 +94,12 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _checked_first(
-    look: ProposedAction, kinds: frozenset[str], device: str, directory: LogDir, alert: AlertRecord
+    look: ProposedAction, kinds: frozenset[str], probed: Cause, device: str, directory: LogDir, alert: AlertRecord
 ) -> ProposedAction | None:
-    """Return the check that comes before any data is moved, where something else than the disk may have failed."""
-    probed = _probed(read_as(alert.evidence, BrokerSuspectEvidence))
+    """Return the check that comes before any data is moved, where something else than the disk may have failed.
+
+    ``probed`` is the cause that a failed probe of the host names.
+    """
     array = _degraded(alert, directory) if kinds & CERTAIN else None
     found = None
     if array is not None:
@@ -110,11 +113,6 @@ def _checked_first(
     elif (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):
         found = _look_at_mount(look, kinds, directory)
     return found
-
-
-def _probed(shown: BrokerSuspectEvidence) -> Cause:
-    """Return the cause that the failed probe of the host names."""
-    return cause_of(shown.probe or "")
 
 
 def _waiting(directory: LogDir) -> str:
