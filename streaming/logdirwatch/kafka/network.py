@@ -127,7 +127,7 @@ _PLAIN = {
     "cannot be looked up": "unknown host: {} (DNS)",
     "ENETUNREACH|EHOSTUNREACH": "no route to the host",
     "^no answer: ": "{}",
-    "ETIMEDOUT|Connection timed out": "no answer at that address: is the host down, or a firewall in between?",
+    "ETIMEDOUT|Connection timed out": NO_ANSWER,
 }
 
 
