@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.plan.proposal import Policy
 
 
 def next_revision(action: ActionRecord, now_ms: int, status: ActionStatus, why: str, **changes: Any) -> ActionRecord:
@@ -19,3 +20,19 @@ def done(action: ActionRecord, observed: Mapping[str, Any], now_ms: int) -> Acti
     started_at_ms = (action.observed or {}).get("started_at_ms")
     times = {} if started_at_ms is None else {"started_at_ms": started_at_ms, "took_ms": now_ms - started_at_ms}
     return next_revision(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed={**observed, **times})
+
+
+def is_in_time(action: ActionRecord, policy: Policy, now_ms: int) -> bool:
+    """Return whether an action is being carried out and may still take as long as it said, plus two inventories."""
+    if action.status is not ActionStatus.RUNNING:
+        return False
+    started_at_ms: int = (action.observed or {})["started_at_ms"]
+    return now_ms <= started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
+
+
+def failed(action: ActionRecord, observed: Mapping[str, Any], now_ms: int) -> ActionRecord:
+    """Return the last revision of an action that took too long, with what was observed."""
+    observed = {**(action.observed or {}), **observed}
+    return next_revision(
+        action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
+    )

@@ -23,7 +23,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import is_said_of
 from logdirwatch.plan.lifecycle.invalidated import why_invalid
 from logdirwatch.plan.lifecycle.progress import progress
-from logdirwatch.plan.lifecycle.revisions import done, next_revision
+from logdirwatch.plan.lifecycle.revisions import done, failed, is_in_time, next_revision
 from logdirwatch.plan.operator_decisions import is_rejected
 from logdirwatch.plan.proposal import Policy
 
@@ -112,11 +112,8 @@ def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, n
     if seen is not None and seen.is_running and action.status is not ActionStatus.RUNNING:
         observed = {**seen.observed, "started_at_ms": now_ms}
         return next_revision(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
-    if action.status is ActionStatus.RUNNING and now_ms > _deadline_ms(action, policy):
-        observed = {**(action.observed or {}), **({} if seen is None else seen.observed)}
-        return next_revision(
-            action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
-        )
+    if action.status is ActionStatus.RUNNING and not is_in_time(action, policy, now_ms):
+        return failed(action, {} if seen is None else seen.observed, now_ms)
     if action.status is ActionStatus.ACCEPTED:
         against = standing_against(action, snapshot, policy)
         if against:
@@ -127,11 +124,6 @@ def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, n
 def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
     why = why_invalid(action, planned)
     return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
-
-
-def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
-    started_at_ms: int = (action.observed or {})["started_at_ms"]
-    return started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
 
 
 def standing_against(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:

@@ -91,3 +91,38 @@ class TestWhatTheNextInventoryMayShow:
     def test_what_no_inventory_shows_is_not_waited_for(self):
         assert closed(action(ActionKind.INVESTIGATE), ended(), inventory_at_ms=NOW_MS)[0][0] == "withdrawn"
         assert closed(cordon(), ended(), seen=False)[0][0] == "withdrawn"
+
+
+class TestWhatIsBeingCarriedOut:
+    """Its own first copies may have ended the alert."""
+
+    def running(self, **expected):
+        target = {"is_cordoned": True, **expected}
+        return action(
+            ActionKind.CORDON_LOG_DIR, status=ActionStatus.RUNNING, expected=target, observed={"started_at_ms": NOW_MS}
+        )
+
+    @pytest.mark.parametrize("seen", [True, False], ids=["seen", "not seen"])
+    def test_it_goes_on_as_long_as_it_said(self, seen):
+        about, place = ended(), directory(1, is_cordoned=False)
+        ends_ms = NOW_MS + 600_000 + SETTLING_MS
+        one = self.running(needs_ms=600_000)
+        assert closed(one, about, place, now_ms=ends_ms, seen=seen) == []
+        assert len(closed(one, about, place, now_ms=ends_ms + 1, seen=seen)) == 1
+
+    def test_too_long_is_failed_with_what_was_observed(self):
+        (one,) = close([self.running()], ended(), facts(directory(1, is_cordoned=False)), POLICY, NOW_MS + 10**9)
+        assert (str(one.status), one.status_reason) == ("failed", "not all of its target is seen in time")
+        assert one.observed["started_at_ms"] == NOW_MS
+
+    def test_without_facts_it_is_withdrawn_at_its_end(self):
+        assert closed(self.running(), ended(), now_ms=NOW_MS + 10**9, seen=False)[0][0] == "withdrawn"
+
+    def test_a_restart_is_proved_by_its_alert_at_once(self):
+        restart = action(
+            ActionKind.RESTART_BROKER,
+            status=ActionStatus.RUNNING,
+            target={"broker": 1, "log_dir": None},
+            observed={"started_at_ms": NOW_MS},
+        )
+        assert closed(restart, ended(to="degraded", log_dir=None), seen=False)[0][0] == "done"
