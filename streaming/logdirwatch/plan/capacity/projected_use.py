@@ -15,7 +15,7 @@ from logdirwatch.text.units import human_bytes, human_ratio
 SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""
 CLEARLY_LESS_RATIO = 0.02
-"""How much less full than the source a move within a broker must leave its destination."""
+"""How much less full than the source a move must leave its destination."""
 _SAME_VOLUME_SHARE = 1000
 _MORE_THAN_OVERHEAD = 0.1
 """More than any file system's own overhead: ext4 keeps 5 % for root, and its tables."""
@@ -63,8 +63,8 @@ class Space:
 def less_full_than(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, by_ratio: float = 0.0) -> Policy:
     """Return a policy whose moves leave no directory fuller than ``source`` is now, less ``by_ratio``.
 
-    Otherwise the next plan moves back. Two directories of a broker that are about as full as each other would exchange
-    a replica forever as they grow, so moves between them need ``CLEARLY_LESS_RATIO``.
+    Otherwise the next plan moves back. Directories that are about as full as each other would pass a replica on forever
+    as they grow, so it stays only in one that is less full by ``CLEARLY_LESS_RATIO``.
     """
     used = Space(snapshot).ratio(source.place)
     if used is None:

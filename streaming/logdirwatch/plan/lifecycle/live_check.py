@@ -20,8 +20,12 @@ from logdirwatch.text.words import some_of
 
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
 _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})
-_NO_OBSTACLE = frozenset({"throttle_free"})
-"""What need not hold: copies run under somebody else's limit, and their rate was planned under it."""
+_NO_OBSTACLE = frozenset({"throttle_free", "born_elsewhere"})
+"""What need not hold.
+
+Copies run under somebody else's limit, and their rate was planned under it. Replicas that are created in another
+directory have room there, and free their source before they reach the planned one; ``apply`` places them first.
+"""
 
 
 def reasons_against(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_waves import Pace
+from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     time_to_full_ms,
@@ -36,7 +37,10 @@ class Offload:
 def plan_offload(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
 ) -> Offload:
-    """Find destinations on other brokers for ``needed`` bytes of a directory, except the partitions ``taken``."""
+    """Find destinations on other brokers for ``needed`` bytes of a directory, except the partitions ``taken``.
+
+    They stay clearly less full than the directory is now, so that no plan moves the replicas on.
+    """
     refusals: Counter[Veto] = Counter()
     everything = _candidates(source, snapshot, policy, taken, _most(source, snapshot, policy), refusals)
     quick = _in_time_first(source, snapshot, policy, everything)
@@ -76,6 +80,7 @@ def _placed(
     rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
     left, chosen, placed, repair = list(candidates), list[Partition](), 0, None
+    most = less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO).limits.destination_max_ratio
     for _ in range(ROUNDS):
         more = needed - placed
         while left and more > 0:
@@ -83,7 +88,16 @@ def _placed(
             left.remove(taken)
             more -= taken[0]
             chosen.append(taken[1])
-        repair = plan_rebuild(source.broker, chosen, snapshot, policy, path=source.path, rate=rate, is_serving=True)
+        repair = plan_rebuild(
+            source.broker,
+            chosen,
+            snapshot,
+            policy,
+            path=source.path,
+            rate=rate,
+            is_serving=True,
+            settled_max_ratio=most,
+        )
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or not left:
             break

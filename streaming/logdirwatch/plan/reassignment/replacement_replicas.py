@@ -17,6 +17,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.destinations import Destination, Destinations
 from logdirwatch.plan.vetoes import replica_vetoes
+from logdirwatch.text.units import human_ratio
 
 REASONS = 3
 
@@ -77,18 +78,22 @@ def plan_rebuild(
     path: str | None = None,
     rate: int | None = None,
     is_serving: bool = False,
+    settled_max_ratio: float | None = None,
 ) -> Repair:
     """Find a place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
     ``path`` is their directory, None for several; ``rate`` is the copy rate of a broker in bytes per second, None for
     the usual one. One plan takes as many as the settings allow, because it must fit into one record; the choice does
     not depend on sizes, which change with every inventory. ``is_serving``: the replicas still exist and can be copied.
+    ``settled_max_ratio`` is how full a directory may be with the replicas that stay there; None: as full as one that
+    they only pass.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, snapshot, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s
-    planner = _Planner(broker, path, snapshot, policy, rate, without=None if is_serving else broker)
+    without = None if is_serving else broker
+    planner = _Planner(broker, path, snapshot, policy, rate, without=without, settled_max_ratio=settled_max_ratio)
     return planner.run(wave, len(lost) - len(wave))
 
 
@@ -96,9 +101,17 @@ class _Planner:
     """Places one replica after the other; each place taken counts for the next one."""
 
     def __init__(
-        self, broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy, rate: int, without: int | None
+        self,
+        broker: int,
+        path: str | None,
+        snapshot: ClusterSnapshot,
+        policy: Policy,
+        rate: int,
+        *,
+        without: int | None,
+        settled_max_ratio: float | None,
     ) -> None:
-        self._without = without
+        self._without, self._settled_max_ratio = without, settled_max_ratio
         self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(snapshot)
@@ -154,8 +167,10 @@ class _Planner:
             is_full = destination.path is not None and destination.ratio > self._limit
             if destination.broker not in fit or (is_full and is_told):
                 continue
-            veto = self._too_slow(partition, destination.broker) or self._landing(destination.broker).veto(
-                copied, destination.path
+            veto = (
+                self._too_slow(partition, destination.broker)
+                or self._landing(destination.broker).veto(copied, destination.path)
+                or self._too_full(destination)
             )
             if veto is None:
                 return destination
@@ -173,6 +188,15 @@ class _Planner:
         return (
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
+
+    def _too_full(self, destination: Destination) -> Veto | None:
+        """Veto a place whose directory would be fuller with the replica than one may be where replicas stay."""
+        most = self._settled_max_ratio
+        if most is None or destination.ratio <= most:
+            return None
+        where = f"{destination.path or 'a directory'} on broker {destination.broker}"
+        filled = f"{where} would be {human_ratio(destination.ratio)} full with it, above {human_ratio(most)}"
+        return Veto("destination_would_overflow", filled)
 
     def _copied_bytes(self, partition: Partition) -> int:
         """Return the size of a new replica when it is in sync, including what is written until then."""

@@ -119,6 +119,12 @@ class TestRecord:
         assert {one["name"]: one["holds"] for one in action.preconditions}["throttle_free"] is False
         assert against(action, *parts) == []
 
+    def test_replicas_that_would_pass_another_directory_under_somebody_elses_limit_hold(self):
+        parts = [*FAILED, directory(3, "/d2", 30 * MIB), broker(3, **{LOG_DIR_THROTTLE: "1500000"})]
+        action = planned(ActionKind.REASSIGN, parts=parts)
+        assert {one["name"]: one["holds"] for one in action.preconditions}["born_elsewhere"] is False
+        assert against(action, *parts) == []
+
 
 class TestReassignment:
     def test_a_destination_that_died(self):

@@ -91,6 +91,15 @@ def test_a_move_ends_in_a_directory_that_is_clearly_less_full_than_the_source_wa
     assert kinds(neighbour, OUTSIDE, source=source, needed=90 * MIB) == planned
 
 
+@pytest.mark.parametrize(("used", "planned"), [(625, ["reassign"]), (635, []), (645, [])])
+def test_another_broker_too_stays_clearly_less_full(used, planned):
+    assert kinds(directory(3, "/d1", used * MIB)) == planned
+
+
+def test_a_directory_that_a_new_replica_may_only_pass_need_not():
+    assert kinds(directory(3, "/d1", 645 * MIB), directory(3, "/d2", 100 * MIB)) == ["reassign"]
+
+
 @pytest.mark.parametrize(
     ("kind", "planned"),
     [(ActionKind.MOVE_LOG_DIR, ["reassign"]), (ActionKind.REASSIGN, ["move_log_dir"])],
