@@ -257,6 +257,11 @@ class TestUnattended:
         made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": None}])
         assert against(made, facts(made, said={}, unattended=True)) is None
 
+    def test_what_comes_late_needs_an_acceptance(self):
+        made = move(preconditions=[{"name": "in_time", "text": "takes 9 min; /d1 is full in 7 min", "holds": False}])
+        says(made, facts(made, said={}, unattended=True), "to_check", "comes late and needs an acceptance: takes 9 min")
+        assert against(made, facts(made)) is None
+
     def test_a_planned_cut_starts_where_the_owner_declared_a_floor(self):
         made = planned(*cuttable(unread={}))
         assert {one["name"] for one in made.preconditions if one["holds"] is None} >= {"owner_agrees", "timestamps"}

@@ -7,8 +7,11 @@ from logdirwatch.model.records import ActionRecord
 SEEN = frozenset({"no_reassignment_runs", "no_retention_cut", "throttle_free", "in_time", "born_elsewhere"})
 """Preconditions that a person need not check.
 
-The live check and the executor do, which places new replicas before it assigns them; and late is better than never.
+The live check and the executor do, which places new replicas before it assigns them.
 """
+
+LATE = "in_time"
+"""Of a late action a person decides whether it is better than never: until it ends, nothing else starts."""
 
 OF_RETENTION = frozenset({"owner_agrees", "timestamps", "limit_known"})
 """Those of a cut and of its way back that need nobody.
@@ -24,4 +27,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
         return None
     known = SEEN | OF_RETENTION if action.kind in RETENTION else SEEN
     left = [one["text"] for one in action.preconditions if one.get("holds") is None and one.get("name") not in known]
-    return f"needs a person who checks: {left[0]}" if left else None
+    if left:
+        return f"needs a person who checks: {left[0]}"
+    late = [one["text"] for one in action.preconditions if one.get("holds") is False and one.get("name") == LATE]
+    return f"comes late and needs an acceptance: {late[0]}" if late else None

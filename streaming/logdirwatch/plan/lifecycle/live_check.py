@@ -20,11 +20,12 @@ from logdirwatch.text.words import some_of
 
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
 _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})
-_NO_OBSTACLE = frozenset({"throttle_free", "born_elsewhere"})
+_NO_OBSTACLE = frozenset({"throttle_free", "born_elsewhere", "in_time"})
 """What need not hold.
 
-Copies run under somebody else's limit, and their rate was planned under it. Replicas that are created in another
-directory have room there, and free their source before they reach the planned one; ``apply`` places them first.
+Whether a late action is better than none is a person's choice. Copies run under somebody else's limit, and their rate
+was planned under it. Replicas that are created in another directory have room there, and free their source before they
+reach the planned one; ``apply`` places them first.
 """
 
 

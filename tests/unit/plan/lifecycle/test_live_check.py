@@ -119,6 +119,12 @@ class TestRecord:
         assert {one["name"]: one["holds"] for one in action.preconditions}["throttle_free"] is False
         assert against(action, *parts) == []
 
+    def test_a_move_that_will_be_late_holds(self):
+        parts = [*FILLING, directory(1, "/d1", 850 * MIB, growth_bytes_per_s=3.0 * MIB)]
+        action = planned(ActionKind.MOVE_LOG_DIR, space_alert(), parts)
+        assert {one["name"]: one["holds"] for one in action.preconditions}["in_time"] is False
+        assert against(action, *parts) == []
+
     def test_replicas_that_would_pass_another_directory_under_somebody_elses_limit_hold(self):
         parts = [*FAILED, directory(3, "/d2", 30 * MIB), broker(3, **{LOG_DIR_THROTTLE: "1500000"})]
         action = planned(ActionKind.REASSIGN, parts=parts)
