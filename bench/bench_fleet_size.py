@@ -117,8 +117,8 @@ def cpu_seconds() -> float:
 
 def memory_bytes(spark: SparkSession, checkpoint: Path) -> int:
     """Return the length of all that the state machine remembers of its brokers, as it stands in the checkpoint."""
-    kept = spark.read.format("statestore").option("stateVarName", "brokers").load(str(checkpoint))
-    return int(kept.agg(F.sum(F.octet_length("user_map_value.body"))).first()[0])
+    kept = spark.read.format("statestore").option("stateVarName", "memories").load(str(checkpoint))
+    return int(kept.agg(F.sum(F.octet_length("value.body"))).first()[0])
 
 
 def wait_for_rounds(query: StreamingQuery, brokers: int, rounds: int) -> list[dict]:  # type: ignore[type-arg]

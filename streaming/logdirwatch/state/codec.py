@@ -9,6 +9,19 @@ from logdirwatch.errors import UserError
 T = TypeVar("T", bound=msgspec.Struct)
 
 
+def refused(query: str, version: int, reads: int) -> UserError:
+    """Return the error about state that another release wrote, in a form that this one does not read."""
+    return UserError(
+        f"{query}: the checkpoint holds state of version {version}, this release reads version {reads}; run the "
+        "release that wrote it, or start with an empty checkpoint folder"
+    )
+
+
+def unreadable(query: str, error: Exception) -> UserError:
+    """Return the error about state that is damaged."""
+    return UserError(f"{query}: the checkpoint's state cannot be read: {error}")
+
+
 class StateCodec(Generic[T]):
     """Writes and reads the memory ``kind`` of ``query``, in the form of ``version``."""
 
@@ -21,20 +34,17 @@ class StateCodec(Generic[T]):
         """Return the serialized ``memory``."""
         return self._encoder.encode(memory).decode()
 
-    def decode(self, version: int, body: str) -> T:
+    def decode(self, version: int, body: str | bytes) -> T:
         """Return the memory in ``body``.
 
         Raises UserError when it was written by another release and cannot be read.
         """
         if version != self._version:
-            raise UserError(
-                f"{self._query}: the checkpoint holds state of version {version}, this release reads version "
-                f"{self._version}; run the release that wrote it, or start with an empty checkpoint folder"
-            )
+            raise refused(self._query, version, self._version)
         try:
             return self._decoder.decode(body)
         except msgspec.MsgspecError as error:
-            raise UserError(f"{self._query}: the checkpoint's state cannot be read: {error}") from None
+            raise unreadable(self._query, error) from None
 
     def load(self, state: Any) -> T | None:
         """Return the memory that a key's value state holds; None at its first record."""

@@ -2,7 +2,9 @@
 
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from logdirwatch.detect.spark.memories import Memories, unpacked
 from logdirwatch.detect.spark.processor import ShardProcessor
+from logdirwatch.detect.state.broker_state import CODEC, MEMORY_VERSION
 
 
 class _Unpacked(ShardProcessor):
@@ -17,3 +19,14 @@ def stand_in(settings, at_ms):
     tester = TwsTester(_Unpacked(settings, "home"), timeMode="ProcessingTime")
     tester.setProcessingTime(at_ms)
     return tester
+
+
+def memories(tester, key):
+    """Return all that a shard remembers of its brokers."""
+    value = tester.peekValueState("memories", key)
+    return Memories() if value is None else unpacked(*value)
+
+
+def memory(tester, key, broker):
+    """Return what a shard remembers of one broker."""
+    return CODEC.decode(MEMORY_VERSION, memories(tester, key).brokers[broker])

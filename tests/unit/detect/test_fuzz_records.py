@@ -112,3 +112,4 @@ def test_what_is_refused_leaves_no_memory_behind(broker: int) -> None:
     ]
     assert tester.test(("prod", 7), refused) == []
     assert tester.peekMapState("brokers", ("prod", 7)) == {}
+    assert tester.peekValueState("memories", ("prod", 7)) is None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -37,6 +38,14 @@ from logdirwatch.parse.records import Accepted, parse
 
 HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
+
+
+class StartMemory(Struct, frozen=True):
+    """What is remembered of a broker at the start without a checkpoint."""
+
+    broker: int
+    version: int
+    body: str
 
 
 class Tombstone(NamedTuple):
@@ -71,7 +80,7 @@ class ShardProcessor(StatefulProcessor):
             else:
                 records = self._broker(cluster, broker, of_broker, now_ms)
             yield from map(_row, records)
-        self._shard.set_timers()
+        self._shard.write()
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Let time pass for the brokers whose timer fired."""
@@ -80,19 +89,20 @@ class ShardProcessor(StatefulProcessor):
         for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs()):
             outcome = machine.tick(known, now_ms, self._settings)
             yield from map(_row, self._finish(known, [outcome]))
-        self._shard.set_timers()
+        self._shard.write()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        """Start with the memory of a state record; its timer belonged to another checkpoint."""
+        """Start with the memories of a shard's brokers; their timers belonged to another checkpoint."""
         del key, timerValues
-        broker, version, body = initialState["broker"], initialState["version"], initialState["body"]
-        if broker == PIPELINE_BROKER:
-            query_state.CODEC.keep(self._shard.entry(broker), query_state.CODEC.decode(version, body))
-            return
-        known = broker_state.decode(version, body)
-        known.timer_ms = None
-        self._keep(known)
-        self._shard.set_timers()
+        for one in msgspec.json.decode(initialState["memories"], type=list[StartMemory]):
+            if one.broker == PIPELINE_BROKER:
+                memory = query_state.CODEC.decode(one.version, one.body)
+                query_state.CODEC.keep(self._shard.entry(one.broker), memory)
+                continue
+            known = broker_state.decode(one.version, one.body)
+            known.timer_ms = None
+            self._keep(known)
+        self._shard.write()
 
     def close(self) -> None:
         """Do nothing: no resource is held open."""

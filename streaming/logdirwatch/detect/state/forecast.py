@@ -204,6 +204,9 @@ def _by_days(points: list[Point], highest: list[Point], limit: int) -> Forecast 
     # The last hour has only begun.
     burst, lasts_hours = _burst(levels[:-1])
     level = levels[-1][1] if burst else max(used for hour, used in levels if hour > now - DAY)
+    highest_bytes = level + max(drift, drift * LONGEST_HOURS) + max(chain([0.0], shape.values())) + burst * lasts_hours
+    if highest_bytes < limit:
+        return None
     for hour in range(1, LONGEST_HOURS + 1):
         expected = level + drift * hour + shape.get((now + hour) % DAY, 0.0)
         if expected + burst * min(hour, lasts_hours) >= limit:

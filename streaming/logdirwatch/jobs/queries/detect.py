@@ -59,16 +59,21 @@ def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
     )
 
 
+def by_shard(memories: DataFrame) -> DataFrame:
+    """Return one row per shard, with the memories of its brokers as JSON: Spark hands one row at a time over."""
+    every_one = F.to_json(F.collect_list(F.struct("broker", "version", "body")))
+    return memories.groupBy("cluster", shard_of(F.col("broker")).alias("shard")).agg(every_one.alias("memories"))
+
+
 def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
     """Return the rows topic, key, value that the state machine writes; ``memories`` is its initial state."""
-    begin = None if memories is None else memories.withColumn("shard", shard_of(F.col("broker")))
     processor = ShardProcessor(settings.detect, settings.default_cluster)
     grouped = (
         keyed(records, settings.default_cluster)
         .withColumn("shard", shard_of(F.col("broker")))
         .groupBy("cluster", "shard")
     )
-    initial = None if begin is None else begin.groupBy("cluster", "shard")
+    initial = None if memories is None else by_shard(memories).groupBy("cluster", "shard")
     rows: DataFrame = transform_with_state(grouped, processor, KAFKA_ROWS, initial)
     return rows
 

@@ -4,10 +4,9 @@ import msgspec
 from pyspark.sql import Row
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import CODEC
 from logdirwatch.model.records import AlertRecord, DecisionRecord, StateRecord
 from tests.unit.detect.builders import T0, log_dir, maintenance, metrics
-from tests.unit.detect.standin import stand_in
+from tests.unit.detect.standin import memory, stand_in
 
 MINUTE_MS = 60_000
 KEY = ("prod", 7)
@@ -40,7 +39,7 @@ class Feed:
 
     @property
     def memory(self):
-        return CODEC.decode(*self.tester.peekMapState("brokers", KEY)[(7,)])
+        return memory(self.tester, KEY, 7)
 
 
 def fenced(at_ms):
