@@ -12,7 +12,6 @@ from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.records import AlertRecord, StateRecord
 from logdirwatch.settings import Settings
-from tests.spark.older_state import OlderProcessor
 from tests.support.waiting import DEADLINE_S, wait_until
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
@@ -104,22 +103,6 @@ def test_state_survives_a_restart_and_the_alert_goes_on_under_its_identity(feed)
     feed.start()
     closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the resolve after the restart")
     assert (closed.alert_id, closed.revision, closed.reason) == (opened.alert_id, 2, "recovered")
-
-
-def test_a_checkpoint_of_an_older_release_is_continued(feed, monkeypatch):
-    feed.stop()
-    with monkeypatch.context() as older:
-        older.setattr(detect, "ShardProcessor", OlderProcessor)
-        feed.start()
-        feed.send(metrics(T0), metrics(T0, broker=39), metrics(T0 + 5_000, error_code=56))
-        opened = feed.wait_for("logdir.alerts", lambda r: r.status == "firing", "the alert of the older release")
-        feed.stop()
-    feed.send(metrics(T0 + 10_000), metrics(T0 + 10_000, broker=39, error_code=56))
-    feed.start()
-    closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "its resolve by this one")
-    assert (closed.alert_id, closed.revision) == (opened.alert_id, 2)
-    state = feed.wait_for("logdir.state", lambda r: r.broker == 39 and r.status == "degraded", "the other broker")
-    assert (state.sequence, state.transitions[0].from_status) == (2, "online")
 
 
 def test_a_lost_checkpoint_is_made_good_from_the_states_and_nothing_fires_twice(spark, feed):

@@ -4,7 +4,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from logdirwatch.detect.spark.memories import Memories, unpacked
 from logdirwatch.detect.spark.processor import ShardProcessor
-from logdirwatch.detect.state.broker_state import CODEC, MEMORY_VERSION
+from logdirwatch.detect.state.broker_state import CODEC
 
 
 class _Unpacked(ShardProcessor):
@@ -29,4 +29,4 @@ def memories(tester, key):
 
 def memory(tester, key, broker):
     """Return what a shard remembers of one broker."""
-    return CODEC.decode(MEMORY_VERSION, memories(tester, key).brokers[broker])
+    return CODEC.decode(*memories(tester, key).values[broker])

@@ -111,5 +111,4 @@ def test_what_is_refused_leaves_no_memory_behind(broker: int) -> None:
         for n, value in enumerate(BAD)
     ]
     assert tester.test(("prod", 7), refused) == []
-    assert tester.peekMapState("brokers", ("prod", 7)) == {}
     assert tester.peekValueState("memories", ("prod", 7)) is None

@@ -13,11 +13,14 @@ from logdirwatch.state.codec import refused, unreadable
 VERSION = 1
 _CODEC = "zstd"
 
+Value = tuple[int, str]
+"""One memory: the version of its form, and the memory as JSON."""
+
 
 class Memories(Struct):
-    """The memories of a shard's brokers as JSON, and the brokers whose timer fires at a time."""
+    """The memories of a shard by broker, and the brokers whose timer fires at a time."""
 
-    brokers: dict[int, bytes] = field(default_factory=dict)
+    values: dict[int, Value] = field(default_factory=dict)
     due: dict[int, list[int]] = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.report.folding import Message, latest_alerts
 from tests.unit.detect.builders import T0
-from tests.unit.detect.standin import stand_in
+from tests.unit.detect.standin import memories, stand_in
 
 KEY = ("prod", 31)
 STEP_MS = 10_000
@@ -40,7 +40,7 @@ class Feed:
 
     @property
     def memory(self):
-        return heartbeats.CODEC.decode(*self.tester.peekMapState("brokers", KEY)[(HEARTBEAT_BROKER,)])
+        return heartbeats.CODEC.decode(*memories(self.tester, KEY).values[HEARTBEAT_BROKER])
 
 
 def told(alerts: list[AlertRecord]):

@@ -5,8 +5,6 @@ import pytest
 from pyspark.sql import Row
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.memories import Memories, packed
-from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.model.records import StateRecord
 from tests.unit.detect.builders import T0, log_dir, maintenance, metrics
 from tests.unit.detect.standin import memories, stand_in
@@ -39,7 +37,7 @@ def due(tester):
 def test_each_broker_of_a_shard_keeps_a_memory_of_its_own(tester):
     written = tester.test(KEY, [row(7, T0, 0), row(39, T0, 1), row(7, T0 + 1, 2)])
     assert states(written) == {(7, "online"), (39, "online")}
-    assert memories(tester, KEY).brokers.keys() == {7, 39}
+    assert memories(tester, KEY).values.keys() == {7, 39}
 
 
 def test_brokers_that_wait_for_the_same_moment_share_a_timer_and_each_is_looked_at(tester):
@@ -69,32 +67,3 @@ def test_an_earlier_deadline_takes_the_place_of_a_later_one(tester):
     # The later one still fires, for nobody: the end of the maintenance set another.
     assert tester.setProcessingTime(T0 + SILENCE_MS) == []
     assert due(tester).keys() == {T0 + 10_000 + SILENCE_MS}
-
-
-class TestWhatAnOlderReleaseStored:
-    """An entry for each broker, and one for each timer."""
-
-    @pytest.fixture
-    def older(self, tester):
-        tester.test(KEY, [row(7, T0, 0), row(39, T0, 1)])
-        known = memories(tester, KEY)
-        entries = {(broker,): (MEMORY_VERSION, body.decode()) for broker, body in known.brokers.items()}
-        tester.updateMapState("brokers", KEY, entries)
-        tester.updateMapState("due", KEY, {(at_ms,): (brokers,) for at_ms, brokers in known.due.items()})
-        tester.updateValueState("memories", KEY, packed(Memories()))
-        return tester
-
-    def test_a_broker_goes_on_from_it(self, older):
-        assert states(older.test(KEY, [row(7, T0 + 1, 2)])) == set()
-        assert memories(older, KEY).brokers.keys() == {7}
-        assert older.peekMapState("brokers", KEY).keys() == {(39,)}
-
-    def test_its_timers_fire(self, older):
-        assert states(older.setProcessingTime(T0 + SILENCE_MS)) == {(7, "unknown"), (39, "unknown")}
-        assert older.peekMapState("brokers", KEY) == older.peekMapState("due", KEY) == {}
-        assert memories(older, KEY).brokers.keys() == {7, 39}
-
-    def test_a_timer_of_then_and_one_of_now_fire_at_once(self, older):
-        older.test(KEY, [row(71, T0, 2)])
-        assert due(older) == {T0 + SILENCE_MS: [71]}
-        assert states(older.setProcessingTime(T0 + SILENCE_MS)) == {(n, "unknown") for n in (7, 39, 71)}
