@@ -7,6 +7,7 @@ the rate at which its partition is written never completes.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
@@ -138,6 +139,13 @@ def under_others(rate: int, keys: Mapping[int, Iterable[str]], snapshot: Cluster
     enough.
     """
     return max(1, min([rate, *(limit for _, _, limit in foreign(keys, snapshot))]))
+
+
+def slowed_by_others(rate: int, snapshot: ClusterSnapshot) -> frozenset[int]:
+    """Return the brokers that receive copies at less than ``rate`` because of somebody else's throttle."""
+    return frozenset(
+        broker for broker in snapshot.brokers if under_others(rate, {broker: (FOLLOWER_THROTTLE,)}, snapshot) < rate
+    )
 
 
 def foreign(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:

@@ -6,6 +6,7 @@ No data is lost, but it is copied over the network, and the source is freed only
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_waves import Pace
@@ -39,14 +40,17 @@ def plan_offload(
 ) -> Offload:
     """Find destinations on other brokers for ``needed`` bytes of a directory, except the partitions ``taken``.
 
-    They stay clearly less full than the directory is now, so that no plan moves the replicas on.
+    They stay clearly less full than the directory is now, so that no plan moves the replicas on. Brokers that receive
+    slowly under somebody else's throttle are taken only if there are no others: one such copy makes a whole plan slow.
     """
     refusals: Counter[Veto] = Counter()
     everything = _candidates(source, snapshot, policy, taken, _most(source, snapshot, policy), refusals)
     quick = _in_time_first(source, snapshot, policy, everything)
     settled = [candidate for candidate in quick if not is_behind(candidate[1], source.broker)]
-    for candidates in _each_once(settled, quick, everything):
-        found = _placed(source, candidates, snapshot, policy, needed)
+    slow = copy_rates.slowed_by_others(policy.limits.replication_throttle_bytes_per_s, snapshot)
+    ways = product(dict.fromkeys([slow, frozenset[int]()]), _each_once(settled, quick, everything))
+    for passed_over, candidates in ways:
+        found = _placed(source, candidates, snapshot, policy, needed, passed_over)
         if found.repair is not None and found.repair.assignments:
             return found
     refusals.update(left.veto for left in (found.repair.unplaced if found.repair is not None else ()))
@@ -74,6 +78,7 @@ def _placed(
     snapshot: ClusterSnapshot,
     policy: Policy,
     needed: int,
+    passed_over: frozenset[int],
 ) -> Offload:
     """Find destinations for candidates until they free what is needed, and not much more."""
     written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
@@ -97,6 +102,7 @@ def _placed(
             rate=rate,
             is_serving=True,
             settled_max_ratio=most,
+            passed_over=passed_over,
         )
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or not left:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from logdirwatch.plan.capacity.copy_rates import slowed_by_others
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -32,14 +33,16 @@ class Destination:
 class Destinations:
     """The places on live brokers; each place taken counts for the next replica.
 
-    Healthy brokers come first, then the replica's previous rack, then the emptiest directory; within a rack a directory
-    with the metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why directories
-    of live brokers take nothing.
+    Healthy brokers come first, then those that receive at ``rate`` bytes per second and not under a lower throttle of
+    somebody else, then the replica's previous rack, then the emptiest directory; within a rack a directory with the
+    metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why directories of live
+    brokers take nothing.
     """
 
-    def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None, rate: int | None = None) -> None:
         self.refused: dict[int, list[Veto]] = defaultdict(list)
         self._snapshot = snapshot
+        self._slow = frozenset[int]() if rate is None else slowed_by_others(rate, snapshot)
         self._degraded: dict[int, list[int]] = defaultdict(list)
         self._directories = [d for number in sorted(snapshot.brokers) for d in self._usable(number)]
         self._index = {directory.place: row for row, directory in enumerate(self._directories)}
@@ -89,7 +92,7 @@ class Destinations:
 
     def _class(self, directory: LogDir, lost_rack: str | None) -> int:
         is_other_rack = self._snapshot.brokers[directory.broker].rack != lost_rack
-        return 2 * is_other_rack + (directory.is_metadata_dir is True)
+        return 4 * (directory.broker in self._slow) + 2 * is_other_rack + (directory.is_metadata_dir is True)
 
     def _ratios(self, size_bytes: int) -> npt.NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -79,6 +79,7 @@ def plan_rebuild(
     rate: int | None = None,
     is_serving: bool = False,
     settled_max_ratio: float | None = None,
+    passed_over: frozenset[int] = frozenset(),
 ) -> Repair:
     """Find a place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
@@ -86,14 +87,23 @@ def plan_rebuild(
     the usual one. One plan takes as many as the settings allow, because it must fit into one record; the choice does
     not depend on sizes, which change with every inventory. ``is_serving``: the replicas still exist and can be copied.
     ``settled_max_ratio`` is how full a directory may be with the replicas that stay there; None: as full as one that
-    they only pass.
+    they only pass. ``passed_over`` are brokers that get nothing.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, snapshot, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s
     without = None if is_serving else broker
-    planner = _Planner(broker, path, snapshot, policy, rate, without=without, settled_max_ratio=settled_max_ratio)
+    planner = _Planner(
+        broker,
+        path,
+        snapshot,
+        policy,
+        rate,
+        without=without,
+        settled_max_ratio=settled_max_ratio,
+        passed_over=passed_over,
+    )
     return planner.run(wave, len(lost) - len(wave))
 
 
@@ -110,6 +120,7 @@ class _Planner:
         *,
         without: int | None,
         settled_max_ratio: float | None,
+        passed_over: frozenset[int],
     ) -> None:
         self._without, self._settled_max_ratio = without, settled_max_ratio
         self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
@@ -120,8 +131,12 @@ class _Planner:
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
         lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None
-        self._destinations = Destinations(snapshot, self._space, lost_rack)
-        self._alive = [(found.id, found.rack) for found in snapshot.brokers.values() if snapshot.is_alive(found.id)]
+        self._destinations = Destinations(snapshot, self._space, lost_rack, rate)
+        self._alive = [
+            (found.id, found.rack)
+            for found in snapshot.brokers.values()
+            if snapshot.is_alive(found.id) and found.id not in passed_over
+        ]
 
     def run(self, lost: Sequence[Partition], later: int) -> Repair:
         assignments, before, unplaced = [], [], []

@@ -2,15 +2,15 @@
 
 import pytest
 
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, BrokerStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.reassignment.destinations import Destinations
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline
 
 
-def destinations(*parts, lost_rack=None):
+def destinations(*parts, lost_rack=None, rate=None):
     snapshot = facts(*parts)
-    return Destinations(snapshot, Space(snapshot), lost_rack)
+    return Destinations(snapshot, Space(snapshot), lost_rack, rate)
 
 
 def ordered(found, size=100 * MIB):
@@ -40,6 +40,14 @@ def test_the_rack_that_lost_it_comes_first_and_a_metadata_log_last_of_each_rack(
     racks = {1: "r1", 2: "r2", 3: "r2", 4: "r1", 5: "r1"}
     found = destinations(*parts, *(broker(number, rack=rack) for number, rack in racks.items()), lost_rack="r2")
     assert ordered(found) == [(2, "/a"), (3, "/a"), (1, "/a"), (5, "/a"), (4, "/a")]
+
+
+@pytest.mark.parametrize(("limit", "first"), [("8000", 2), ("4999999", 2), ("5000000", 1), (str(2**63 - 1), 1)])
+def test_a_broker_that_somebody_else_slows_down_comes_last(limit, first):
+    parts = directory(1, "/a", 100 * MIB), directory(2, "/a", 300 * MIB)
+    racks = broker(1, rack="r1", **{FOLLOWER_THROTTLE: limit}), broker(2, rack="r2")
+    found = destinations(*parts, *racks, lost_rack="r1", rate=5_000_000)
+    assert [place.broker for place in found.ordered(100 * MIB)] == [first, 3 - first]
 
 
 @pytest.mark.parametrize(("used", "total"), [(None, 1_000 * MIB), (0, 0)])

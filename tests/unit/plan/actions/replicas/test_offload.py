@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind, BrokerStatus
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
@@ -38,6 +38,18 @@ def test_a_broker_with_one_directory_gives_its_replicas_to_others():
         {"broker": 3, "log_dir": "/d1", "bytes": -200 * MIB},
     ]
     assert violations(from_json(action.reassignment), facts(*ALONE), policy()) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "moved"), [(500, [("t-0", (2, 3))]), (700, [("t-1", (2, 3))]), (845, [("t-0", (2, 4))])]
+)
+def test_a_broker_that_somebody_else_slows_down_gets_something_only_if_there_is_no_other(used, moved):
+    slow = directory(4, "/d1", 10 * MIB), broker(4, **{FOLLOWER_THROTTLE: "8000"})
+    alone = [topic("t", (2, 1), (2, 1)), *ALONE[4:]]
+    (action,) = reassigned(
+        recommended(FULL, directory(2, "/d1", 300 * MIB), directory(3, "/d1", used * MIB), *alone, *slow)
+    )
+    assert [(one.label, one.replicas) for one in from_json(action.reassignment)] == moved
 
 
 def test_moves_within_the_broker_come_first_and_are_enough():
