@@ -189,8 +189,9 @@ def shares_volume(one: LogDir, other: LogDir, snapshot: ClusterSnapshot) -> bool
     that one directory holds more than the other make no difference to the free space, or if the used bytes of each
     exceed the replicas of both; a file system's own overhead is far smaller.
     """
-    if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
-        return is_same_volume(one, other)
+    is_same = is_same_volume(one, other)
+    if not is_same or one.path == other.path or one.volume is not None:
+        return is_same
     held = [
         sum(replica.size_bytes or 0 for replica in snapshot.replicas_in(d.place))
         + sum(snapshot.strays_in(d.place).values())

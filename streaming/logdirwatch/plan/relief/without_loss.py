@@ -67,7 +67,8 @@ def _local_cuts(
     now_ms: int,
 ) -> list[ProposedAction]:
     """Return the cuts of local copies of tiered topics: remote storage keeps what is deleted (KIP-405)."""
-    if missing <= 0:
+    here = {replica.topic for replica in snapshot.replicas_in(source.place)}
+    if missing <= 0 or not any(snapshot.topics[name].is_tiered for name in here & snapshot.topics.keys()):
         return []
     cuts = plan_cuts(source, replace(snapshot, claimed=snapshot.claimed | taken), policy, missing).cuts
     proposals = (
