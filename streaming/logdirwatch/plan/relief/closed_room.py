@@ -17,6 +17,7 @@ from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import plan_moves
+from logdirwatch.plan.relief.freed_bytes import URGENT
 from logdirwatch.text.units import human_bytes, human_ms
 
 MOST = 3
@@ -49,7 +50,7 @@ def propose_return_of_broker(
 
 
 def _cordoned(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[LogDir]:
-    """Return the healthy cordoned directories with room, the own broker's first, then the emptiest."""
+    """Return the cordoned directories with room for others, the own broker's first, then the emptiest."""
     space = Space(snapshot)
     found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
     filled = [(d.broker != source.broker, ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
@@ -61,7 +62,10 @@ def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> b
     return (
         directory.is_cordoned is True
         and directory.place != source.place
-        and directory.status is LogDirStatus.ONLINE
+        and (
+            directory.status is LogDirStatus.ONLINE
+            or (source.status in URGENT and keeps_room_for_others(directory, snapshot))
+        )
         and not directory.is_suspect
         and not directory.is_marked
         and snapshot.cordoning.get(directory.place) is not True
@@ -69,6 +73,19 @@ def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> b
         and not snapshot.brokers[directory.broker].is_suspect
         and not is_same_volume_of(source, directory)
     )
+
+
+def keeps_room_for_others(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether an urgent directory may need the room of one that is filling and less full than most.
+
+    Where the whole cluster runs short, every directory with room is filling. A cordon there would close the last room.
+    """
+    if directory.status is not LogDirStatus.FILLING or directory.used_bytes is None:
+        return False
+    measured = [d for d in snapshot.directories.values() if d.is_serving and d.used_bytes is not None]
+    used, total = sum(d.used_bytes or 0 for d in measured), sum(d.total_bytes or 0 for d in measured)
+    is_less_full = directory.used_bytes * total < used * (directory.total_bytes or 0)
+    return is_less_full and any(d.status in URGENT for d in measured)
 
 
 def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:

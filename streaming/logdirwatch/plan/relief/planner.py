@@ -24,6 +24,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
+from logdirwatch.plan.relief.closed_room import keeps_room_for_others
 from logdirwatch.plan.relief.freed_bytes import (
     URGENT,
     after,
@@ -221,6 +222,8 @@ def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) 
 
 
 def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    if keeps_room_for_others(source, snapshot):
+        return []
     why = (
         ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
         "that was just emptied"

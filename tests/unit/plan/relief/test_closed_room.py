@@ -6,6 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
 from logdirwatch.plan.relief.closed_room import is_same_volume_of, propose_return_of_broker, propose_uncordons
+from logdirwatch.plan.relief.planner import propose_relief
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
@@ -81,6 +82,44 @@ class TestCordons:
         assert is_same_volume_of(here, beside)
         assert not is_same_volume_of(here, replace(beside, broker=2))
         assert not is_same_volume_of(here, replace(beside, volume="w"))
+
+
+class TestRoomThatAnUrgentOneNeeds:
+    URGENT = replace(FULL, status=LogDirStatus.CRITICAL)
+    ROOMY = directory(3, "/d1", 500 * MIB, status=LogDirStatus.FILLING, is_cordoned=True)
+
+    def opened(self, source, roomy):
+        seen = facts(*PARTS[1:], source, roomy)
+        return [one.target["broker"] for one in propose_uncordons(source, seen, policy(), 100 * MIB, NOW_MS)]
+
+    def test_one_that_is_filling_is_opened_for_one_that_is_urgent(self):
+        assert self.opened(self.URGENT, self.ROOMY) == [3]
+
+    @pytest.mark.parametrize(
+        ("source", "roomy"),
+        [
+            (replace(FULL, status=LogDirStatus.FILLING), ROOMY),
+            (URGENT, replace(ROOMY, status=LogDirStatus.CRITICAL)),
+            (URGENT, replace(ROOMY, status=LogDirStatus.UNKNOWN)),
+            (URGENT, replace(ROOMY, usable_bytes=155 * MIB)),
+        ],
+        ids=["for one that is filling", "urgent itself", "not known", "as full as most"],
+    )
+    def test_any_other_stays_closed(self, source, roomy):
+        assert self.opened(source, roomy) == []
+
+    def cordoned(self, roomy, *others):
+        parts = [replace(roomy, is_cordoned=False), *others, *(directory(number, used=700 * MIB) for number in (2, 4))]
+        seen = facts(*parts, topic("t", (3,)), replica(3, "/d1", "t"), metadata_version="4.3-IV0")
+        found = propose_relief(parts[0], seen, policy(target_ratio=0.4), NOW_MS)
+        return any(one.kind is ActionKind.CORDON_LOG_DIR for one in found)
+
+    def test_nor_is_it_closed_while_one_is_urgent(self):
+        assert not self.cordoned(self.ROOMY, self.URGENT)
+        assert self.cordoned(self.ROOMY)
+
+    def test_one_that_is_fuller_than_most_is_closed(self):
+        assert self.cordoned(replace(self.ROOMY, usable_bytes=205 * MIB), self.URGENT)
 
 
 class TestBrokersThatAreAway:
