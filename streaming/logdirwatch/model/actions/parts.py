@@ -104,7 +104,7 @@ class ConfigChange(RecordPart, frozen=True, kw_only=True):
     ] = UNSET
     stands: Annotated[
         str | UnsetType | None,
-        Meta(description="The value until this one is set.", extra_json_schema={"x-internal": True}),
+        Meta(description="The value that the first of several cuts set.", extra_json_schema={"x-internal": True}),
     ] = UNSET
 
 

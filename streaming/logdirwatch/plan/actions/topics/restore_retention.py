@@ -30,6 +30,7 @@ from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes, human_ratio
 
 _NAMED = 3
+_NEVER_MADE = frozenset({ActionStatus.PROPOSED, ActionStatus.SUPERSEDED, ActionStatus.EXPIRED})
 
 
 def is_cut(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
@@ -53,7 +54,7 @@ def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRec
         plan,
         operations=None if plan.operations is None else undone_to(plan.operations, back),
         configs={topic: changes},
-        expected={**plan.expected, "freed_before": _freed(old)},
+        expected={**plan.expected, "freed_before": _freed_before(old)},
         undo={
             **plan.undo,
             "configs": back,
@@ -64,8 +65,16 @@ def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRec
 
 
 def _after(before: Mapping[str, Any] | None, change: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a change with the limit from before the first cut, and the limit in force until it is made."""
-    return change if before is None else {**change, "was": was(before), "stands": before["to"]}
+    """Return a change with the limit from before the first cut, and the limit that the first cut set.
+
+    Up to that limit the topic is cut, whatever deeper cuts, of other alerts too, were taken back meanwhile.
+    """
+    return change if before is None else {**change, "was": was(before), "stands": _stands(before)}
+
+
+def _stands(change: Mapping[str, Any]) -> Any:
+    """Return the limit that the first cut set."""
+    return change.get("stands", change["to"])
 
 
 def _freed(action: ActionRecord) -> list[dict[str, Any]]:
@@ -74,6 +83,11 @@ def _freed(action: ActionRecord) -> list[dict[str, Any]]:
     for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
         found[one["broker"], one["log_dir"]] += one["bytes"]
     return [{"broker": place[0], "log_dir": place[1], "bytes": size} for place, size in sorted(found.items())]
+
+
+def _freed_before(old: ActionRecord) -> list[dict[str, Any]]:
+    """Return the bytes that the earlier cuts freed; a deeper one that was only proposed freed none."""
+    return list(old.expected.get("freed_before", ())) if old.status in _NEVER_MADE else _freed(old)
 
 
 def was(change: Mapping[str, Any]) -> Any:
@@ -163,8 +177,7 @@ def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapp
     return {
         key: change
         for key, change in changes.items()
-        if (now := topic.configs.get(key)) is not None
-        and _size(now) <= _size(change.get("stands", change["to"])) < _size(was(change))
+        if (now := topic.configs.get(key)) is not None and _size(now) <= _size(_stands(change)) < _size(was(change))
     }
 
 

@@ -182,6 +182,28 @@ class TestADeeperCut:
         )
         assert found.expected["freed_before"] == on((1, "/d1", 10), (2, "/d1", 1))
 
+    @pytest.mark.parametrize(
+        ("status", "counts"),
+        [
+            (ActionStatus.DONE, True),
+            (ActionStatus.WITHDRAWN, True),
+            (ActionStatus.PROPOSED, False),
+            (ActionStatus.SUPERSEDED, False),
+            (ActionStatus.EXPIRED, False),
+        ],
+    )
+    def test_of_one_that_was_only_proposed_nothing_is_added(self, status, counts):
+        first = {"expected": {"freed_before": on((1, "/d1", 7))}, "freed": on((1, "/d1", 3)), "status": status}
+        found, _ = self.carried({KEY: {"from": "100", "to": "50"}}, first)
+        assert found.expected["freed_before"] == on((1, "/d1", 10 if counts else 7))
+
+    def test_the_topic_is_cut_up_to_what_the_first_one_set(self):
+        old = cut({KEY: {"from": "50", "to": "20", "was": "5000", "stands": "100"}}, **MADE)
+        third = carry_over_limits(old, cut({KEY: {"from": "20", "to": "10"}}, status=ActionStatus.PROPOSED))
+        assert third.configs["t"][KEY] == {"from": "20", "to": "10", "was": "5000", "stands": "100"}
+        assert restored(third, seen("70")).configs["t"][KEY] == {"from": "70", "to": "5000"}
+        assert not is_cut(third, seen("101"))
+
     @pytest.mark.parametrize("observed", [None, {}, {"is_set": False}])
     def test_one_whose_first_was_never_made_stands_for_itself(self, observed):
         found, new = self.carried({KEY: {"from": "100", "to": "50"}}, {"observed": observed})
