@@ -1,20 +1,22 @@
 """What advice is worth: a month of modelled clusters, five ways to act on them, and what is lost in each.
 
     python bench/bench_closed_loop.py [--clusters 8] [--days 30] [--step-minutes 10] [--seed 1] [--processes 2]
-        [--out FILE] [--fixed-step]
+        [--out FILE] [--fixed-step] [--without-new-disks]
 
 The clusters are models (loop_models.py) that behave as real brokers were measured to (loop_world.py). The state
 machine, the planner, the autopilot's rules and the steps of an execution are the product's own (loop_watch.py,
 loop_product.py, loop_execution.py). The same seeds meet every way to act. Printed for each way, summed over the
 clusters: log directories that went offline full, clusters with such a one, bytes deleted before the retention that
-their owner wants, bytes deleted below what the owner says must stay, bytes moved, minutes of partitions below
-min.insync.replicas, and how often somebody acted.
+their owner wants, bytes deleted below what the owner says must stay, bytes moved, bytes of disk space that people
+bought on advice (loop_orders.py), minutes of partitions below min.insync.replicas, and how often somebody acted.
 
 Time passes in steps of an hour where no directory could fill meanwhile, else of ``--step-minutes``. The machine sees
 every step near a change, and every four hours where nothing changes. ``--fixed-step`` shows it every step of
 ``--step-minutes`` instead, prints both for the same seeds, and takes twenty times as long. A way that cannot differ
 from another is not run again: "delete oldest" and "rebalance" where no directory ever reached their limit, and the
 autopilot where the advice never held an action that could be carried out.
+
+With ``--without-new-disks`` nobody buys disk space.
 
 Where the autopilot lost a directory, the share of all disks that is protected from cuts is printed.
 
@@ -53,12 +55,13 @@ class Task(NamedTuple):
     days: int
     step_ms: int
     is_fixed: bool = False
+    buys: bool = True
 
 
 def main() -> None:
     chosen = arguments()
     seeds = range(chosen.seed, chosen.seed + chosen.clusters)
-    task = Task(chosen.days, chosen.step_minutes * 60_000)
+    task = Task(chosen.days, chosen.step_minutes * 60_000, buys=not chosen.without_new_disks)
     print(f"{chosen.days} days, {chosen.step_minutes} min, seeds {seeds[0]} to {seeds[-1]}, commit {commit()}")
     show(found := lived(seeds, task, chosen.processes, chosen.out), task.days)
     if chosen.fixed_step:
@@ -77,6 +80,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
     parser.add_argument("--fixed-step", action="store_true")
+    parser.add_argument("--without-new-disks", action="store_true")
     return parser.parse_args()
 
 
@@ -111,7 +115,7 @@ def known(out: Path | None) -> dict[int, Tallies]:
 def show(found: Mapping[int, Tallies], days: int) -> None:
     print(
         f"\n{len(found):<28}{'offline full':>13}{'clusters':>10}{'early TB':>10}{'below floor TB':>16}"
-        f"{'moved TB':>10}{'min under ISR':>15}{'actions':>9}"
+        f"{'moved TB':>10}{'bought TB':>11}{'min under ISR':>15}{'actions':>9}"
     )
     for way in WAYS:
         print(row(way, [tallies[way] for tallies in found.values()]))
@@ -126,7 +130,7 @@ def row(way: str, tallies: list[Tally]) -> str:
     return (
         f"{way:<28}{sum(t.full for t in tallies):>13}{sum(t.full > 0 for t in tallies):>10}"
         f"{sum(t.early_bytes for t in tallies) / TB:>10.1f}{sum(t.below_floor_bytes for t in tallies) / TB:>16.2f}"
-        f"{sum(t.moved_bytes for t in tallies) / TB:>10.1f}"
+        f"{sum(t.moved_bytes for t in tallies) / TB:>10.1f}{sum(t.added_bytes for t in tallies) / TB:>11.1f}"
         f"{sum(t.under_min_isr_minutes for t in tallies):>15.0f}{sum(t.actions for t in tallies):>9}"
     )
 
@@ -179,7 +183,7 @@ def live(seed: int, name: str, task: Task) -> tuple[World, Way]:
 def way_of(name: str, life: Month, task: Task) -> Way:
     if name in {ADVISED, AUTOPILOT}:
         product = Advised if name == ADVISED else Autopilot
-        return product(life.world, life.seed, task.step_ms, is_fixed=task.is_fixed)
+        return product(life.world, life.seed, task.step_ms, is_fixed=task.is_fixed, buys=task.buys)
     return Nothing() if name == NOTHING else (DeleteOldest if name == OLDEST else Rebalance)(life.world)
 
 

@@ -14,6 +14,7 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRec
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Severity
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from loop_execution import Execution
+from loop_orders import Orders
 from loop_policies import Way
 from loop_watch import CLUSTER, EPOCH_MS, Watch
 from loop_world import LogDirId, World
@@ -37,7 +38,7 @@ CHANGED_RATIO = 0.01
 
 
 class Logdirwatch(Way):
-    """Actions are carried out one at a time, as ``choose`` says.
+    """Actions are carried out one at a time, as ``chosen`` says; people buy disk space where it is advised.
 
     ``had_choice`` tells whether there was ever one that could be: if not, nobody who follows the advice does anything.
     """
@@ -45,8 +46,9 @@ class Logdirwatch(Way):
     by = ""
     news_ms = HOUR_MS // 2
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
         self._world, self._watch, self._seed = world, Watch(world, step_ms, 0 if is_fixed else self.news_ms), seed
+        self._orders = Orders(world, seed) if buys else None
         self._step_ms, self._is_fixed = step_ms, is_fixed
         self._shown_ms = -DAY_MS
         self._shown: dict[LogDirId, float] = {}
@@ -60,6 +62,8 @@ class Logdirwatch(Way):
             return
         self._shown_ms, self._shown = now_ms, self._levels()
         actions = self._watch.step(now_ms)
+        if self._orders is not None:
+            self._orders.follow(actions.values(), now_ms)
         at_ms = EPOCH_MS + now_ms
         if self._running is not None:
             self._go_on(self._running, at_ms)
@@ -135,8 +139,8 @@ class Advised(Logdirwatch):
     by = "a person"
     news_ms = 2 * HOUR_MS
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
-        super().__init__(world, seed, step_ms, is_fixed=is_fixed)
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
+        super().__init__(world, seed, step_ms, is_fixed=is_fixed, buys=buys)
         self._due_ms: dict[tuple[str, bool], int] = {}
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
@@ -170,8 +174,8 @@ class Autopilot(Logdirwatch):
 
     by = f"{MARK}/bench"
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool) -> None:
-        super().__init__(world, seed, step_ms, is_fixed=is_fixed)
+    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
+        super().__init__(world, seed, step_ms, is_fixed=is_fixed, buys=buys)
         self._said: dict[str, DecisionRecord] = {}
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:

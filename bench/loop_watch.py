@@ -31,6 +31,8 @@ CLUSTER = "model"
 VERSIONS = {"metadata_version": "4.3-IV0"}
 EPOCH_MS = 19_675 * DAY_MS
 """The model's time 0, a midnight."""
+OWN_KEYS = frozenset({"retention.ms"})
+"""What every topic sets itself: each has another retention, which cannot be the broker's default."""
 IDLE_INVENTORY_MS = 6 * HOUR_MS
 """How often the sizes of replicas are looked at while nothing is planned."""
 CALM_MS = 4 * HOUR_MS
@@ -216,7 +218,7 @@ def _topics(world: World) -> Mapping[str, Topic]:
     partitions: dict[str, list[Partition]] = {name: [] for name in world.topics}
     for key, places in world.replicas.items():
         partitions[key[0]].append(_partition(world, key, places))
-    return {name: Topic(name, tuple(found), _configs(world, name), frozenset()) for name, found in partitions.items()}
+    return {name: Topic(name, tuple(found), _configs(world, name), OWN_KEYS) for name, found in partitions.items()}
 
 
 def _configs(world: World, name: str) -> dict[str, str | None]:

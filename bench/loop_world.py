@@ -102,13 +102,17 @@ class Copy:
 
 @dataclass(slots=True)
 class Tally:
-    """What happened in a run. Early: before the retention that the owner wants; below floor: what no cut may take."""
+    """What happened in a run. Early: before the retention that the owner wants; below floor: what no cut may take.
+
+    Added: the bytes by which volumes were grown.
+    """
 
     full: int = 0
     failed: int = 0
     early_bytes: int = 0
     below_floor_bytes: int = 0
     moved_bytes: int = 0
+    added_bytes: int = 0
     under_min_isr_minutes: float = 0.0
     actions: int = 0
 
