@@ -98,10 +98,10 @@ class ClusterSnapshot:
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, and ``cutting`` the topics whose retention cut was accepted and has not freed its bytes yet;
-    ``cordoning`` says whether directories will be cordoned, ``stopping`` which brokers an accepted one takes away for
-    a while. ``decisions`` are about the alert's own actions. ``growth``
-    is the growth of replicas between two inventories, in bytes per second; replicas not in it are unknown.
-    ``copied_bytes_per_s`` is the observed copy rate by destination.
+    ``cordoning`` says whether directories will be cordoned, ``own_cordons`` which ones an accepted action cordoned
+    because they were filling, ``stopping`` which brokers an accepted one takes away for a while. ``decisions`` are
+    about the alert's own actions. ``growth`` is the growth of replicas between two inventories, in bytes per second;
+    replicas not in it are unknown. ``copied_bytes_per_s`` is the observed copy rate by destination.
     """
 
     cluster: str
@@ -114,6 +114,7 @@ class ClusterSnapshot:
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
     cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
+    own_cordons: frozenset[LogDirId] = frozenset()
     stopping: frozenset[int] = frozenset()
     decisions: OperatorDecisions = field(default_factory=OperatorDecisions)
     metadata_version: str | None = None

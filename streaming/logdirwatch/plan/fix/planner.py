@@ -25,7 +25,7 @@ from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.fix.plan import Fix, Remedy
 from logdirwatch.plan.fix.relief import freed_in_time, given
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
 from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
@@ -50,7 +50,8 @@ def fix(
     again, and those only proposed are planned again.
     """
     firing = sorted(alerts, key=lambda alert: alert.order)
-    seen = with_excluded_log_dirs(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
+    seen = with_own_cordons(with_rates(with_alerts(snapshot, firing), known, firing), known)
+    seen = with_excluded_log_dirs(seen, policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 

@@ -27,7 +27,7 @@ from logdirwatch.plan.lifecycle import close as closing
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
 from logdirwatch.plan.lifecycle.malformed_actions import fault_of
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
 from logdirwatch.plan.operator_decisions import decisions_on, stops_broker, taken_up
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
@@ -159,7 +159,8 @@ class ActionTracker:
         known, firing = self._known(), self._readable()
         return {
             cluster: with_excluded_log_dirs(
-                with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits
+                with_own_cordons(with_rates(with_alerts(found, firing), known, firing), known),
+                policy_of(cluster).limits,
             )
             for cluster, found in snapshot.items()
         }

@@ -14,7 +14,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle import follow_ups, transitions
 from logdirwatch.plan.lifecycle.close import close
-from logdirwatch.plan.lifecycle.overlay import with_actions
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_own_cordons
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy
 
@@ -41,7 +41,7 @@ def _read_all_of(
     close([action], alert, snapshot, policy, now_ms)
     if snapshot is None:
         return
-    with_rates(with_actions(snapshot, [action]), [action], ())
+    with_own_cordons(with_rates(with_actions(snapshot, [action]), [action], ()), [action])
     ACTION_TYPES[action.kind].carry_over(action, action)
     # As a known action, and as one that would be planned again once it has ended.
     for status in (action.status, ActionStatus.PROPOSED):

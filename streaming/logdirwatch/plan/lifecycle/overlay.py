@@ -12,7 +12,17 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.base import LogDirEvidence
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import (
+    NOT_OF_A_DISK,
+    OPEN,
+    TAKEN_UP,
+    ActionKind,
+    ActionStatus,
+    BrokerStatus,
+    Decision,
+    LogDirStatus,
+    Rule,
+)
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
@@ -22,6 +32,7 @@ from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import stops_broker
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
+_CORDONS = frozenset({ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR})
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
 
 
@@ -75,6 +86,22 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
         cordoning=cordoning,
         stopping=frozenset(stopping),
     )
+
+
+def with_own_cordons(snapshot: ClusterSnapshot, actions: Iterable[ActionRecord]) -> ClusterSnapshot:
+    """Return the snapshot with the cordons that accepted actions set because a directory was filling."""
+    done = [
+        action
+        for action in actions
+        if action.kind in _CORDONS and action.status is ActionStatus.DONE and action.cluster == snapshot.cluster
+    ]
+    last = {(a.target["broker"], a.target["log_dir"]): a for a in sorted(done, key=lambda action: action.at_ms)}
+    return replace(snapshot, own_cordons=frozenset(place for place, action in last.items() if _is_own(action)))
+
+
+def _is_own(action: ActionRecord) -> bool:
+    is_accepted = (action.decision or {}).get("decision") == Decision.ACCEPT
+    return action.kind is ActionKind.CORDON_LOG_DIR and is_accepted and action.alert.get("rule") == Rule.LOG_DIR_SPACE
 
 
 def _offline(directory: LogDir, alert: AlertRecord) -> LogDir:

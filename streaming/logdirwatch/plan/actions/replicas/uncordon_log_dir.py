@@ -44,14 +44,22 @@ def propose_uncordon_for(
             throttle_bytes_per_s=then.expected["throttle_bytes_per_s"],
         ),
         preconditions=(
-            Precondition(
-                "cordon_over", f"whoever cordoned {where} agrees: its disk is fine, nobody is emptying it", None
-            ),
+            _cordon_over(directory, snapshot),
             *(found for found in then.preconditions if found.name in {"in_time", "rate_sustained"}),
         ),
         operations=(operation,),
         commands=rendered([operation], policy.tools),
         undo={"commands": list(rendered([operation.inverse], policy.tools))},
+    )
+
+
+def _cordon_over(directory: LogDir, snapshot: ClusterSnapshot) -> Precondition:
+    """Return the precondition that nobody needs the cordon; an own one only kept new replicas out."""
+    where = f"{directory.path} of broker {directory.broker}"
+    if directory.place in snapshot.own_cordons:
+        return Precondition("cordon_over", f"an action cordoned {where} because it was filling, nobody else did", True)
+    return Precondition(
+        "cordon_over", f"whoever cordoned {where} agrees: its disk is fine, nobody is emptying it", None
     )
 
 
