@@ -1,7 +1,9 @@
 """Alerts come first: their word holds over tables that lag."""
 
+import pytest
+
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, LogDirStatus, Rule
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
 from tests.unit.plan.builders import MIB, NOW_MS, action, alert, directory, facts, space_alert
 
 EVIDENCE = {"sample_at_ms": NOW_MS, "total_bytes": 1000, "usable_bytes": 30, "growth_bytes_per_s": 2.5}
@@ -135,3 +137,39 @@ def test_directories_that_share_an_alert_are_offline_each_with_its_own_cause():
 def test_a_disk_that_free_space_alone_called_failed_is_not_believed_to_be():
     old = alert(cause=Cause.FAILED, evidence={"decided_by": "space_was_left"})
     assert seen(old, directory(1), directory(2)).directories[1, "/d1"].cause is Cause.UNKNOWN
+
+
+SAID = {"decision": "accept", "by": "autopilot", "reason": "unattended", "at_ms": 1}
+SPACE = {"rule": "log_dir_space", "severity": "critical"}
+
+
+class TestOwnCordons:
+    def cordon(self, kind=ActionKind.CORDON_LOG_DIR, **fields):
+        values = {"status": ActionStatus.DONE, "decision": SAID, "alert": SPACE}
+        return action(kind, **(values | fields))
+
+    def own(self, *actions):
+        return with_own_cordons(facts(directory(1)), actions).own_cordons
+
+    def test_an_accepted_action_for_space_sets_one(self):
+        assert self.own(self.cordon()) == {(1, "/d1")}
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"status": ActionStatus.ACCEPTED},
+            {"decision": None},
+            {"decision": {**SAID, "decision": "accept_other_content"}},
+            {"alert": {**SPACE, "rule": "log_dir_suspect"}},
+            {"cluster": "another"},
+            {"kind": ActionKind.UNCORDON_LOG_DIR},
+        ],
+        ids=["not yet", "somebody else", "other content", "a suspect disk", "another cluster", "none"],
+    )
+    def test_nothing_else_does(self, fields):
+        assert self.own(self.cordon(**fields)) == frozenset()
+
+    def test_one_that_was_ended_is_none_though_somebody_sets_it_again(self):
+        ended = self.cordon(ActionKind.UNCORDON_LOG_DIR, at_ms=NOW_MS + 1)
+        assert self.own(ended, self.cordon(at_ms=NOW_MS)) == frozenset()
+        assert self.own(ended, self.cordon(at_ms=NOW_MS + 2)) == {(1, "/d1")}

@@ -77,8 +77,8 @@ class TestForAMove:
         ),
     )
 
-    def found(self):
-        return propose_uncordon_for(directory(1), CORDONED, self.THEN, facts(*ALONE), policy())
+    def found(self, **fields):
+        return propose_uncordon_for(directory(1), CORDONED, self.THEN, facts(*ALONE, **fields), policy())
 
     def test_it_acts_on_the_cordoned_directory_and_promises_what_the_move_does(self):
         found = self.found()
@@ -103,6 +103,10 @@ class TestForAMove:
 
     def test_whoever_cordoned_it_is_asked_and_the_moves_own_time_is_told(self):
         assert conditions(self.found()) == {"cordon_over": None, "in_time": True, "rate_sustained": None}
+
+    def test_nobody_is_asked_about_an_own_cordon(self):
+        assert conditions(self.found(own_cordons=frozenset({(1, "/d2")})))["cordon_over"] is True
+        assert conditions(self.found(own_cordons=frozenset({(1, "/d1")})))["cordon_over"] is None
 
 
 @pytest.mark.parametrize(("is_cordoned", "done"), [(False, True), (True, False), (None, None)])
