@@ -20,8 +20,11 @@ MEMORIES = "memories"
 VARIABLES = (MEMORIES,)
 """The state variables; they cannot change within a checkpoint."""
 
-SHARDS = 32
+SHARDS = 8
 """Shards of a cluster: the maximum number of parallel tasks for it. It cannot change within a checkpoint."""
+
+_NEIGHBOURS = 8
+"""Brokers with successive numbers in one shard: each shard of a batch costs a few requests to the JVM."""
 
 _GRID_MS = 1_000
 """Times are rounded up to it, so that brokers share a timer."""
@@ -29,7 +32,7 @@ _GRID_MS = 1_000
 
 def shard_of(broker: Column) -> Column:
     """Return the shard of a broker."""
-    return F.pmod(broker, F.lit(SHARDS))
+    return F.pmod(F.floor(broker / _NEIGHBOURS), F.lit(SHARDS))
 
 
 class Entry:
