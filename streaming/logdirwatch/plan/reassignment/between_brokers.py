@@ -84,7 +84,8 @@ def _placed(
     written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
     rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
-    left, chosen, placed, repair = list(candidates), list[Partition](), 0, None
+    left = _with_a_place(candidates, snapshot, passed_over) or list(candidates)
+    chosen, placed, repair = list[Partition](), 0, None
     most = less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO).limits.destination_max_ratio
     for _ in range(ROUNDS):
         more = needed - placed
@@ -110,6 +111,14 @@ def _placed(
     if repair is None:
         return Offload()
     return Offload(repair, placed, max(rate, _rate(source, busiest(repair), snapshot, policy, written)))
+
+
+def _with_a_place(
+    candidates: Sequence[tuple[int, Partition]], snapshot: ClusterSnapshot, passed_over: frozenset[int]
+) -> list[tuple[int, Partition]]:
+    """Return the candidates that some broker could take: one that lives, has no replica, and is not passed over."""
+    alive = {broker for broker in snapshot.brokers if snapshot.is_alive(broker)} - passed_over
+    return [(size, partition) for size, partition in candidates if alive - set(partition.replicas)]
 
 
 def _next(candidates: Sequence[tuple[int, Partition]], missing: int) -> tuple[int, Partition]:

@@ -52,6 +52,13 @@ def test_a_broker_that_somebody_else_slows_down_gets_something_only_if_there_is_
     assert [(one.label, one.replicas) for one in from_json(action.reassignment)] == moved
 
 
+def test_what_no_broker_can_take_does_not_hide_what_one_can():
+    parts = [FULL, directory(2, "/d1", 300 * MIB), topic("t", *[(1, 2)] * 4), topic("alone", (1,))]
+    held = [replica(number, "/d1", "t", partition, 160 * MIB) for partition in range(4) for number in (1, 2)]
+    (action,) = reassigned(recommended(*parts, *held, replica(1, "/d1", "alone", 0, 200 * MIB)))
+    assert [one.label for one in from_json(action.reassignment)] == ["alone-0"]
+
+
 def test_moves_within_the_broker_come_first_and_are_enough():
     room = directory(1, "/d2", 50 * MIB)
     assert reassigned(recommended(*ALONE, room)) == []
