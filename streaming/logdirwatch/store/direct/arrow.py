@@ -45,12 +45,16 @@ def arrow_schema(table: Table) -> pa.Schema:
 def arrow_rows(table: Table, rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table; a column that a row lacks is null. Raises pa.ArrowInvalid for what does not fit."""
     schema = arrow_schema(table)
-    arrays = [pa.array([_value(row.get(field.name)) for row in rows], field.type) for field in schema]
+    arrays = [pa.array(_values(field, rows), field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _value(value: object) -> object:
-    return list(value.items()) if isinstance(value, Mapping) else value
+def _values(field: pa.Field, rows: Sequence[Row]) -> list[Any]:
+    """Return the values of a column; pyarrow takes a map as a list of pairs."""
+    values = [row.get(field.name) for row in rows]
+    if pa.types.is_map(field.type):
+        return [list(value.items()) if isinstance(value, Mapping) else value for value in values]
+    return values
 
 
 def keys(rows: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:

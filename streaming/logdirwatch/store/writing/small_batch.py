@@ -15,11 +15,11 @@ from logdirwatch.store.rows.thin import Placed, Position
 from logdirwatch.store.writing.intake import Belief, thin_rows
 from logdirwatch.store.writing.rejects import MOST_REASONS
 
-MOST_BYTES = 32 << 20
-"""The size of the keys and values of a small batch."""
+MOST_BYTES = 96 << 20
+"""The size of the keys and values of a small batch: what 2,000 brokers with twelve directories send in 30 s is one."""
 
 # Only the driver can add up sizes before anything else runs, so each task sends it a bounded number of bounded records.
-MOST_TASK_ROWS = 4_096
+MOST_TASK_ROWS = 8_192
 MOST_RECORD_BYTES = 64 << 10
 _NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
 
