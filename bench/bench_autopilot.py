@@ -12,8 +12,8 @@ Printed for each run: the incident, the highest use of its directory, the direct
 records that are gone, throttles left, what somebody else had set, every execution with its end, and why other actions
 were not taken; the autopilot's logs are kept in ``--logs``. Exit code 1 if a promise is broken: a directory went
 offline although something could help; a protected record is gone; a partition has fewer replicas; a throttle is left;
-something of somebody else was changed; an execution did not end, or is stuck without a reason. Without the autopilot,
-if a directory did not run full.
+something of somebody else was changed; an execution did not end, or is stuck without a reason; or not all was written,
+as on a machine that stood still. Without the autopilot, if a directory did not run full.
 """
 
 import argparse
@@ -69,6 +69,7 @@ class Result:
     incident: Incident
     is_piloted: bool
     highest_ratio: float = 0.0
+    poured_bytes: int = 0
     offline: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     shrunk: list[str] = field(default_factory=list)
@@ -84,6 +85,8 @@ class Result:
             if not self.offline:
                 yield "the directory did not run full without the autopilot"
             return
+        if not self.offline and self.poured_bytes < self.incident.burst_bytes:
+            yield f"proves nothing: {self.poured_bytes} of {self.incident.burst_bytes} bytes were written"
         if self.offline and self.incident.relief is not Relief.NOTHING:
             yield f"{self.incident.relief.value} could help, and offline went {', '.join(self.offline)}"
         yield from (f"protected records are gone: {one}" for one in self.lost)
@@ -140,7 +143,7 @@ class Bench:
                     self._piloted(stage, result)
                 else:
                     self._burst(stage, result)
-                result.offline = stage.offline()
+                result.offline, result.poured_bytes = stage.offline(), stage.poured_bytes
                 if is_piloted:
                     result.lost, result.shrunk = stage.lost(), stage.shrunk()
                 left = stage.limits()

@@ -33,6 +33,7 @@ STEP_S = 0.1
 THEIRS = "theirs"
 THEIR_BYTES = 3 * MIB
 EMPTY_RATIO = 0.05
+ASKED_TIMES = 3
 KEYS = (FOLLOWER_THROTTLE, LEADER_THROTTLE, LOG_DIR_THROTTLE, CORDON)
 
 Place = tuple[int, int]
@@ -47,12 +48,14 @@ class Stage:
         self._disks, self._own, self._admin = disks, own, admin
         self._records: dict[Key, list[tuple[int, int]]] = defaultdict(list)
         self._replicas: dict[Key, int] = {}
+        self.poured_bytes = 0
 
     # -- before
 
     def set_up(self, incident: Incident) -> None:
         """Make the disks, the history, and what somebody else has under way."""
         self._records.clear()
+        self.poured_bytes = 0
         for place in self._places():
             self._target(place).volumes.resize(self._target(place).volume, incident.size_bytes)
         with_others = [incident.place[0], *self._others(incident)][: incident.replicas]
@@ -92,14 +95,15 @@ class Stage:
 
     def pour(self, incident: Incident, stop: threading.Event) -> None:
         """Write the burst at its rate; what a partition does not accept is written again."""
-        began_s, written = time.monotonic(), 0
+        began_s = time.monotonic()
         keys = [(incident.burst, number) for number in range(incident.partitions)]
         with self._producer() as producer:
-            while written < incident.burst_bytes and not stop.is_set():
-                due = min(incident.burst_bytes, int((time.monotonic() - began_s) * incident.bytes_per_s)) - written
+            while self.poured_bytes < incident.burst_bytes and not stop.is_set():
+                so_far = min(incident.burst_bytes, int((time.monotonic() - began_s) * incident.bytes_per_s))
+                due = so_far - self.poured_bytes
                 for key in keys:
                     count = max(1, due // RECORD_BYTES // len(keys))
-                    written += RECORD_BYTES * self._send(producer, key, [now()] * count)
+                    self.poured_bytes += RECORD_BYTES * self._send(producer, key, [now()] * count)
                 stop.wait(STEP_S)
 
     def _send(self, producer: KafkaProducer, key: Key, times_ms: Sequence[int]) -> int:
@@ -124,7 +128,9 @@ class Stage:
         """Every directory that is offline, or whose broker does not answer."""
         found = []
         for node in self._disks.state().brokers:
-            errors = probes.log_dir_errors(node.address, node.id) or {}
+            # On a busy machine a broker that serves may answer late.
+            asked = (probes.log_dir_errors(node.address, node.id) for _ in range(ASKED_TIMES))
+            errors = next((answer for answer in asked if answer is not None), {})
             found += [f"{node.id}:{path}" for path in node.log_dirs if errors.get(path) != 0]
         return found
 
