@@ -143,8 +143,10 @@ def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) 
         partition = snapshot.partitions.get(assignment.key)
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
             if partition is not None and broker not in partition.replicas:
-                landing = landings.setdefault(broker, NewReplicas(snapshot, broker, Space(snapshot), limit_ratio=1.0))
-                landing.land(snapshot.layout.size_of(assignment.key) or 0, None if path == ANY else path)
+                if broker not in landings:
+                    landings[broker] = NewReplicas(snapshot, broker, Space(snapshot), limit_ratio=1.0)
+                size_bytes = snapshot.layout.size_of(assignment.key) or 0
+                landings[broker].land(size_bytes, None if path == ANY else path)
     return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
