@@ -5,6 +5,7 @@ import pytest
 from pyspark.sql import Row
 
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.spark.memories import Memories
 from logdirwatch.model.records import StateRecord
 from tests.unit.detect.builders import T0, log_dir, maintenance, metrics
 from tests.unit.detect.standin import memories, stand_in
@@ -19,8 +20,8 @@ def tester():
     return stand_in(settings, T0)
 
 
-def row(broker, at_ms, offset):
-    record = msgspec.structs.replace(metrics(at_ms, log_dir()), broker=broker)
+def row(broker, at_ms, offset, **fields):
+    record = msgspec.structs.replace(metrics(at_ms, log_dir()), broker=broker, **fields)
     place = {"topic": "logdir.metrics", "partition": 0, "offset": offset, "timestamp_ms": at_ms}
     return Row(cluster="prod", broker=broker, value=bytearray(msgspec.json.encode(record)), **place)
 
@@ -67,3 +68,12 @@ def test_an_earlier_deadline_takes_the_place_of_a_later_one(tester):
     # The later one still fires, for nobody: the end of the maintenance set another.
     assert tester.setProcessingTime(T0 + SILENCE_MS) == []
     assert due(tester).keys() == {T0 + 10_000 + SILENCE_MS}
+
+
+def test_a_broker_that_was_unregistered_leaves_nothing(tester):
+    tester.test(KEY, [row(7, T0, 0)])
+    gone = [row(7, T0 + n, n, is_registered=False, controller_at_ms=T0 + n) for n in (1, 2, 3)]
+    assert tester.test(KEY, gone)[-1].value is None
+    assert memories(tester, KEY).values == {}
+    assert tester.setProcessingTime(T0 + 2 * SILENCE_MS) == []
+    assert memories(tester, KEY) == Memories()
