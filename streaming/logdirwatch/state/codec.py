@@ -34,7 +34,7 @@ class StateCodec(Generic[T]):
         """Return the serialized ``memory``."""
         return self._encoder.encode(memory).decode()
 
-    def decode(self, version: int, body: str | bytes) -> T:
+    def decode(self, version: int, body: str) -> T:
         """Return the memory in ``body``.
 
         Raises UserError when it was written by another release and cannot be read.

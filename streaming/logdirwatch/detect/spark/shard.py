@@ -43,12 +43,11 @@ class Entry:
 
     def get(self) -> Value | None:
         """Return the value, None when there is none."""
-        return self._shard.memories.values.get(self._broker)
+        return self._shard.value(self._broker)
 
     def update(self, value: Value) -> None:
         """Replace the value."""
-        self._shard.memories.values[self._broker] = value
-        self._shard.is_changed = True
+        self._shard.replace(self._broker, value)
 
 
 class Shard:
@@ -57,17 +56,25 @@ class Shard:
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         self._value = handle.getValueState(MEMORIES, SHARD_SCHEMA)
-        self._memories: Memories | None = None
+        self._known: Memories | None = None
+        self._is_changed = False
         self._timers: set[int] = set()
-        self.is_changed = False
 
     @property
-    def memories(self) -> Memories:
-        """The memories of the current key."""
-        if self._memories is None:
+    def _memories(self) -> Memories:
+        if self._known is None:
             value = self._value.get()
-            self._memories = Memories() if value is None else unpacked(*value)
-        return self._memories
+            self._known = Memories() if value is None else unpacked(*value)
+        return self._known
+
+    def value(self, broker: int) -> Value | None:
+        """Return the stored memory of a broker, None when there is none."""
+        return self._memories.values.get(broker)
+
+    def replace(self, broker: int, value: Value) -> None:
+        """Replace the stored memory of a broker."""
+        self._memories.values[broker] = value
+        self._is_changed = True
 
     def entry(self, broker: int) -> Entry:
         """Return one broker's entry."""
@@ -82,20 +89,20 @@ class Shard:
         at_ms = None if deadline_ms is None else -(-deadline_ms // _GRID_MS) * _GRID_MS
         if at_ms is not None and (known.timer_ms is None or at_ms < known.timer_ms):
             # One timer, set again only when it fires: setting it for every record would be expensive.
-            self.memories.due.setdefault(at_ms, []).append(known.broker)
+            self._memories.due.setdefault(at_ms, []).append(known.broker)
             self._timers.add(at_ms)
             known.timer_ms = at_ms
         broker_state.CODEC.keep(self.entry(known.broker), known)
 
     def drop(self, broker: int) -> None:
         """Remove a broker; its timer finds nothing."""
-        if self.memories.values.pop(broker, None) is not None:
-            self.is_changed = True
+        if self._memories.values.pop(broker, None) is not None:
+            self._is_changed = True
 
     def due(self, at_ms: int) -> Iterator[BrokerMemory]:
         """Yield the memories of the brokers whose timer fired, except those whose timer was moved since."""
-        waiting = self.memories.due.pop(at_ms, [])
-        self.is_changed = self.is_changed or bool(waiting)
+        waiting = self._memories.due.pop(at_ms, [])
+        self._is_changed = self._is_changed or bool(waiting)
         for broker in sorted(set(waiting)):
             known = self.load(broker)
             if known is not None and known.timer_ms == at_ms:
@@ -104,9 +111,9 @@ class Shard:
 
     def write(self) -> None:
         """Store what changed since the last call, and set the timers requested by ``keep``; ends the current key."""
-        if self.is_changed:
-            self._value.update(packed(self.memories))
+        if self._is_changed:
+            self._value.update(packed(self._memories))
         for at_ms in self._timers:
             self._handle.registerTimer(at_ms)
-        self._memories, self.is_changed = None, False
+        self._known, self._is_changed = None, False
         self._timers.clear()

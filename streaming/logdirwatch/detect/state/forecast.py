@@ -204,6 +204,7 @@ def _by_days(points: list[Point], highest: list[Point], limit: int) -> Forecast 
     # The last hour has only begun.
     burst, lasts_hours = _burst(levels[:-1])
     level = levels[-1][1] if burst else max(used for hour, used in levels if hour > now - DAY)
+    # Most directories fill in no hour of the week: their highest possible use says so at once.
     highest_bytes = level + max(drift, drift * LONGEST_HOURS) + max(chain([0.0], shape.values())) + burst * lasts_hours
     if highest_bytes < limit:
         return None
