@@ -24,7 +24,7 @@ from kafka.producer.future import FutureRecordMetadata
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.kafka import deadline, properties
 from logdirwatch.kafka.admin_client import AdminClient
-from logdirwatch.kafka.network import NO_ANSWER, Network, is_final, plain, with_stores
+from logdirwatch.kafka.network import NO_ANSWER, TIMEOUTS, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.spark_version import on_databricks
@@ -308,7 +308,7 @@ class _Attempt:
         if error is None:
             return client
         self._is_left = True
-        if not isinstance(error, KafkaTimeoutError):
+        if not isinstance(error, TIMEOUTS):
             raise error
         failed = max((n for n in self._networks if n.failure is not None), key=lambda n: n.worth, default=None)
         raise (failed and failed.failure) or TimeoutError(NO_ANSWER) from error
@@ -339,12 +339,12 @@ def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Se
                 client.close()
             failed = max((c for c in made if c.failure is not None), key=lambda c: c.worth, default=None)
             failure = None if failed is None else failed.failure
-            if not isinstance(error, KafkaTimeoutError):
+            if not isinstance(error, TIMEOUTS):
                 raise
             if failure is not None and (number == len(tries_ms) or is_final(failure)):
                 raise failure from error
             if number == len(tries_ms):
-                raise
+                raise TimeoutError(NO_ANSWER) from error
     raise AssertionError("there is a last attempt")
 
 

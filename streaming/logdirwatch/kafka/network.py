@@ -6,7 +6,13 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka.errors import AuthorizationError, KafkaConnectionError, SaslAuthenticationFailedError
+from kafka.errors import (
+    AuthorizationError,
+    KafkaConnectionError,
+    KafkaTimeoutError,
+    RequestTimedOutError,
+    SaslAuthenticationFailedError,
+)
 from kafka.net.compat import KafkaNetClient
 from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
@@ -90,7 +96,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
     def failure(self) -> Exception | None:
         """Why the attempts to connect failed; None if the last one did not."""
         failure: Exception | None = self._manager.failure
-        return failure
+        return TimeoutError(NO_ANSWER) if isinstance(failure, TIMEOUTS) else failure
 
     @property
     def worth(self) -> int:
@@ -120,6 +126,8 @@ def _hint(error: Exception) -> str | None:
 
 
 NO_ANSWER = "no answer: is the host down, the broker hanging, or a firewall or a name server in between?"
+# Which of the two ends an attempt to connect depends on whose time limit comes first.
+TIMEOUTS = (KafkaTimeoutError, RequestTimedOutError)
 # Errors of kafka-python and the system about failed connections -> what they mean.
 _PLAIN = {
     "ECONNREFUSED": "connection refused: the broker process is probably down",

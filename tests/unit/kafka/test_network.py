@@ -3,14 +3,16 @@
 import socketserver
 import ssl
 import threading
-from contextlib import contextmanager, suppress
+import time
+from contextlib import contextmanager, nullcontext, suppress
 
 import pytest
-from kafka.errors import KafkaConnectionError, KafkaTimeoutError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, RequestTimedOutError
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, network
 from logdirwatch.kafka.clients import admin, one_line
+from logdirwatch.kafka.deadline import Deadline, answers_by
 from logdirwatch.kafka.network import told, with_stores
 from logdirwatch.kafka.settings import KafkaSettings
 from tests.kafka.certificates import Authority
@@ -252,6 +254,19 @@ def test_where_nothing_listens_it_is_not_tried_for_long(tries, text):
     made = tries((KafkaConnectionError(text),))
     assert "Kafka at a:1 cannot be reached: " in opened()
     assert made == [1_500]
+
+
+@pytest.mark.parametrize("limit", [KafkaTimeoutError("no brokers"), RequestTimedOutError("after 297 ms")])
+@pytest.mark.parametrize("connected", [None, RequestTimedOutError("after 297 ms"), KafkaTimeoutError("ApiVersions")])
+@pytest.mark.parametrize("deadline_ms", [None, 60_000])
+def test_whichever_time_limit_comes_first_the_message_is_the_same(monkeypatch, limit, connected, deadline_ms):
+    def make(kafka_client, **_):
+        kafka_client()._manager.failure = connected
+        raise limit
+
+    monkeypatch.setattr(clients, "KafkaConsumer", make)
+    with nullcontext() if deadline_ms is None else answers_by(Deadline(time.monotonic(), deadline_ms)):
+        assert opened() == f"Kafka at a:1 cannot be reached: {network.NO_ANSWER}"
 
 
 def test_what_only_is_slow_gets_the_rest_of_the_time(tries):
