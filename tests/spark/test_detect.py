@@ -10,7 +10,7 @@ import pytest
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
-from logdirwatch.model.records import AlertRecord, StateRecord
+from logdirwatch.model.records import AlertRecord, MetricsRecord, StateRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -186,6 +186,57 @@ def test_a_maintenance_reaches_its_broker_and_what_is_said_of_alerts_nobody(feed
     assert (state.broker, state.status, state.maintenance_by) == (7, "online", "ada")
     assert state.reason.startswith("answers; maintenance until ")
     assert {record.broker for record in feed.records("logdir.state")} == {7, 8}
+
+
+def own(record):
+    """The bytes of a record as a collector of this project writes it."""
+    return msgspec.json.encode(msgspec.convert(record, type=MetricsRecord))
+
+
+BEGINNINGS = {
+    "own": own(metrics(T0)),
+    "own, host": b'{"type":"host","version":1,"cluster":"prod","broker":7,"timestamp_ms":1}',
+    "own, cluster with a quote": own(metrics(T0, cluster='a"b')),
+    "own, cluster not in ASCII": own(metrics(T0, cluster="größe")),
+    "own, long cluster": own(metrics(T0, cluster="x" * 900)),
+    "own, cut within a character": own(metrics(T0, cluster="x" * 367 + "ß" * 9)),
+    "other order": b'{"broker":7,"cluster":"prod","type":"metrics","version":1}',
+    "spaces": b'{ "type": "metrics", "version": 1, "cluster": "prod", "broker": 7 }',
+    "no cluster": b'{"type":"metrics","version":1,"broker":7}',
+    "broker too large": b'{"type":"metrics","version":1,"cluster":"prod","broker":12345678901,"a":1}',
+    "broker far too large": b'{"type":"metrics","version":1,"cluster":"prod","broker":%s,"a":1}' % (b"9" * 40),
+    "negative broker": b'{"type":"metrics","version":1,"cluster":"prod","broker":-7,"a":1}',
+    "broken broker": b'{"type":"metrics","version":1,"cluster":"prod","broker":7.5,"a":1}',
+    "heartbeat": b'{"type":"heartbeat","version":1,"cluster":"prod","collector":"c","timestamp_ms":1}',
+    "pipeline": b'{"type":"pipeline","version":1,"cluster":"prod","broker":7,"timestamp_ms":1}',
+    "not at the beginning": b'{"a":{"type":"metrics","version":1,"cluster":"prod","broker":7,"b":1}}',
+    "not JSON": b"\xff\xfe",
+    "empty": b"",
+    "null": None,
+}
+
+
+def test_the_beginning_of_a_record_tells_its_broker_as_the_parser_does(spark, monkeypatch):
+    time = dt.datetime.fromtimestamp(T0 / 1000, dt.timezone.utc)
+    rows = [(None, value, "logdir.metrics", 0, at, time) for at, value in enumerate(BEGINNINGS.values())]
+    records = spark.createDataFrame(rows, SCHEMA)
+    recognized = detect.keyed(records, "home")
+    monkeypatch.setattr(detect, "_BEGINNING", "(never)(matches) this")
+    parsed = detect.keyed(records, "home")
+    found = {row.offset: (row.cluster, row.broker) for row in recognized.collect()}
+    assert found == {row.offset: (row.cluster, row.broker) for row in parsed.collect()}
+    assert len(found) == 13
+    assert recognized.schema == parsed.schema
+    assert not recognized.schema["cluster"].nullable
+
+
+def test_a_record_that_names_two_brokers_speaks_for_neither(feed):
+    record = own(metrics(T0, error_code=56))
+    feed.start().send(record.replace(b'"broker":7,', b'"broker":7,"broker":8,'))
+    feed.send(metrics(T0, broker=9, error_code=56))
+    feed.wait_for("logdir.alerts", lambda alerts: alerts, "the alert of broker 9")
+    assert {alert.broker for alert in feed.records("logdir.alerts")} == {9}
+    assert {state.broker for state in feed.records("logdir.state")} == {9}
 
 
 def test_silence_is_noticed_without_any_input(spark, tmp_path):

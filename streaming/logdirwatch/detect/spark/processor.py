@@ -142,7 +142,12 @@ class ShardProcessor(StatefulProcessor):
 
     def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
         """Process the records of one broker; a broker without an accepted record leaves no memory behind."""
-        observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
+        observations = [
+            item
+            for item in self._accepted(cluster, rows)
+            # A record may name two brokers, of which its row has the first.
+            if not isinstance(item, HeartbeatRecord) and item.record.broker == broker
+        ]
         if not observations:
             return []
         known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
