@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import busy
+from logdirwatch.jobs import busy, native_memory
 from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.session import silence
 from logdirwatch.settings import Settings
@@ -31,6 +31,8 @@ FIRST_WITHIN_S = 60.0
 """How long the other queries wait for those that start first: one of these may fail again and again."""
 _SLOW = "these queries have not read all their input yet: it is much, or the machine is busy; the others start now"
 LOOK_S = 0.2
+LOOK_AFTER_S = 1.0
+"""Between two looks at the running queries; each is a few calls to Java."""
 # Kafka and the tables are read while a query starts, and may be unavailable at that time.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
 
@@ -70,8 +72,12 @@ class Runner:
             self._wait_for(first)
         self._start_all([query for query in queries if query not in first])
         on_started()
-        while not self.stop_requested.wait(LOOK_S):
+        gave_back_s = time.monotonic()
+        while not self.stop_requested.wait(LOOK_AFTER_S):
             self._look_after_all(queries)
+            if self.looked_s - gave_back_s >= native_memory.INTERVAL_MS / 1000:
+                native_memory.give_back()
+                gave_back_s = self.looked_s
         self._stop(queries)
 
     def queries(self) -> dict[str, StreamingQuery | None]:

@@ -17,7 +17,7 @@ from pyspark.sql.utils import is_remote
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
-from logdirwatch.jobs import class_archive, worker_python
+from logdirwatch.jobs import class_archive, native_memory, worker_python
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
 
@@ -244,7 +244,13 @@ def _local_conf(settings: Settings, java_options: str, *, records_classes: bool)
     release = spark_version.release(pyspark.__version__)
     jars = spark_jars(settings.home_path)
     archive = class_archive.java_options(jars, records=records_classes)
-    options = (*_JAVA_OPTIONS, archive, java_options, settings.stream.driver_java_options)
+    options = (
+        *_JAVA_OPTIONS,
+        native_memory.java_options(),
+        archive,
+        java_options,
+        settings.stream.driver_java_options,
+    )
     return {
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": settings.stream.driver_memory,

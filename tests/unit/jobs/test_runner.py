@@ -211,3 +211,18 @@ def test_the_real_time_query_is_not_waited_for_beyond_its_start(monkeypatch):
     queries = {"fast_lane": Starting(10**9), "store": Starting()}
     _, logged = run_with_first(queries, frozenset({"fast_lane"}))
     assert "stream.start_is_slow" not in [line["event"] for line in logged]
+
+
+def test_freed_memory_is_given_back_now_and_then(monkeypatch):
+    monkeypatch.setattr(runner_module, "LOOK_AFTER_S", 0.0)
+    monkeypatch.setattr(runner_module.native_memory, "INTERVAL_MS", 0)
+    runner, given_back = Runner(None, Settings(), {}), []
+
+    def give_back():
+        given_back.append(True)
+        if len(given_back) == 2:
+            runner.stop_requested.set()
+
+    monkeypatch.setattr(runner_module.native_memory, "give_back", give_back)
+    runner.run()
+    assert given_back == [True, True]
