@@ -29,10 +29,10 @@ from logdirwatch.spark_version import transform_with_state
 NAME = "detect"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 
-# The parts of a broker's state resemble each other, and it is written again each ``detect.state_refresh_ms``. Of
-# Kafka's codecs, gzip is the one that every client reads without a further library.
-COMPRESSED = {"kafka.compression.type": "gzip"}
-
+# The parts of a broker's state resemble each other and those of other brokers, and it is written again each
+# ``detect.state_refresh_ms``. Of Kafka's codecs, gzip is the one that every client reads without a further library.
+# Kafka's default for a batch, 16 KiB, is less than one record.
+SENT_TOGETHER = {"kafka.compression.type": "gzip", "kafka.batch.size": str(256 << 10), "kafka.linger.ms": "5"}
 
 _BEGINNING = r'^\{"type":"(?:metrics|host)","version":\d+,"cluster":"([^"\\]+)","broker":(\d{1,9}),'
 """How the records of the project's own collectors begin."""
@@ -107,5 +107,5 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
     records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)
-    writer = to_kafka(judged(records, settings, memories), settings).options(**COMPRESSED)
+    writer = to_kafka(judged(records, settings, memories), settings).options(**SENT_TOGETHER)
     return start_query(writer, settings, NAME, every(settings.stream.detect_trigger))
