@@ -117,7 +117,7 @@ def test_a_table_that_asks_more_of_its_writers_is_written_by_spark(lake, key):
 
 def test_what_the_driver_cannot_write_spark_does(lake, monkeypatch):
     """Half of the batch is written when it fails; nothing is lost, and nothing there twice."""
-    monkeypatch.setattr(direct, "merge", lambda *_: 1 / 0)
+    monkeypatch.setattr(direct, "rewrite", lambda *_: 1 / 0)
     rows = lake.store(*everything())
     assert writers(lake, LOG_DIR_SAMPLES)[0] == "driver"
     assert writers(lake, BROKER_STATE) == ["spark"]

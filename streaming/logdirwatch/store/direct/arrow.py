@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from logdirwatch.store.schema.columns import Table
 
 Row: TypeAlias = Mapping[str, Any]
+Columns: TypeAlias = Mapping[str, Sequence[Any] | pa.Array]
+"""The values of columns by name, all equally many."""
 
 _SIMPLE = {
     "string": pa.string(),
@@ -44,17 +46,36 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 def arrow_rows(table: Table, rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table; a column that a row lacks is null. Raises pa.ArrowInvalid for what does not fit."""
-    schema = arrow_schema(table)
-    arrays = [pa.array(_values(field, rows), field.type) for field in schema]
+    return arrow_columns(table, {name: [row.get(name) for row in rows] for name in table.names})
+
+
+def arrow_columns(table: Table, columns: Columns) -> pa.Table:
+    """Return columns as a table; those that are missing are null, those of no column are left out.
+
+    Raises pa.ArrowInvalid for what does not fit.
+    """
+    schema, length = arrow_schema(table), len(next(iter(columns.values())))
+    arrays = [
+        arrow_array(columns[field.name], field.type) if field.name in columns else pa.nulls(length, field.type)
+        for field in schema
+    ]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _values(field: pa.Field, rows: Sequence[Row]) -> list[Any]:
+def repeated(table: Table, columns: Columns, places: Sequence[int]) -> dict[str, pa.Array]:
+    """Return, of every column of a table, the values at some places."""
+    taken = pa.array(places, pa.int32())
+    types = {field.name: field.type for field in arrow_schema(table)}
+    return {name: arrow_array(values, types[name]).take(taken) for name, values in columns.items()}
+
+
+def arrow_array(values: Sequence[Any] | pa.Array, kind: pa.DataType) -> pa.Array:
     """Return the values of a column; pyarrow takes a map as a list of pairs."""
-    values = [row.get(field.name) for row in rows]
-    if pa.types.is_map(field.type):
-        return [list(value.items()) if isinstance(value, Mapping) else value for value in values]
-    return values
+    if isinstance(values, pa.Array):
+        return values
+    if pa.types.is_map(kind):
+        values = [list(value.items()) if isinstance(value, dict) else value for value in values]
+    return pa.array(values, kind)
 
 
 def keys(rows: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.table import DirectTable
-from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.direct.table import DataFile, DirectTable
 
 Key: TypeAlias = tuple[Any, ...]
 Stored: TypeAlias = Mapping[Key, Row]
@@ -18,16 +18,26 @@ Stored: TypeAlias = Mapping[Key, Row]
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes to rows, by key: rows to write (also over stored ones), columns to replace, rows to delete."""
+    """The changes to rows, by key: rows to write (also over stored ones), rows to delete."""
 
     written: Mapping[Key, Row] = field(default_factory=dict)
-    patched: Mapping[Key, Row] = field(default_factory=dict)
     deleted: Set[Key] = frozenset()
 
     @property
     def keys(self) -> Set[Key]:
         """All keys with a change."""
-        return self.written.keys() | self.patched.keys() | self.deleted
+        return self.written.keys() | self.deleted
+
+
+class Rewrite(NamedTuple):
+    """The changes to rows: new ones as columns, keys of stored rows that go, columns to replace in others by key.
+
+    A stored row that a new one replaces goes.
+    """
+
+    new: pa.Table
+    gone: Set[Key]
+    patched: Mapping[Key, Row] = MappingProxyType({})
 
 
 Decide: TypeAlias = Callable[[Stored], Changes]
@@ -40,27 +50,53 @@ def merge(
 
     It sees the rows that match ``where``, with their key and ``columns``.
     """
-    table = target.table
-    wanted = (*table.key, *(name for name in columns if name not in table.key))
+    seen: list[tuple[Stored, Changes]] = []
+
+    def rewritten(rows: pa.Table) -> Rewrite:
+        stored = dict(zip(keys(rows, target.table.key), rows.to_pylist(), strict=True))
+        changes = decide(stored)
+        seen.append((stored, changes))
+        return Rewrite(arrow_rows(target.table, [*changes.written.values()]), changes.keys)
+
+    rewrite(target, rewritten, columns, where)
+    return seen[0]
+
+
+def rewrite(
+    target: DirectTable,
+    decide: Callable[[pa.Table], Rewrite],
+    columns: Sequence[str],
+    where: ds.Expression | None = None,
+) -> None:
+    """Change the rows of a table as ``decide`` says.
+
+    It sees the rows that match ``where``, with their key and ``columns``.
+    """
+    key = target.table.key
+    wanted = (*key, *(name for name in columns if name not in key))
     read = [(file, target.read([file], wanted, where)) for file in target.all_files()]
-    stored = {key: row for _, rows in read for key, row in _by_key(table, rows)}
+    stored = pa.concat_tables([target.read([], wanted), *(rows for _, rows in read)])
     changes = decide(stored)
-    if not changes.keys:
-        return stored, changes
-    removed = [file for file, rows in read if not changes.keys.isdisjoint(keys(rows, table.key))]
-    kept, replaced = _divided(table, target.read(removed), changes.keys)
-    patched = [{**row, **changes.patched[key]} for key, row in replaced if key in changes.patched]
-    new = arrow_rows(table, [*changes.written.values(), *patched])
-    target.commit(pa.concat_tables([kept, new]), removed)
-    return stored, changes
+    touched = changes.gone | changes.patched.keys()
+    if not touched and not changes.new.num_rows:
+        return
+    found = [(file, set(keys(rows, key))) for file, rows in read]
+    removed = [(file, there) for file, there in found if not touched.isdisjoint(there)]
+    stay = [_staying(target, file, changes) for file, there in removed if not _goes_whole(file, there, changes.gone)]
+    target.commit(pa.concat_tables([*stay, changes.new]), [file for file, _ in removed])
 
 
-def _divided(table: Table, rows: pa.Table, changed: Set[Key]) -> tuple[pa.Table, list[tuple[Key, Row]]]:
-    """Return the rows that stay as they are, and the others by key."""
-    is_changed = [key in changed for key in keys(rows, table.key)]
-    kept = rows.filter(pa.array([not each for each in is_changed], pa.bool_()))
-    return kept, _by_key(table, rows.filter(pa.array(is_changed, pa.bool_())))
+def _goes_whole(file: DataFile, there: Set[Key], gone: Set[Key]) -> bool:
+    """Tell whether no row of a file stays, in which case it need not be read; ``there`` are keys that it has."""
+    return len(there) == file.rows and there <= gone
 
 
-def _by_key(table: Table, rows: pa.Table) -> list[tuple[Key, Row]]:
-    return list(zip(keys(rows, table.key), rows.to_pylist(), strict=True))
+def _staying(target: DirectTable, file: DataFile, changes: Rewrite) -> pa.Table:
+    """Return the rows of a file that stay, with their new values."""
+    rows = target.read([file])
+    found = keys(rows, target.table.key)
+    same = [key not in changes.gone and key not in changes.patched for key in found]
+    patched = [changes.patched.get(key) for key in found]
+    others = rows.filter(pa.array([patch is not None for patch in patched], pa.bool_())).to_pylist()
+    new = [{**row, **patch} for row, patch in zip(others, filter(None, patched), strict=True)]
+    return pa.concat_tables([rows.filter(pa.array(same, pa.bool_())), arrow_rows(target.table, new)])

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 
 class Position(NamedTuple):
     """A Kafka record."""
@@ -15,7 +18,10 @@ class Position(NamedTuple):
 
 
 class Thin(NamedTuple):
-    """The content of a thin row besides its position; ``record`` is kept if a table has the record itself."""
+    """The content of a thin row besides its position; ``record`` is kept if a table has the record itself.
+
+    ``content`` is what was parsed, as JSON (see ``flattened``) or, of the records that there are many of, itself.
+    """
 
     kind: str
     cluster: str | None
@@ -24,9 +30,15 @@ class Thin(NamedTuple):
     at_ms: int
     broker: int | None = None
     log_dir: str | None = None
-    body: str | None = None
+    content: Struct | str | None = None
     record: str | None = None
     reason: str | None = None
+
+    @property
+    def body(self) -> str | None:
+        """The content as JSON."""
+        content = self.content
+        return msgspec.json.encode(content).decode() if isinstance(content, Struct) else content
 
 
 class Placed(NamedTuple):

@@ -6,12 +6,14 @@ Every step is idempotent and complete in itself, so Spark can repeat all of it.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.merge import Key, merge
+from logdirwatch.store.direct.merge import rewrite
 from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
-from logdirwatch.store.rows import plain
+from logdirwatch.store.rows import plain, plain_columns
 from logdirwatch.store.rows.brokers import OF_CONFIGS
 from logdirwatch.store.rows.state_changes import broker_changes, broker_of, log_dir_changes
 from logdirwatch.store.rows.thin import Placed
@@ -31,15 +33,28 @@ from logdirwatch.store.writing.batch import joined
 from logdirwatch.store.writing.small_batch import SmallBatch
 
 Open = Callable[[Table], DirectTable]
-Rows = Callable[[Placed], Iterable[Row]]
+Rows = Callable[[Sequence[Placed]], pa.Table]
+
+
+def one_by_one(table: Table, read: Callable[[Placed], Iterable[Row]]) -> Rows:
+    """Return the reader of many records whose rows are made one by one."""
+    return lambda placed: arrow_rows(table, [row for each in placed for row in read(each)])
+
 
 HISTORIES: tuple[tuple[Table, Mapping[str, Rows]], ...] = (
-    (REJECTED_RECORDS, {"rejected": plain.rejected}),
-    (LOG_DIR_SAMPLES, {"metrics": plain.polls, "event": plain.events, "host": plain.hosts}),
-    (TRANSITIONS, {"transition": plain.transitions}),
-    (ALERTS, {"alert": plain.alerts}),
-    (ACTIONS, {"action": plain.actions}),
-    (EXECUTIONS, {"execution": plain.executions}),
+    (REJECTED_RECORDS, {"rejected": one_by_one(REJECTED_RECORDS, plain.rejected)}),
+    (
+        LOG_DIR_SAMPLES,
+        {
+            "metrics": plain_columns.polls,
+            "event": one_by_one(LOG_DIR_SAMPLES, plain.events),
+            "host": plain_columns.hosts,
+        },
+    ),
+    (TRANSITIONS, {"transition": one_by_one(TRANSITIONS, plain.transitions)}),
+    (ALERTS, {"alert": one_by_one(ALERTS, plain.alerts)}),
+    (ACTIONS, {"action": one_by_one(ACTIONS, plain.actions)}),
+    (EXECUTIONS, {"execution": one_by_one(EXECUTIONS, plain.executions)}),
 )
 KINDS = {"state", "configs"}.union(*(readers for _, readers in HISTORIES))
 """The kinds of thin rows that are written here. Decisions and tombstones are rare, and left to Spark."""
@@ -53,23 +68,32 @@ def write_small(batch: SmallBatch, opened: Open) -> bool:
     if others := batch.by_kind.keys() - KINDS:
         raise NotDirectError(f"it has {', '.join(sorted(others))}")
     for table, readers in HISTORIES:
-        rows = [row for kind, read in readers.items() for placed in batch.of(kind) for row in read(placed)]
+        rows = [read(placed) for kind, read in readers.items() if (placed := batch.of(kind))]
         if rows:
-            retried(f"insert into {table.name}", partial(insert_new, table, rows, opened))
+            retried(f"insert into {table.name}", partial(insert_new, table, pa.concat_tables(rows), opened))
     _write_brokers(batch, opened)
     return True
 
 
-def insert_new(table: Table, rows: Sequence[Row], opened: Open) -> None:
+def insert_new(table: Table, rows: pa.Table, opened: Open) -> None:
     """Append the rows whose key is not stored yet; files whose time is outside that of the rows are not read."""
     target, time_column = opened(table), table.time
     assert time_column is not None
-    spans = joined({(row[time_column], row[time_column]) for row in rows})
+    spans = joined((at_ms, at_ms) for at_ms in pc.unique(rows.column(time_column)).to_pylist())
     near = [file for file in target.files() if _may_have(file, spans)]
-    known = set(keys(target.read(near, table.key, _within(time_column, spans)), table.key))
-    new = [row for row in rows if _key(table, row) not in known]
-    if new:
-        target.commit(arrow_rows(table, new))
+    new = _without(target.read(near, table.key, _within(time_column, spans)), rows, table)
+    if new.num_rows:
+        target.commit(new)
+
+
+def _without(stored: pa.Table, rows: pa.Table, table: Table) -> pa.Table:
+    """Return the rows whose key is not stored; only those of a time that is stored need to be looked at."""
+    may_be_stored = pc.is_in(rows.column(table.time), stored.column(table.time))
+    if not pc.any(may_be_stored).as_py():
+        return rows
+    known, some = set(keys(stored, table.key)), rows.filter(may_be_stored)
+    is_new = [key not in known for key in keys(some, table.key)]
+    return pa.concat_tables([rows.filter(pc.invert(may_be_stored)), some.filter(pa.array(is_new, pa.bool_()))])
 
 
 def _may_have(file: DataFile, spans: Iterable[Span]) -> bool:
@@ -86,10 +110,6 @@ def _within(column: str, spans: Iterable[Span]) -> ds.Expression:
     return found
 
 
-def _key(table: Table, row: Row) -> Key:
-    return tuple(row.get(name) for name in table.key)
-
-
 def _write_brokers(batch: SmallBatch, opened: Open) -> None:
     """Merge states and configurations. ``broker_state`` comes last: its sequence proves the rest of a state record."""
     states, configs = batch.of("state"), batch.of("configs")
@@ -98,9 +118,9 @@ def _write_brokers(batch: SmallBatch, opened: Open) -> None:
     fresh = _fresh(states, opened(BROKER_STATE))
     if fresh:
         log_dirs = log_dir_changes(fresh)
-        retried(f"merge into {LOG_DIR_STATE.name}", lambda: merge(opened(LOG_DIR_STATE), log_dirs, ("sequence",)))
-    brokers = broker_changes(fresh, configs)
-    retried(f"merge into {BROKER_STATE.name}", lambda: merge(opened(BROKER_STATE), brokers, ("sequence", *OF_CONFIGS)))
+        retried(f"merge into {LOG_DIR_STATE.name}", lambda: rewrite(opened(LOG_DIR_STATE), log_dirs, ("sequence",)))
+    brokers, columns = broker_changes(fresh, configs), ("sequence", *OF_CONFIGS)
+    retried(f"merge into {BROKER_STATE.name}", lambda: rewrite(opened(BROKER_STATE), brokers, columns))
 
 
 def _fresh(states: Iterable[Placed], stored: DirectTable) -> list[Placed]:

@@ -46,7 +46,7 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.store.tables import retried
-from logdirwatch.store.writing.direct import Open, insert_new
+from logdirwatch.store.writing.direct import Open, insert_new, one_by_one
 from logdirwatch.store.writing.small_batch import SmallBatch
 from logdirwatch.store.writing.tally import Numbers, plain_differences, plain_totals
 
@@ -121,9 +121,9 @@ def _changed(told: Mapping[Broker, object], judged: Judged) -> Set[Broker]:
 
 
 def _write_rejected(batch: SmallBatch, opened: Open) -> None:
-    rows = [row for placed in batch.of("rejected") for row in plain.rejected(placed)]
-    rows = [row for row in rows if row["topic"] == topics.INVENTORY]
-    if rows:
+    rejected = [placed for placed in batch.of("rejected") if placed.position.topic == topics.INVENTORY]
+    if rejected:
+        rows = one_by_one(REJECTED_RECORDS, plain.rejected)(rejected)
         retried(f"insert into {REJECTED_RECORDS.name}", partial(insert_new, REJECTED_RECORDS, rows, opened))
 
 

@@ -7,7 +7,7 @@ wins, then the earlier in Kafka), its time, and the record as JSON that ``from_j
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -105,16 +105,16 @@ def _accepted(record: Record, position: Position) -> Iterator[Thin]:
 def _metrics(record: MetricsRecord, _: Position) -> Iterator[Thin]:
     at_ms = record.timestamp_ms
     spoken_of = identity(record.cluster, str(record.broker), record.collector, str(at_ms))
-    yield Thin("metrics", record.cluster, spoken_of, 0, at_ms, record.broker, body=_body(record))
+    yield Thin("metrics", record.cluster, spoken_of, 0, at_ms, record.broker, content=record)
     if record.configs is not None:
         configs = msgspec.json.encode(record.configs).decode()
-        yield Thin("configs", record.cluster, state_key(record), at_ms, at_ms, record.broker, body=configs)
+        yield Thin("configs", record.cluster, state_key(record), at_ms, at_ms, record.broker, content=configs)
 
 
 def _host(record: HostRecord, _: Position) -> Iterator[Thin]:
     at_ms = record.timestamp_ms
     spoken_of = identity(record.cluster, str(record.broker), record.collector, "host", str(at_ms))
-    yield Thin("host", record.cluster, spoken_of, 0, at_ms, record.broker, body=_body(record))
+    yield Thin("host", record.cluster, spoken_of, 0, at_ms, record.broker, content=record)
 
 
 def _event(record: EventRecord, _: Position) -> Iterator[Thin]:
@@ -132,7 +132,7 @@ def _event(record: EventRecord, _: Position) -> Iterator[Thin]:
         "" if record.partition is None else str(record.partition),
         str(record.timestamp_ms),
     )
-    yield Thin("event", record.cluster, spoken_of, 0, record.timestamp_ms, record.broker, body=_body(record))
+    yield Thin("event", record.cluster, spoken_of, 0, record.timestamp_ms, record.broker, content=_body(record))
 
 
 def _state(record: StateRecord, position: Position) -> Iterator[Thin]:
@@ -143,12 +143,12 @@ def _state(record: StateRecord, position: Position) -> Iterator[Thin]:
         record.sequence,
         record.at_ms,
         record.broker,
-        body=_body(record),
+        content=record,
         record=_text(position),
     )
     for transition in record.transitions:
         identified = identity(transition.transition_id)
-        yield Thin("transition", transition.cluster, identified, 0, transition.at_ms, body=_body(transition))
+        yield Thin("transition", transition.cluster, identified, 0, transition.at_ms, content=_body(transition))
 
 
 def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
@@ -157,7 +157,7 @@ def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
         # Every revision of an alert has its opening time, so repeats are found by it.
         sent = msgspec.json.decode(position.value or b"", type=_Sent)
         body = flattened(record, evidence=bytes(sent.evidence).decode()).decode()
-        yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, body=body, record=_text(position))
+        yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, content=body, record=_text(position))
 
 
 class _Sent(msgspec.Struct):
@@ -168,18 +168,18 @@ class _Sent(msgspec.Struct):
 
 def _action(record: ActionRecord, position: Position) -> Iterator[Thin]:
     spoken_of = identity(record.action_id, str(record.revision))
-    yield Thin("action", record.cluster, spoken_of, 0, record.at_ms, body=_body(record), record=_text(position))
+    yield Thin("action", record.cluster, spoken_of, 0, record.at_ms, content=_body(record), record=_text(position))
 
 
 def _execution(record: ExecutionRecord, position: Position) -> Iterator[Thin]:
     spoken_of = identity(record.execution_id, str(record.at_ms), str(record.state), str(record.step))
     body, text = _body(record), _text(position)
-    yield Thin("execution", record.cluster, spoken_of, 0, record.at_ms, body=body, record=text)
+    yield Thin("execution", record.cluster, spoken_of, 0, record.at_ms, content=body, record=text)
 
 
 def _decision(record: DecisionRecord, _: Position) -> Iterator[Thin]:
     spoken_of = identity(record.id, str(record.at_ms))
-    yield Thin("decision", record.cluster, spoken_of, 0, record.at_ms, body=_body(record))
+    yield Thin("decision", record.cluster, spoken_of, 0, record.at_ms, content=_body(record))
 
 
 def _replicas(record: ReplicasRecord, _: Position) -> Iterator[Thin]:
@@ -192,12 +192,12 @@ def _replicas(record: ReplicasRecord, _: Position) -> Iterator[Thin]:
 
 def _topic(record: TopicRecord, _: Position) -> Iterator[Thin]:
     spoken_of = identity(record.cluster, record.topic, record.collector, str(record.timestamp_ms), str(record.part))
-    yield Thin("topic", record.cluster, spoken_of, 0, record.timestamp_ms, body=_body(record))
+    yield Thin("topic", record.cluster, spoken_of, 0, record.timestamp_ms, content=_body(record))
 
 
 def _scan(record: ScanRecord, _: Position) -> Iterator[Thin]:
     spoken_of = identity(record.cluster, record.collector, str(record.timestamp_ms))
-    yield Thin("scan", record.cluster, spoken_of, 0, record.timestamp_ms, body=_body(record))
+    yield Thin("scan", record.cluster, spoken_of, 0, record.timestamp_ms, content=_body(record))
 
 
 # Heartbeats and canaries only prove that the pipeline works; no table keeps them.
@@ -242,15 +242,15 @@ def _text(position: Position) -> str:
 
 
 def _thin_batches(batches: Iterator[pa.RecordBatch], believed: Belief) -> Iterator[pa.RecordBatch]:
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     size = 0
     for batch in batches:
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             position = Position(*values)
             for thin in thin_rows(position, believed):
-                rows.append(_columns(thin, position))
-                kept = position.value if thin.kind == "rejected" else None
-                size += len(thin.body or "") + len(thin.record or "") + len(kept or b"")
+                row = _columns(thin, position)
+                rows.append(row)
+                size += sum(len(row[place] or "") for place in _LONG)
             if size > BATCH_BYTES:
                 yield _batch(rows)
                 rows, size = [], 0
@@ -271,10 +271,10 @@ def as_placed(rows: pa.Table) -> list[Placed]:
     return [Placed(Thin._make(row[:width]), Position._make(row[width:])) for row in values]
 
 
-def _columns(thin: Thin, position: Position) -> tuple[object, ...]:
+def _columns(thin: Thin, position: Position) -> tuple[Any, ...]:
     is_rejected = thin.kind == "rejected"
     kept = position[4:] if is_rejected else (None, None)
-    return (*thin, *position[:4], *kept)
+    return (*thin._replace(content=thin.body), *position[:4], *kept)
 
 
 _ARROW = pa.schema(
@@ -297,8 +297,9 @@ _ARROW = pa.schema(
         ("value", pa.binary()),
     ]
 )
+_LONG = tuple(_ARROW.names.index(name) for name in ("body", "record", "value"))
 
 
-def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=_ARROW)

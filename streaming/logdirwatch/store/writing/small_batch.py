@@ -1,13 +1,14 @@
 """A micro-batch that is small: collected by one Spark job, and parsed by the driver."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.evidence.stream import RejectedRows
@@ -21,6 +22,13 @@ MOST_BYTES = 96 << 20
 # Only the driver can add up sizes before anything else runs, so each task sends it a bounded number of bounded records.
 MOST_TASK_ROWS = 8_192
 MOST_RECORD_BYTES = 64 << 10
+# Java copies what a job returns several times, and clears that away: more work than to compress it before. Spark 4.0
+# and 4.1 do not know the codec.
+_COMPRESSED = {
+    "spark.sql.execution.arrow.compression.codec": "zstd",
+    "spark.sql.execution.arrow.compression.zstd.level": "1",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "512",
+}
 _NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
 
 
@@ -70,13 +78,34 @@ def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
 
 def fetched(frame: DataFrame, sized: Sequence[str]) -> pa.Table | None:
     """Return the rows of a frame, or None if they are not small; the columns ``sized`` may be large."""
-    rows = _few(frame, sized).toArrow()
+    with _compressed(frame.sparkSession):
+        rows = _few(frame, sized).toArrow()
     fits, number = rows.column("fits"), rows.column("number")
     if not pc.all(fits).as_py() and rows.num_rows:
         return None
     if (pc.max(number).as_py() or 0) >= MOST_TASK_ROWS or rows.nbytes > MOST_BYTES:
         return None
     return rows.select(frame.columns)
+
+
+@contextmanager
+def _compressed(spark: SparkSession) -> Iterator[None]:
+    """Have the session compress what its jobs return as Arrow."""
+    before = {key: spark.conf.get(key, None) for key in _COMPRESSED}
+    for key, value in _COMPRESSED.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, known in before.items():
+            _restore(spark, key, known)
+
+
+def _restore(spark: SparkSession, key: str, value: str | None) -> None:
+    if value is None:
+        spark.conf.unset(key)
+    else:
+        spark.conf.set(key, value)
 
 
 def _few(frame: DataFrame, sized: Sequence[str]) -> DataFrame:
@@ -97,10 +126,10 @@ def newest(rows: Iterable[Placed]) -> SmallBatch:
     """Return a batch of thin rows; of two of one identity the higher rank stays, then the earlier in Kafka."""
     best: dict[tuple[str, str], Placed] = {}
     for placed in rows:
-        thin = placed.thin
-        known = best.setdefault((thin.kind, thin.identity), placed)
-        if _order(placed) < _order(known):
-            best[thin.kind, thin.identity] = placed
+        key = placed.thin.kind, placed.thin.identity
+        known = best.get(key)
+        if known is None or _order(placed) < _order(known):
+            best[key] = placed
     found: defaultdict[str, list[Placed]] = defaultdict(list)
     for placed in best.values():
         found[placed.thin.kind].append(placed)

@@ -8,7 +8,7 @@ from delta.exceptions import ConcurrentWriteException
 
 from logdirwatch.store import first_version, log_store
 from logdirwatch.store.direct.arrow import arrow_rows
-from logdirwatch.store.direct.merge import Changes, merge
+from logdirwatch.store.direct.merge import Changes, Rewrite, merge, rewrite
 from logdirwatch.store.direct.table import DirectTable, NotDirectError
 from logdirwatch.store.schema.columns import Table, columns
 
@@ -91,11 +91,31 @@ def test_a_merge_replaces_only_files_with_changed_rows(folder):
     add(folder, guest("dan"))
     (first, second) = sorted(opened(folder).files(), key=lambda file: file.size_bytes, reverse=True)
     written = {("ada",): guest("ada", 2), ("eve",): guest("eve")}
-    merge(opened(folder), lambda stored: Changes(written, {("bob",): {"room": "b"}}, {("cyd",)}), ("sequence",))
-    assert rows(folder) == [guest("ada", 2), guest("bob", room="b"), guest("dan"), guest("eve")]
+    merge(opened(folder), lambda stored: Changes(written, {("cyd",)}), ("sequence",))
+    assert rows(folder) == [guest("ada", 2), guest("bob"), guest("dan"), guest("eve")]
     paths = {file.path for file in opened(folder).files()}
     assert second.path in paths
     assert first.path not in paths
+
+
+def test_a_rewrite_replaces_columns_of_rows_that_stay(folder):
+    add(folder, guest("ada"), guest("bob"), guest("cyd"))
+    add(folder, guest("dan"))
+    found, new = [], arrow_rows(TABLE, [guest("ada", 2)])
+    changes = Rewrite(new, {("ada",), ("dan",)}, {("bob",): {"room": "b"}})
+    rewrite(opened(folder), lambda stored: found.append(stored) or changes, ("sequence",))
+    assert [stored.column_names for stored in found] == [["guest", "sequence"]]
+    assert rows(folder) == [guest("ada", 2), guest("bob", room="b"), guest("cyd")]
+
+
+def test_a_file_of_which_nothing_stays_is_not_read_again(folder, monkeypatch):
+    add(folder, guest("ada"), guest("bob"))
+    read, seen = DirectTable.read, []
+    monkeypatch.setattr(DirectTable, "read", lambda self, *args: seen.append(args[1:2]) or read(self, *args))
+    changes = Rewrite(arrow_rows(TABLE, [guest("ada", 2)]), {("ada",), ("bob",)})
+    rewrite(opened(folder), lambda _: changes, ("sequence",))
+    assert () not in seen, "only columns were read"
+    assert rows(folder) == [guest("ada", 2)]
 
 
 def test_a_merge_decides_from_the_stored_rows_and_may_leave_all_as_it_is(folder):
