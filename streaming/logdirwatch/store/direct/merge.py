@@ -95,8 +95,8 @@ def _staying(target: DirectTable, file: DataFile, changes: Rewrite) -> pa.Table:
     """Return the rows of a file that stay, with their new values."""
     rows = target.read([file])
     found = keys(rows, target.table.key)
-    same = [key not in changes.gone and key not in changes.patched for key in found]
-    patched = [changes.patched.get(key) for key in found]
-    others = rows.filter(pa.array([patch is not None for patch in patched], pa.bool_())).to_pylist()
-    new = [{**row, **patch} for row, patch in zip(others, filter(None, patched), strict=True)]
-    return pa.concat_tables([rows.filter(pa.array(same, pa.bool_())), arrow_rows(target.table, new)])
+    same = rows.filter(pa.array([not (key in changes.gone or key in changes.patched) for key in found], pa.bool_()))
+    others = rows.filter(pa.array([key in changes.patched for key in found], pa.bool_())).to_pylist()
+    patches = [changes.patched[key] for key in found if key in changes.patched]
+    patched = [{**row, **patch} for row, patch in zip(others, patches, strict=True)]
+    return pa.concat_tables([same, arrow_rows(target.table, patched)])

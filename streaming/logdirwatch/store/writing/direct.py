@@ -3,7 +3,7 @@
 Every step is idempotent and complete in itself, so Spark can repeat all of it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.merge import rewrite
+from logdirwatch.store.direct.merge import Key, rewrite
 from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
 from logdirwatch.store.rows import plain, plain_columns
 from logdirwatch.store.rows.brokers import OF_CONFIGS
@@ -87,13 +87,20 @@ def insert_new(table: Table, rows: pa.Table, opened: Open) -> None:
 
 
 def _without(stored: pa.Table, rows: pa.Table, table: Table) -> pa.Table:
-    """Return the rows whose key is not stored; only those of a time that is stored need to be looked at."""
-    may_be_stored = pc.is_in(rows.column(table.time), stored.column(table.time))
-    if not pc.any(may_be_stored).as_py():
+    """Return the rows whose key is not stored."""
+    if not stored.num_rows:
         return rows
-    known, some = set(keys(stored, table.key)), rows.filter(may_be_stored)
-    is_new = [key not in known for key in keys(some, table.key)]
-    return pa.concat_tables([rows.filter(pc.invert(may_be_stored)), some.filter(pa.array(is_new, pa.bool_()))])
+    known = set(keys(stored, table.key))
+    if table.time not in table.key:
+        return rows.filter(_are_new(rows, known, table))
+    # Of the rows of a time that no stored row has, no key has to be compared: that is nearly all of them.
+    may_be_known = pc.is_in(rows.column(table.time), stored.column(table.time))
+    some = rows.filter(may_be_known)
+    return pa.concat_tables([rows.filter(pc.invert(may_be_known)), some.filter(_are_new(some, known, table))])
+
+
+def _are_new(rows: pa.Table, known: Set[Key], table: Table) -> pa.Array:
+    return pa.array([key not in known for key in keys(rows, table.key)], pa.bool_())
 
 
 def _may_have(file: DataFile, spans: Iterable[Span]) -> bool:
