@@ -63,6 +63,8 @@ CONF = {
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
+_SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
+
 Span = tuple[int, int]
 Result = TypeVar("Result")
 
@@ -90,12 +92,22 @@ class Tables:
             return None
         return Path(self._path.removeprefix("file:"))
 
-    def direct(self, table: Table) -> DirectTable:
+    def direct(self, table: Table, most_bytes: int | None = None) -> DirectTable:
         """Return a table for writing without Spark. Raises NotDirectError if only Spark can write it."""
         folder = self.folder()
         if folder is None:
             raise NotDirectError(f"{table.name}: it is in no local folder")
-        return DirectTable(self._spark, folder / table.name, table)
+        return DirectTable(self._spark, folder / table.name, table, most_bytes)
+
+    @contextmanager
+    def signed(self) -> Iterator[str]:
+        """Sign what this session commits in the block, in Delta's log; yield the signature."""
+        signature = str(uuid.uuid4())
+        self._spark.conf.set(_SIGNATURE, signature)
+        try:
+            yield signature
+        finally:
+            self._spark.conf.unset(_SIGNATURE)
 
     def delta(self, table: Table) -> Any:
         """Return a table for merging."""

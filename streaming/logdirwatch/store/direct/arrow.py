@@ -44,6 +44,13 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema([(column.name, arrow_type(column.kind)) for column in table.columns])
 
 
+def encoded_schema(table: Table) -> pa.Schema:
+    """Return the columns of a table with texts as dictionaries, in which texts that repeat need little memory."""
+    fields = arrow_schema(table)
+    kinds = [pa.dictionary(pa.int32(), each.type) if pa.types.is_string(each.type) else each.type for each in fields]
+    return pa.schema(list(zip(fields.names, kinds, strict=True)))
+
+
 def arrow_rows(table: Table, rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table; a column that a row lacks is null. Raises pa.ArrowInvalid for what does not fit."""
     return arrow_columns(table, {name: [row.get(name) for row in rows] for name in table.names})
@@ -88,6 +95,7 @@ def statistics(rows: pa.Table, columns: Iterable[str]) -> str:
     lowest, highest, nulls = {}, {}, {}
     for name in columns:
         column = rows.column(name)
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         nulls[name] = column.null_count
         bounds = pc.min_max(column).as_py()
         if all(_is_bound(bound) for bound in bounds.values()):

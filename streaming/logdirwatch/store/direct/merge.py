@@ -83,7 +83,7 @@ def rewrite(
     found = [(file, set(keys(rows, key))) for file, rows in read]
     removed = [(file, there) for file, there in found if not touched.isdisjoint(there)]
     stay = [_staying(target, file, changes) for file, there in removed if not _goes_whole(file, there, changes.gone)]
-    target.commit(pa.concat_tables([*stay, changes.new]), [file for file, _ in removed])
+    target.commit([pa.concat_tables([*stay, changes.new])], [file for file, _ in removed])
 
 
 def _goes_whole(file: DataFile, there: Set[Key], gone: Set[Key]) -> bool:

@@ -83,7 +83,7 @@ def insert_new(table: Table, rows: pa.Table, opened: Open) -> None:
     near = [file for file in target.files() if _may_have(file, spans)]
     new = _without(target.read(near, table.key, _within(time_column, spans)), rows, table)
     if new.num_rows:
-        target.commit(new)
+        target.commit([new])
 
 
 def _without(stored: pa.Table, rows: pa.Table, table: Table) -> pa.Table:

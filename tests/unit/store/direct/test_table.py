@@ -59,7 +59,7 @@ def opened(folder):
 
 
 def add(folder, *rows):
-    opened(folder).commit(arrow_rows(TABLE, rows))
+    opened(folder).commit([arrow_rows(TABLE, rows)])
 
 
 def rows(folder):
@@ -79,9 +79,9 @@ def test_what_is_committed_is_read_and_its_times_are_known(folder):
 
 def test_the_second_of_two_writers_of_a_version_writes_nothing(folder):
     first, second = opened(folder), opened(folder)
-    first.commit(arrow_rows(TABLE, [guest("ada")]))
+    first.commit([arrow_rows(TABLE, [guest("ada")])])
     with pytest.raises(ConcurrentWriteException):
-        second.commit(arrow_rows(TABLE, [guest("bob")]))
+        second.commit([arrow_rows(TABLE, [guest("bob")])])
     assert rows(folder) == [guest("ada")]
     assert len(list(folder.glob("*.parquet"))) == 1
 

@@ -23,8 +23,8 @@ class History:
         self.read_files += files
         return (self._rows if files else self._rows.slice(0, 0)).filter(where).select(columns)
 
-    def commit(self, rows):
-        self.new += rows.to_pylist()
+    def commit(self, files):
+        self.new += [row for rows in files for row in rows.to_pylist()]
 
 
 def inserted(table, stored, *rows):
