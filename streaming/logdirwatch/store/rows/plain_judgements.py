@@ -30,6 +30,11 @@ class Judgement(NamedTuple):
 Judged: TypeAlias = Mapping[Broker, Judgement]
 
 
+def is_changed(before: Judgement | None, now: Judgement | None) -> bool:
+    """Whether a judgement differs from an earlier one; the number of the record does not matter."""
+    return before is None or now is None or before[1:] != now[1:]
+
+
 class _View(Struct):
     path: str
     status: str
@@ -55,6 +60,11 @@ def judgements(records: Iterable[str]) -> dict[Broker, Judgement]:
     """
     found = (_DECODER.decode(text) for text in records)
     return {(record.cluster, record.broker): _judgement(record) for record in found}
+
+
+def essence(record: str) -> str:
+    """Return a state record without what no judgement needs, which is nearly all of it."""
+    return msgspec.json.encode(_DECODER.decode(record)).decode()
 
 
 def _judgement(record: _Record) -> Judgement:

@@ -36,6 +36,15 @@ def _rows(parts: Iterable[Part]) -> dict[Key, Row]:
     return {key: _row(key, *found) for key, found in newest.items()}
 
 
+def with_partitions(part: Part, rows: Iterable[Mapping[str, Any]]) -> Part:
+    """Return a recognized part of a topic with what it lists: the stored rows of its topic."""
+    rows = list(rows)
+    partitions = [{name: row[name] for name in ("partition", "leader", *OF_PARTITION)} for row in rows]
+    of_topic = {name: rows[0][name] if rows else None for name in OF_TOPIC}
+    about = {**of_topic, "configs": dict(of_topic["configs"] or ()), "partitions": partitions}
+    return part._replace(record={**part.record, **about}, is_recognized=False)
+
+
 def _row(key: Key, part: Part, partition: Mapping[str, Any]) -> Row:
     leader = partition["leader"]
     return {

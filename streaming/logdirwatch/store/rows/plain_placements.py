@@ -21,13 +21,17 @@ def listed_replicas(parts: Iterable[Part]) -> dict[Key, Seen]:
     """Return the replicas that parts of directories list, the newest listing of each; the oldest part comes first."""
     found: dict[Key, Seen] = {}
     for part in parts:
-        cluster, broker, log_dir = part.subject
-        when = {"inventory_at_ms": part.at_ms, **source_columns(part.source)}
+        cluster, broker, _ = part.subject
         for item in part.record["replicas"]:
-            seen = {"log_dir": log_dir, "size_bytes": item["size_bytes"], "offset_lag": item["offset_lag"]}
             key = cluster, broker, item["topic"], item["partition"], item["is_future"]
-            found[key] = Seen(part.at_ms, seen, when)
+            found[key] = seen_in(part, item)
     return found
+
+
+def seen_in(part: Part, item: Mapping[str, Any]) -> Seen:
+    """Return how a part of a directory lists a replica."""
+    seen = {"log_dir": part.subject[2], "size_bytes": item["size_bytes"], "offset_lag": item["offset_lag"]}
+    return Seen(part.at_ms, seen, {"inventory_at_ms": part.at_ms, **source_columns(part.source)})
 
 
 def placements(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.store.rows.plain import Row, decoded
 from logdirwatch.store.rows.plain_judgements import Judged
-from logdirwatch.store.rows.thin import Placed
+from logdirwatch.store.rows.thin import Placed, Thin
 
 MarkerKey: TypeAlias = tuple[str, int | None, str | None]
 """Cluster, broker and directory; of a cluster's topics only the cluster."""
@@ -22,13 +22,23 @@ _ANSWERS = {BrokerStatus.ONLINE.value, BrokerStatus.DEGRADED.value}
 
 
 class Part(NamedTuple):
-    """A part of a directory's snapshot, of a topic, or the end of a scan; ``subject`` is what it belongs to."""
+    """A part of a directory's snapshot, of a topic, or the end of a scan; ``subject`` is what it belongs to.
+
+    A recognized one (``store.writing.recognition``) has the number ``listed`` in its record, but not what it lists.
+    """
 
     subject: MarkerKey
     collector: str
     at_ms: int
     record: Mapping[str, Any]
     source: Source
+
+    is_recognized: bool = False
+
+    @property
+    def listed(self) -> int:
+        """The number of replicas that a part of a directory lists."""
+        return int(self.record["listed"]) if "listed" in self.record else len(self.record["replicas"])
 
 
 class Whole(NamedTuple):
@@ -42,13 +52,24 @@ class Whole(NamedTuple):
 
 def newer_parts(rows: Iterable[Placed], markers: Markers) -> list[Part]:
     """Return the parts that are newer than the marker of their subject, the oldest first."""
-    parts = [_part(placed) for placed in rows if _is_newer(placed, markers)]
+    parts = [_part(placed) for placed in newer_rows(rows, markers)]
     return sorted(parts, key=lambda part: (part.at_ms, part.source))
+
+
+def newer_rows(rows: Iterable[Placed], markers: Markers) -> list[Placed]:
+    """Return the thin rows that are newer than the marker of their subject."""
+    return [placed for placed in rows if _is_newer(placed, markers)]
+
+
+def is_recognized(thin: Thin) -> bool:
+    """Whether a thin row is a listing without its content: its ``record`` is the digest of that."""
+    return thin.kind in {"replicas", "topic"} and thin.record is not None
 
 
 def _part(placed: Placed) -> Part:
     record = decoded(placed)
-    return Part(subject(placed), record["collector"], placed.thin.at_ms, record, placed.position[:3])
+    source, is_known = placed.position[:3], is_recognized(placed.thin)
+    return Part(subject(placed), record["collector"], placed.thin.at_ms, record, source, is_known)
 
 
 def subject(placed: Placed) -> MarkerKey:
@@ -71,7 +92,7 @@ def whole_log_dirs(parts: Iterable[Part]) -> dict[MarkerKey, Whole]:
     found: dict[MarkerKey, Whole] = {}
     for (log_dir, collector, at_ms), listing in snapshots.items():
         if _is_whole(listing):
-            listed = sum(len(part.record["replicas"]) for part in listing)
+            listed = sum(part.listed for part in listing)
             whole = Whole(at_ms, collector, listed, max(part.source for part in listing))
             found[log_dir] = max(whole, found.get(log_dir, whole))
     return found
@@ -122,7 +143,7 @@ def unfinished(log_dirs: Iterable[Placed], topics: Iterable[Placed], markers: Ma
     ``topics`` has topics and the ends of scans.
     """
     newest: dict[MarkerKey, int] = {}
-    rows = [placed for placed in (*log_dirs, *topics) if _is_newer(placed, markers)]
+    rows = newer_rows((*log_dirs, *topics), markers)
     for placed in rows:
         at_ms = placed.thin.at_ms
         newest[subject(placed)] = max(at_ms, newest.get(subject(placed), at_ms))

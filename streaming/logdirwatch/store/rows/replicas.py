@@ -25,6 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
 from logdirwatch.store.rows.placements import KEY, SEEN, WHEN
+from logdirwatch.store.rows.plain_judgements import Broker, Judgement, View
 from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 _PARTITION = ("cluster", "topic", "partition")
@@ -38,6 +39,13 @@ _BROKER = f"struct<cluster:string,broker:int,sequence:bigint,status:string,since
 def judgements(records: DataFrame) -> DataFrame:
     """Return the judgements in state records (column ``record``, JSON), without their other fields."""
     return records.select(F.from_json("record", _BROKER).alias("b")).select("b.*")
+
+
+def essence(states: DataFrame) -> DataFrame:
+    """Return the thin rows of states without what no judgement needs, which is nearly all of them."""
+    return states.withColumn("record", F.to_json(F.from_json("record", _BROKER))).withColumn(
+        "body", F.lit(None).cast("string")
+    )
 
 
 def judged_brokers(judgements: DataFrame) -> DataFrame:
@@ -57,11 +65,14 @@ def judged_brokers(judgements: DataFrame) -> DataFrame:
     )
 
 
-def digests(judged: DataFrame) -> dict[tuple[str, int], int]:
-    """Return a number for each broker of ``judged_brokers`` that changes with its judgement."""
-    entries = F.sort_array(F.map_entries("views"))
-    rows = judged.select("cluster", "broker", F.xxhash64("broker_status", "broker_since_ms", entries).alias("digest"))
-    return {(row["cluster"], row["broker"]): row["digest"] for row in rows.collect()}
+def collected_judgements(judged: DataFrame) -> dict[Broker, Judgement]:
+    """Return the judgements in rows of ``judged_brokers``, as ``plain_judgements`` does; without their numbers."""
+    return {
+        (row["cluster"], row["broker"]): Judgement(
+            0, row["broker_status"], row["broker_since_ms"], {path: View(**view) for path, view in row["views"]}
+        )
+        for row in judged.toArrow().to_pylist()
+    }
 
 
 def of_brokers(rows: DataFrame, only: DataFrame | None) -> DataFrame:

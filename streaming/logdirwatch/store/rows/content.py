@@ -1,0 +1,149 @@
+"""What listings say, apart from when: its digest is the same for a record and for the rows that the tables have of it.
+
+A record of a directory or topic with the digest of the stored rows changes no row, whenever it was written.
+"""
+
+import re
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from logdirwatch.model.records import Placement, TopicRecord
+from logdirwatch.parse.records import LAST_MS
+from logdirwatch.store.direct.arrow import arrow_schema
+from logdirwatch.store.rows.digests import digest_of, group_digests
+from logdirwatch.store.rows.partitions import OF_PARTITION, OF_TOPIC
+from logdirwatch.store.rows.plain_scans import MarkerKey
+from logdirwatch.store.schema.definitions import TOPIC_STATE
+
+OF_REPLICA = ("topic", "partition", "is_future", "size_bytes", "offset_lag")
+OF_TOPIC_STATE = ("partition", "leader", *OF_PARTITION, *OF_TOPIC)
+"""The columns of ``topic_state`` that a record states; the others follow from them."""
+
+_REPLICAS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("is_future", pa.bool_()),
+        ("size_bytes", pa.int64()),
+        ("offset_lag", pa.int64()),
+    ]
+)
+_PARTITIONS = pa.schema([arrow_schema(TOPIC_STATE).field(name) for name in OF_TOPIC_STATE])
+_ORDER = attrgetter("topic", "partition", "is_future")
+_TIME = re.compile(rb'"timestamp_ms":([0-9]{1,16})(?=[,}])')
+
+
+class Subject(NamedTuple):
+    """A directory, or a topic."""
+
+    cluster: str
+    broker: int | None = None
+    log_dir: str | None = None
+    topic: str | None = None
+
+    @property
+    def marker(self) -> MarkerKey:
+        """The key of the marker that tells when it was listed."""
+        return self.cluster, self.broker, self.log_dir
+
+
+class Timeless(NamedTuple):
+    """A record without its time: the digest of the other bytes, and the time."""
+
+    digest: bytes
+    at_ms: int
+
+
+def timeless(key: bytes | None, value: bytes) -> Timeless | None:
+    """Return a record of a scan without its time; None if it cannot be cut out safely.
+
+    Two records with the same digest differ in nothing but the time.
+    """
+    found = _TIME.search(value)
+    if found is None or value.count(b'"timestamp_ms"') > 1 or found[1][:1] == b"0" or int(found[1]) > LAST_MS:
+        return None
+    begin, end = found.span(1)
+    rest = (str(len(key or b"")).encode(), b":", key or b"", value[:begin], value[end:])
+    return Timeless(digest_of(b"".join(rest)), int(found[1]))
+
+
+def replicas_digests(listings: Sequence[Sequence[Placement]]) -> list[bytes]:
+    """Return the digest of the content of each listing of a directory."""
+    placed = [placement for listing in listings for placement in sorted(listing, key=_ORDER)]
+    columns = [pa.array([getattr(each, field.name) for each in placed], field.type) for field in _REPLICAS]
+    return group_digests(pa.table(columns, schema=_REPLICAS), _bounds(listings))
+
+
+def partitions_digests(topics: Sequence[TopicRecord]) -> list[bytes]:
+    """Return the digest of the content of each topic."""
+    listings = [sorted(topic.partitions, key=attrgetter("partition")) for topic in topics]
+    infos = [info for listing in listings for info in listing]
+    owner = pa.array(np.repeat(np.arange(len(topics)), [len(listing) for listing in listings]))
+    values = {name: [getattr(info, name) for info in infos] for name in ("partition", "leader", *OF_PARTITION)}
+    values["leader"] = [leader if leader is not None and leader >= 0 else None for leader in values["leader"]]
+    columns = {name: pa.array(each, _PARTITIONS.field(name).type) for name, each in values.items()}
+    for name in OF_TOPIC:
+        each = [_value(getattr(topic, name)) for topic in topics]
+        columns[name] = pa.array(each, _PARTITIONS.field(name).type).take(owner)
+    return group_digests(pa.table([columns[name] for name in OF_TOPIC_STATE], schema=_PARTITIONS), _bounds(listings))
+
+
+def _value(value: Any) -> Any:
+    return list(value.items()) if isinstance(value, dict) else value
+
+
+def _bounds(groups: Sequence[Sequence[Any]]) -> list[int]:
+    return [0, *np.cumsum([len(group) for group in groups], dtype=np.int64).tolist()]
+
+
+def stored_replicas(rows: pa.Table) -> dict[Subject, bytes]:
+    """Return the digest of each directory's rows; ``rows`` are those of ``replica_state``."""
+    if not rows.num_rows:
+        return {}
+    codes = {name: _ranks(rows.column(name)) for name in ("cluster", "log_dir", "topic")}
+    broker, partition = (rows.column(name).to_numpy().astype(np.int64) for name in ("broker", "partition"))
+    future = rows.column("is_future").to_numpy()
+    order = np.lexsort((future, partition, codes["topic"], codes["log_dir"], broker, codes["cluster"]))
+    order = order[codes["log_dir"][order] >= 0]
+    place = np.stack([codes["cluster"][order], broker[order], codes["log_dir"][order]])
+    bounds = _changes(place)
+    content = rows.select(OF_REPLICA).take(pa.array(order))
+    columns = [content.column(field.name).cast(field.type) for field in _REPLICAS if field.name != "topic"]
+    digests = group_digests(pa.table([content.column("topic"), *columns], names=OF_REPLICA), bounds)
+    firsts = rows.select(("cluster", "broker", "log_dir")).take(pa.array(order[bounds[:-1]])).to_pylist()
+    return {Subject(**first): digest for first, digest in zip(firsts, digests, strict=True)}
+
+
+def stored_partitions(rows: pa.Table) -> dict[Subject, bytes]:
+    """Return the digest of each topic's rows; ``rows`` are those of ``topic_state``."""
+    if not rows.num_rows:
+        return {}
+    cluster, topic = _ranks(rows.column("cluster")), _ranks(rows.column("topic"))
+    order = np.lexsort((rows.column("partition").to_numpy(), topic, cluster))
+    bounds = _changes(np.stack([cluster[order], topic[order]]))
+    content = rows.select(OF_TOPIC_STATE).take(pa.array(order)).cast(_PARTITIONS)
+    digests = group_digests(content, bounds)
+    firsts = rows.select(("cluster", "topic")).take(pa.array(order[bounds[:-1]])).to_pylist()
+    return {Subject(**first): digest for first, digest in zip(firsts, digests, strict=True)}
+
+
+def _ranks(column: pa.ChunkedArray) -> Any:
+    """Return the place of each text among the sorted texts, -1 for null."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = encoded.unify_dictionaries().combine_chunks()
+    names = whole.dictionary.to_pylist()
+    ranks = np.full(len(names) + 1, -1)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return ranks[whole.indices.fill_null(-1).to_numpy()]
+
+
+def _changes(places: Any) -> Any:
+    """Return where the columns of ``places`` change, with both ends; without columns there is one end."""
+    if not places.shape[1]:
+        return np.zeros(1, dtype=np.int64)
+    inner = np.flatnonzero(np.any(places[:, 1:] != places[:, :-1], axis=0)) + 1
+    return np.concatenate(([0], inner, [places.shape[1]])).astype(np.int64)

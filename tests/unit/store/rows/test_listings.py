@@ -1,0 +1,114 @@
+"""Which replicas listings may change: those left out are proved to stay as they are by the rules for all of them."""
+
+import random
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from logdirwatch.model.records import Placement, ReplicasRecord
+from logdirwatch.store.direct.arrow import arrow_rows
+from logdirwatch.store.rows import listings as columns
+from logdirwatch.store.rows.listings import Changed, NumbersError, candidates, listings
+from logdirwatch.store.rows.plain_judgements import Judgement, View
+from logdirwatch.store.rows.plain_placements import listed_replicas
+from logdirwatch.store.rows.plain_replicas import Known, replica_changes
+from logdirwatch.store.rows.plain_scans import newer_parts, whole_log_dirs
+from logdirwatch.store.rows.thin import Placed, Position, Thin
+from logdirwatch.store.schema.definitions import REPLICA_STATE
+
+BROKERS, PATHS, TOPICS, PARTITIONS = (1, 2), ("/d1", "/d2"), ("t", "u"), (0, 1)
+STATUSES = ("online", "offline", "saturated")
+ROUNDS = 12
+
+
+class World:
+    """The stored replicas of two clusters, and what batch after batch says about them."""
+
+    def __init__(self, seed):
+        self.drawn = random.Random(seed)
+        self.stored, self.partitions, self.judged, self.latest = {}, {}, {}, {}
+
+    def metadata(self, at_ms):
+        changed = set()
+        for key in [(cluster, topic, number) for cluster in "ab" for topic in TOPICS for number in PARTITIONS]:
+            if self.drawn.random() < 0.04 or (at_ms == 1 and key[1] == "t"):
+                brokers = self.drawn.sample(BROKERS, self.drawn.randint(1, 2))
+                source = {"source_topic": "i", "source_partition": 0, "source_offset": at_ms}
+                about = {"leader": brokers[0], "replicas": brokers, "isr": brokers, "offline_replicas": []}
+                self.partitions[key] = {**about, "inventory_at_ms": at_ms, **source}
+                changed.add(key)
+            elif self.drawn.random() < 0.01 and self.partitions.pop(key, None):
+                changed.add(key)
+        return changed
+
+    def judge(self, at_ms):
+        changed = set()
+        for broker in [(cluster, number) for cluster in "ab" for number in BROKERS]:
+            if self.drawn.random() < 0.05 or at_ms == 1:
+                views = {path: View(self.drawn.choice(STATUSES), at_ms) for path in PATHS}
+                self.judged[broker] = Judgement(at_ms, "degraded", at_ms, views)
+                changed.add(broker)
+        return changed
+
+    def listed(self, at_ms):
+        rows = []
+        for place in [(cluster, broker, path) for cluster in "ab" for broker in BROKERS for path in PATHS]:
+            if self.drawn.random() < 0.15 or at_ms == 1:
+                names = [(topic, number) for topic in TOPICS for number in PARTITIONS if self.drawn.random() < 0.5]
+                self.latest[place] = [self.placement(*name) for name in names]
+            if self.drawn.random() < 0.7:
+                rows.append(self.row(place, at_ms))
+            if self.drawn.random() < 0.1:
+                rows.append(self.row(place, at_ms - 1))
+        return rows
+
+    def placement(self, topic, number):
+        size = self.drawn.choice((None, 1, 2))
+        return Placement(
+            topic=topic, partition=number, size_bytes=size, offset_lag=0, is_future=self.drawn.random() < 0.1
+        )
+
+    def row(self, place, at_ms):
+        parts = self.drawn.choice((1, 1, 1, 2))
+        about = dict(zip(("cluster", "broker", "log_dir"), place, strict=True))
+        record = ReplicasRecord(version=1, **about, timestamp_ms=at_ms, replicas=self.latest[place], parts=parts)
+        body = msgspec.json.encode(record).decode()
+        offset = self.drawn.randint(0, 1_000_000)
+        return Placed(
+            Thin("replicas", place[0], str(offset), 0, at_ms, *place[1:], body), Position("i", 0, offset, 0, None, None)
+        )
+
+
+def encoded(stored):
+    """Return rows as they are read: texts as dictionaries, with names that no row has any more."""
+    gone = {"cluster": "gone", "topic": "gone", "log_dir": "/gone"}
+    rows = arrow_rows(REPLICA_STATE, [*stored.values(), gone])
+    columns = [each.dictionary_encode() if pa.types.is_string(each.type) else each for each in rows.columns]
+    return pa.table(columns, rows.column_names).slice(0, len(stored))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_no_candidate_would_not_change(seed):
+    world, few = World(seed), 0
+    for at_ms in range(1, ROUNDS):
+        changed = Changed(world.judge(at_ms), world.metadata(at_ms))
+        rows = world.listed(at_ms)
+        parts, scanned = newer_parts(rows, {}), {"a": at_ms - 1}
+        log_dirs = whole_log_dirs(parts)
+        every = Known(listed_replicas(parts), log_dirs, world.partitions, world.judged, scanned)
+        expected = replica_changes(world.stored, every, None)
+        found = candidates(encoded(world.stored), listings(rows), log_dirs, changed)
+        keys = [key for place, key in enumerate(world.stored) if place in set(found.places)]
+        partitions = {key: row for key, row in world.partitions.items() if key in found.partitions}
+        some = Known(found.listed, log_dirs, partitions, world.judged, scanned)
+        assert replica_changes({key: world.stored[key] for key in keys}, some, None) == expected
+        few += len(keys) < len(world.stored)
+        world.stored = {key: row for key, row in world.stored.items() if key not in expected.deleted} | expected.written
+    assert few
+
+
+def test_too_many_names_do_not_fit(monkeypatch):
+    monkeypatch.setattr(columns, "_LARGEST", 10)
+    with pytest.raises(NumbersError):
+        candidates(encoded({}), listings([]), {}, Changed({("a", 1)}, {("a", "t", 5)}))
