@@ -15,7 +15,7 @@ from logdirwatch.jobs.session import build_session
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.writing import inventory, small_batch, store
+from logdirwatch.store.writing import inventory, recognition, small_batch, store
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
 
@@ -69,6 +69,7 @@ def by_spark(monkeypatch):
     def switch(is_on=True):
         for module in (store, inventory):
             monkeypatch.setattr(module, "collected", (lambda *_: None) if is_on else small_batch.collected)
+        monkeypatch.setattr(inventory, "recognized", (lambda *_: None) if is_on else recognition.recognized)
 
     return switch
 

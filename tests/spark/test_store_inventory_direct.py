@@ -4,10 +4,8 @@ import random
 import shutil
 
 import pytest
-from msgspec.structs import replace
 
 from logdirwatch.model import topics
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
 from logdirwatch.store.schema.definitions import (
     LOG_DIR_INVENTORY,
     REJECTED_RECORDS,
@@ -16,14 +14,12 @@ from logdirwatch.store.schema.definitions import (
 )
 from logdirwatch.store.writing import direct_inventory, small_batch
 from logdirwatch.store.writing.tally import Tally
-from tests.spark.lake import Lake, addressed, replicas, scan_end, state, topic
+from tests.spark.lake import Lake, replicas, state, topic
 from tests.spark.test_store_direct import jobs, writers
 from tests.spark.test_store_inventory import BROKERS, failed, whole_scan
+from tests.support.inventories import CLUSTERS, KINDS, in_cluster
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
-PATHS, NAMES, COPIES = ("/d1", "/d2", "/d3"), ("t", "u"), ("t-0", "t-1", "u-0")
-OF_BROKERS = (1, 2, 3)
-CLUSTERS = 12
 BATCHES = ("driver", "spark", "driver")
 
 
@@ -62,70 +58,6 @@ def test_the_driver_fails_and_spark_counts_and_writes_what_it_left(lake, monkeyp
     assert writers(lake, REPLICA_STATE) == ["driver"]
     assert writers(lake, LOG_DIR_INVENTORY) == ["spark"]
     assert {broker: counts["online"] for (_, broker), counts in told.items()} == {7: 2, 8: 2}
-
-
-def listing(drawn):
-    parts = drawn.choice((1, 1, 2))
-    return replicas(
-        *drawn.sample(COPIES, drawn.randint(0, len(COPIES))),
-        broker=drawn.choice(OF_BROKERS),
-        log_dir=drawn.choice(PATHS),
-        scan=drawn.randint(0, 5),
-        size=drawn.choice((None, 1, 2)),
-        future=drawn.random() < 0.2,
-        part=drawn.randrange(parts),
-        parts=parts,
-    )
-
-
-def metadata(drawn):
-    parts = drawn.choice((1, 1, 2))
-    said = topic(
-        drawn.choice(NAMES),
-        *(some(drawn, least=1) for _ in range(drawn.choice((1, 2)))),
-        scan=drawn.randint(0, 5),
-        configs=drawn.choice(({}, {"min.insync.replicas": " 2"}, {"min.insync.replicas": "x", "a": None})),
-        overridden=drawn.choice((None, [], ["a"])),
-        part=drawn.randrange(parts),
-        parts=parts,
-    )
-    return replace(said, partitions=[described(drawn, partition) for partition in said.partitions])
-
-
-def described(drawn, partition):
-    said = {"leader": drawn.choice((None, -1, partition.leader)), "unread_ratio": drawn.choice((None, 0.05))}
-    return replace(partition, **said, isr=some(drawn), offline_replicas=some(drawn))
-
-
-def some(drawn, least=0):
-    return drawn.sample(OF_BROKERS, drawn.randint(least, len(OF_BROKERS)))
-
-
-def judgement(drawn):
-    """A broker's state; what it says follows from its sequence, as it does in Kafka."""
-    sequence = drawn.randint(1, 40)
-    statuses, paths = [*LogDirStatus], PATHS[: sequence % 4]
-    views = {path: statuses[(sequence + number) % len(statuses)].value for number, path in enumerate(paths)}
-    known = [status for status in BrokerStatus if status != "removed"]
-    return state(drawn.choice(OF_BROKERS), sequence, status=known[sequence % len(known)].value, log_dirs=views)
-
-
-def end(drawn):
-    return scan_end(drawn.randint(0, 2), drawn.randint(0, 5), is_complete=drawn.random() < 0.8)
-
-
-def tombstone(drawn):
-    return topics.STATE, f"prod/{drawn.choice(OF_BROKERS)}", None
-
-
-KINDS = (listing, listing, metadata, metadata, end, judgement, judgement, tombstone)
-
-
-def in_cluster(record, name):
-    """Return the record of a cluster: each has a history of its own, all in the same batches."""
-    if isinstance(record, tuple):
-        return (record[0], record[1].replace("prod", name), record[2])
-    return addressed(replace(record, cluster=name))
 
 
 def batch(drawn):

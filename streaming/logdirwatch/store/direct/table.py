@@ -99,8 +99,10 @@ class DirectTable:
         return self._all_since(earlier, lambda actions: all(map(_keeps_rows, actions)))
 
     def is_signed_since(self, earlier: Version, signature: str) -> bool:
-        """Whether all versions after an earlier one have a signature (``Tables.signed``)."""
-        return self._all_since(earlier, lambda actions: any(_is_signed(action, signature) for action in actions))
+        """Whether an earlier version was only changed with a signature (``Tables.signed``)."""
+        return self._all_since(
+            earlier, lambda actions: _is_signed(actions, signature) or all(map(_keeps_rows, actions))
+        )
 
     def _all_since(self, earlier: Version, is_fine: Callable[[list[Action]], bool]) -> bool:
         """Whether all versions after an earlier one are fine; one whose log entry has expired is not."""
@@ -227,8 +229,8 @@ def _has_columns(delta: DeltaTable, table: Table) -> bool:
     return plain and types == {field.name: field.type for field in arrow_schema(table)}
 
 
-def _is_signed(action: Action, signature: str) -> bool:
-    return bool(action.get("commitInfo", {}).get("userMetadata") == signature)
+def _is_signed(actions: Iterable[Action], signature: str) -> bool:
+    return any(action.get("commitInfo", {}).get("userMetadata") == signature for action in actions)
 
 
 def _keeps_rows(action: Action) -> bool:

@@ -17,6 +17,7 @@ from logdirwatch.store.rows.plain_judgements import (
     Broker,
     Judged,
     after_tombstones,
+    is_changed,
     judged_brokers,
     judgements,
     unstored,
@@ -76,31 +77,32 @@ class _Scan(NamedTuple):
     scans: Mapping[MarkerKey, Whole]
 
 
-def write_small(batch: SmallBatch, told: Mapping[Broker, object] | None, opened: Open) -> Written:
+def write_small(batch: SmallBatch, told: Judged | None, opened: Open) -> Written:
     """Write a batch with the rows kept for it; ``told`` are the judgements after the previous batch, if any.
 
     Raises NotDirectError if Spark has to write it, which may find a part of it written.
     """
     _check(batch, opened)
-    stored = judgements(_texts(opened(BROKER_STATE)))
+    stored = judgements(texts(opened(BROKER_STATE)))
     states = after_tombstones(batch.of("state"), batch.of("deleted"))
     judged = judged_brokers(stored, states)
-    changed = _changed(told, judged) if told is not None and not batch.has(*SCANNED) else None
-    _write_rejected(batch, opened)
+    changed = changed_brokers(told, judged) if told is not None and not batch.has(*SCANNED) else None
+    write_rejected(batch, opened)
     differences = []
     if changed is None or changed or batch.has("deleted"):
         deleted = {(each.thin.cluster, each.thin.broker): each.thin.at_ms for each in batch.of("deleted")}
-        markers = _markers(opened, deleted)
+        markers = markers_of(opened, deleted)
         scan = _scan(batch, markers)
         if batch.has("topic", "scan"):
             _merge_partitions(scan, opened)
         if changed is None or changed:
             differences = _merge_replicas(scan, markers, judged, changed, opened)
-        _merge_markers(scan, deleted, judged if changed is None or changed else {}, opened)
+        paths = judged if changed is None or changed else {}
+        merge_markers({**scan.log_dirs, **scan.scans}, deleted, paths, opened)
     kept = unstored(states, stored)
     if batch.has(*SCANNED):
         listings, others = batch.of("replicas"), (*batch.of("topic"), *batch.of("scan"))
-        kept += unfinished(listings, others, _markers(opened, {}))
+        kept += unfinished(listings, others, markers_of(opened, {}))
     return Written(judged, kept, differences)
 
 
@@ -111,23 +113,25 @@ def _check(batch: SmallBatch, opened: Open) -> None:
         opened(table).check_rows(MOST_ROWS)
 
 
-def _texts(brokers: DirectTable) -> list[str]:
+def texts(brokers: DirectTable) -> list[str]:
+    """Return the state records in ``broker_state``."""
     return [text for text in brokers.read(brokers.all_files(), ("record",)).column("record").to_pylist() if text]
 
 
-def _changed(told: Mapping[Broker, object], judged: Judged) -> Set[Broker]:
+def changed_brokers(told: Judged, judged: Judged) -> Set[Broker]:
     """Return the brokers whose judgement changed."""
-    return {broker for broker in told.keys() | judged.keys() if told.get(broker) != judged.get(broker)}
+    return {broker for broker in told.keys() | judged.keys() if is_changed(told.get(broker), judged.get(broker))}
 
 
-def _write_rejected(batch: SmallBatch, opened: Open) -> None:
+def write_rejected(batch: SmallBatch, opened: Open) -> None:
+    """Insert the rejected records of the inventory."""
     rejected = [placed for placed in batch.of("rejected") if placed.position.topic == topics.INVENTORY]
     if rejected:
         rows = one_by_one(REJECTED_RECORDS, plain.rejected)(rejected)
         retried(f"insert into {REJECTED_RECORDS.name}", partial(insert_new, REJECTED_RECORDS, rows, opened))
 
 
-def _markers(opened: Open, deleted: Mapping[Key, int]) -> Markers:
+def markers_of(opened: Open, deleted: Mapping[Key, int]) -> Markers:
     """Return the markers that remain after the tombstones, with their time."""
     table = opened(LOG_DIR_INVENTORY)
     rows = table.read(table.all_files(), (*LOG_DIR_INVENTORY.key, _AT_MS)).to_pylist()
@@ -169,9 +173,9 @@ def _merge_replicas(
     return plain_differences(before, changes.written.values())
 
 
-def _merge_markers(scan: _Scan, deleted: Mapping[Key, int], judged: Judged, opened: Open) -> None:
+def merge_markers(wholes: Mapping[MarkerKey, Whole], deleted: Mapping[Key, int], judged: Judged, opened: Open) -> None:
     """Merge the markers of whole scans, and remove those of removed brokers and directories."""
-    rows = marker_rows({**scan.log_dirs, **scan.scans})
+    rows = marker_rows(wholes)
 
     def decide(stored: Stored) -> Changes:
         gone = {key for key, row in stored.items() if row[_AT_MS] <= deleted.get(key[:2], -1)}

@@ -3,18 +3,20 @@
 Every step is idempotent; the markers come last.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import nullcontext
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
+from logdirwatch.store.direct.table import NotDirectError
 from logdirwatch.store.rows import brokers, partitions, placements, replicas, scans
 from logdirwatch.store.rows.history import rejected
-from logdirwatch.store.rows.plain_judgements import Judgement
+from logdirwatch.store.rows.plain_judgements import Judged
+from logdirwatch.store.rows.plain_scans import is_recognized
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
@@ -26,11 +28,20 @@ from logdirwatch.store.schema.definitions import (
 )
 from logdirwatch.store.tables import Tables, same_key
 from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, looked_over, release
-from logdirwatch.store.writing.direct_inventory import SCANNED, Written, replica_totals, write_small
+from logdirwatch.store.writing.direct_inventory import (
+    SCANNED,
+    Written,
+    changed_brokers,
+    replica_totals,
+    write_small,
+)
 from logdirwatch.store.writing.intake import SCHEMA, Belief, as_placed, as_table, take_in
+from logdirwatch.store.writing.large_inventory import still_recognized, write_large
+from logdirwatch.store.writing.recognition import recognized
 from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
 from logdirwatch.store.writing.small_batch import SmallBatch, collected, fetched
 from logdirwatch.store.writing.tally import Numbers, Tally, differences, totals
+from logdirwatch.store.writing.trust import MOST_TABLE_BYTES, Trust, Versions, trust, versions
 from logdirwatch.store.writing.unless_for_spark import unless_for_spark
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
@@ -40,8 +51,6 @@ SIZED = ("body", "record", "key", "value")
 """The columns of thin rows that may be large."""
 
 Places: TypeAlias = Set[tuple[str, int]]
-Told: TypeAlias = Mapping[tuple[str, int], Judgement | int]
-"""The judgement of each broker, or, after a batch that Spark wrote, its digest."""
 Kept: TypeAlias = DataFrame | list[Placed]
 """The rows kept for the next batch: a frame if Spark wrote the last one."""
 
@@ -58,16 +67,33 @@ class InventoryWriter:
     def __init__(self, believed: Belief, note: Note = forget, tally: Tally | None = None) -> None:
         self._believed, self._note, self._tally = believed, note, tally
         self._kept: Kept = []
-        self._told: Told | None = None
+        self._told: Judged | None = None
+        self._trust: Trust | None = None
 
     def write(self, records: DataFrame, tables: Tables) -> None:
         """Write one batch of Kafka rows."""
         before = self._kept
-        small = None if tables.folder() is None else self._small(records)
-        if small is None or not self._is_written(small, tables):
+        if not self._is_written_directly(records, tables):
             self._write_by_spark(records, tables)
         if isinstance(before, DataFrame):
             release(before)
+
+    def _is_written_directly(self, records: DataFrame, tables: Tables) -> bool:
+        """Write a batch without Spark if that is possible, and return whether it was."""
+        if tables.folder() is None:
+            return False
+        # Until the batch is written, another one would not find the tables as it has to.
+        trusted, told, self._trust = self._trust, self._told, None
+        if trusted is not None and told is not None:
+            is_done = self._is_done(
+                lambda: self._written_large(records, trusted, told, tables), tables, totals_by_spark
+            )
+            self._trust = trusted if is_done else None
+            return is_done
+        small = self._small(records)
+        return small is not None and self._is_done(
+            lambda: self._noted(small, write_small(small, self._told, tables.direct)), tables, totals_directly
+        )
 
     def _small(self, records: DataFrame) -> SmallBatch | None:
         """Return the batch with the rows kept for it, or None if it is not small."""
@@ -75,42 +101,82 @@ class InventoryWriter:
         kept = None if batch is None else _as_rows(self._kept)
         return None if batch is None or kept is None else batch.joined(kept)
 
-    def _is_written(self, batch: SmallBatch, tables: Tables) -> bool:
-        done: Written | None = unless_for_spark(lambda: write_small(batch, self._told, tables.direct))
+    def _written_large(self, records: DataFrame, trusted: Trust, told: Judged, tables: Tables) -> Written:
+        """Write a batch into large tables. Raises NotDirectError if too much of it is new."""
+        opened = partial(tables.direct, most_bytes=MOST_TABLE_BYTES)
+        known = trusted.known(opened)
+        found, kept = recognized(records, self._believed, known), _as_rows(self._kept)
+        if found is None or kept is None:
+            raise NotDirectError("much of it is new")
+        trusted.remember(found.records)
+        batch = found.batch.joined(still_recognized(kept, known))
+        return self._noted(batch, write_large(batch, told, known, trusted, opened))
+
+    def _noted(self, batch: SmallBatch, written: Written) -> Written:
+        self._note(batch.rejected(topics.INVENTORY))
+        return written
+
+    def _is_done(
+        self, write: Callable[[], Written], tables: Tables, count: Callable[[Tables], Iterable[Numbers]]
+    ) -> bool:
+        done = unless_for_spark(write)
         if done is None:
             if self._tally is not None:
                 self._tally.start_again()  # the driver may have written replicas that Spark finds unchanged
             return False
         self._kept, self._told = done.kept, done.judged
         if self._tally is not None:
-            self._tally.note(lambda: replica_totals(tables.direct), done.differences)
-        self._note(batch.rejected(topics.INVENTORY))
+            self._tally.note(lambda: count(tables), done.differences)
         return True
 
     def _write_by_spark(self, records: DataFrame, tables: Tables) -> None:
+        before = _versions(tables)
         rows = take_in(records, self._believed).unionByName(_as_frame(self._kept, records.sparkSession))
         with held(rows) as thin, computed(replicas.judgements(tables.read(BROKER_STATE))) as stored:
             batch = looked_over(thin)
-            with computed(_judged(batch, stored)) as judged:
-                told = replicas.digests(judged)
-                replaced = write_batch(batch, judged, self._changed(batch, told), tables)
-            self._told = told
+            with computed(_judged(batch, stored)) as judged, tables.signed() as signature:
+                told = replicas.collected_judgements(judged)
+                changed = self._changed(batch, told)
+                replaced = write_batch(batch, judged, changed, tables)
+            self._told, self._trust = told, None
+            if before is not None and changed is None:
+                opened = partial(tables.direct, most_bytes=MOST_TABLE_BYTES)
+                self._trust = unless_for_spark(lambda: trust(opened, before, signature))
             if self._tally is not None:
                 self._tally.note(lambda: totals(tables.read(REPLICA_STATE)), replaced)
             self._note(rejected_rows(batch, topics.INVENTORY))
             self._kept = _kept(batch, stored, tables)
 
-    def _changed(self, batch: Batch, told: Told) -> Places | None:
+    def _changed(self, batch: Batch, told: Judged) -> Places | None:
         """Return the brokers whose replicas this batch may change; None for all."""
         if self._told is None or batch.has(*SCANNED):
             return None
-        before = self._told
-        changed = {broker for broker in told.keys() | before.keys() if told.get(broker) != before.get(broker)}
+        changed = changed_brokers(self._told, told)
         return changed if len(changed) <= MOST_BROKERS_NAMED else None
 
 
+def totals_directly(tables: Tables) -> Iterable[Numbers]:
+    """Return each broker's counts of replicas, in small tables."""
+    return replica_totals(tables.direct)
+
+
+def totals_by_spark(tables: Tables) -> Iterable[Numbers]:
+    """Return each broker's counts of replicas."""
+    return totals(tables.read(REPLICA_STATE))
+
+
+def _versions(tables: Tables) -> Versions | None:
+    """Return the versions of tables that the driver can write."""
+    if tables.folder() is None:
+        return None
+    return unless_for_spark(lambda: versions(tables.direct))
+
+
 def _as_frame(kept: Kept, spark: SparkSession) -> DataFrame:
-    return kept if isinstance(kept, DataFrame) else spark.createDataFrame(as_table(kept), SCHEMA)
+    """Return the kept rows; the content of recognized listings is not among them, so they are left out."""
+    if isinstance(kept, DataFrame):
+        return kept
+    return spark.createDataFrame(as_table(each for each in kept if not is_recognized(each.thin)), SCHEMA)
 
 
 def _as_rows(kept: Kept) -> list[Placed] | None:
@@ -131,7 +197,8 @@ def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> Kept:
     if batch.has(*SCANNED):
         parts.append(scans.unfinished(batch.thin, tables.read(LOG_DIR_INVENTORY)))
     if batch.has("state"):
-        parts.append(brokers.unstored_states(batch.of("state"), stored, batch.of("deleted")))
+        states = brokers.unstored_states(batch.of("state"), stored, batch.of("deleted"))
+        parts.append(replicas.essence(states))
     if not parts:
         return []
     return cut_off(reduce(DataFrame.unionByName, parts))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +31,14 @@ _COMPRESSED = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "512",
 }
 _NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
+
+
+class Limits(NamedTuple):
+    """How many rows each task sends to the driver, how large each of them is, and all of them."""
+
+    task_rows: int
+    row_bytes: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,15 @@ def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
     return by_kind(map(Position._make, zip(*values, strict=True)), believed)
 
 
-def fetched(frame: DataFrame, sized: Sequence[str]) -> pa.Table | None:
+def fetched(frame: DataFrame, sized: Sequence[str], limits: Limits | None = None) -> pa.Table | None:
     """Return the rows of a frame, or None if they are not small; the columns ``sized`` may be large."""
+    limits = limits or Limits(MOST_TASK_ROWS, MOST_RECORD_BYTES, MOST_BYTES)
     with _compressed(frame.sparkSession):
-        rows = _few(frame, sized).toArrow()
+        rows = _few(frame, sized, limits).toArrow()
     fits, number = rows.column("fits"), rows.column("number")
     if not pc.all(fits).as_py() and rows.num_rows:
         return None
-    if (pc.max(number).as_py() or 0) >= MOST_TASK_ROWS or rows.nbytes > MOST_BYTES:
+    if (pc.max(number).as_py() or 0) >= limits.task_rows or rows.nbytes > limits.bytes:
         return None
     return rows.select(frame.columns)
 
@@ -108,13 +118,13 @@ def _restore(spark: SparkSession, key: str, value: str | None) -> None:
         spark.conf.set(key, value)
 
 
-def _few(frame: DataFrame, sized: Sequence[str]) -> DataFrame:
+def _few(frame: DataFrame, sized: Sequence[str], limits: Limits) -> DataFrame:
     """Return the first rows of each task, without the large columns of those that are large."""
     size = sum((F.coalesce(F.length(name), F.lit(0)) for name in sized), F.lit(0))
-    fits = size <= MOST_RECORD_BYTES
+    fits = size <= limits.row_bytes
     number = F.monotonically_increasing_id().bitwiseAND(F.lit(_NUMBER_IN_TASK))
     bounded = (F.when(fits, F.col(name)).alias(name) if name in sized else F.col(name) for name in frame.columns)
-    return frame.select(*bounded, fits.alias("fits"), number.alias("number")).where(F.col("number") <= MOST_TASK_ROWS)
+    return frame.select(*bounded, fits.alias("fits"), number.alias("number")).where(F.col("number") <= limits.task_rows)
 
 
 def by_kind(positions: Iterable[Position], believed: Belief) -> SmallBatch:
