@@ -65,6 +65,7 @@ def test_what_changed_is_written_without_spark_and_read_from_then_on(lake):
     assert writers(lake, REPLICA_STATE).count("driver") == 1
 
 
+@pytest.mark.long
 def test_topics_and_partitions_come_and_go_without_spark(lake):
     lake.scan(*BROKERS, *whole_scan(0), topic("gone", (7,)), replicas("gone-0", log_dir="/d3"), scan_end(2))
     assert lake.rows("topic_state", "topic", topic="gone") == [("gone",)]
@@ -77,6 +78,7 @@ def test_topics_and_partitions_come_and_go_without_spark(lake):
     assert {last_writer(lake, table) for table in WRITTEN[:3]} == {"driver"}
 
 
+@pytest.mark.long
 def test_a_replica_that_a_directory_lists_no_more_is_lost_and_one_that_moved_is_where_it_is_listed(lake):
     lake.scan(*BROKERS, *whole_scan(0))
     lake.scan(replicas(broker=7, log_dir="/d1", scan=1), replicas("t-1", broker=7, log_dir="/d2", scan=1))
@@ -98,7 +100,7 @@ def test_a_broker_or_directory_goes_and_comes_back_without_spark(lake):
     assert last_writer(lake) == "driver"
 
 
-@pytest.mark.parametrize("change", ["delete", "restore"])
+@pytest.mark.parametrize("change", ["delete", pytest.param("restore", marks=pytest.mark.long)])
 def test_rows_that_somebody_else_changed_are_put_right_by_the_next_scan(lake, change):
     lake.scan(*BROKERS, *whole_scan(0, size=5))
     lake.scan(*whole_scan(1))
@@ -113,6 +115,7 @@ def test_rows_that_somebody_else_changed_are_put_right_by_the_next_scan(lake, ch
     assert lake.rows("replica_state", "broker", "partition", "size_bytes", "status") == rows
 
 
+@pytest.mark.long
 def test_partitions_that_somebody_else_changed_are_put_right_by_the_next_scan(lake):
     lake.scan(*BROKERS, *whole_scan(0))
     lake.tables.delta(TOPIC_STATE).delete("partition = 1")
@@ -137,6 +140,7 @@ def test_a_writer_between_reading_and_writing_is_noticed(lake, monkeypatch):
     ]
 
 
+@pytest.mark.long
 def test_files_that_are_only_rewritten_keep_what_is_known(lake):
     lake.scan(*BROKERS, *whole_scan(0))
     lake.scan(*whole_scan(1, size=11))
@@ -156,7 +160,7 @@ def test_a_restart_derives_everything_once(lake):
     assert changed_tables(lake, before) == {"log_dir_inventory"}
 
 
-@pytest.mark.parametrize("step", ["_merge_replicas", "merge_markers"])
+@pytest.mark.parametrize("step", ["_merge_replicas", pytest.param("merge_markers", marks=pytest.mark.long)])
 def test_a_batch_that_fails_in_the_middle_is_written_again(lake, monkeypatch, step):
     lake.scan(*BROKERS, *whole_scan(0))
     with monkeypatch.context() as broken:
