@@ -49,8 +49,11 @@ def served(app):
     try:
         yield f"127.0.0.1:{server.effective_port}"
     finally:
-        server.close()
+        # By its own thread: a request may still be on its way, and its socket must not be closed under it.
+        server.task_dispatcher.shutdown()
+        server.trigger.pull_trigger(lambda: server.asyncore.close_all(server._map, ignore_all=True))
         thread.join(30)
+        assert not thread.is_alive()
 
 
 @pytest.fixture

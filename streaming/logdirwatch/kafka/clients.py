@@ -14,6 +14,7 @@ from kafka.errors import (
     AuthorizationError,
     BrokerResponseError,
     ClusterAuthorizationFailedError,
+    KafkaConnectionError,
     KafkaError,
     KafkaTimeoutError,
     TopicAuthorizationFailedError,
@@ -311,7 +312,7 @@ class _Attempt:
         if not isinstance(error, TIMEOUTS):
             raise error
         failed = max((n for n in self._networks if n.failure is not None), key=lambda n: n.worth, default=None)
-        raise (failed and failed.failure) or TimeoutError(NO_ANSWER) from error
+        raise (failed and failed.failure) or KafkaConnectionError(NO_ANSWER) from error
 
     def _network(self, **configs: Any) -> Network:
         self._networks.append(Network(lambda failure: self._outcomes.put((None, failure)), **configs))
@@ -344,7 +345,7 @@ def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Se
             if failure is not None and (number == len(tries_ms) or is_final(failure)):
                 raise failure from error
             if number == len(tries_ms):
-                raise TimeoutError(NO_ANSWER) from error
+                raise KafkaConnectionError(NO_ANSWER) from error
     raise AssertionError("there is a last attempt")
 
 

@@ -96,7 +96,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
     def failure(self) -> Exception | None:
         """Why the attempts to connect failed; None if the last one did not."""
         failure: Exception | None = self._manager.failure
-        return TimeoutError(NO_ANSWER) if isinstance(failure, TIMEOUTS) else failure
+        return KafkaConnectionError(NO_ANSWER) if isinstance(failure, TIMEOUTS) else failure
 
     @property
     def worth(self) -> int:

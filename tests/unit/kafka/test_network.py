@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, nullcontext, suppress
 
 import pytest
-from kafka.errors import KafkaConnectionError, KafkaTimeoutError, RequestTimedOutError
+from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, network
@@ -267,6 +267,17 @@ def test_whichever_time_limit_comes_first_the_message_is_the_same(monkeypatch, l
     monkeypatch.setattr(clients, "KafkaConsumer", make)
     with nullcontext() if deadline_ms is None else answers_by(Deadline(time.monotonic(), deadline_ms)):
         assert opened() == f"Kafka at a:1 cannot be reached: {network.NO_ANSWER}"
+
+
+@pytest.mark.parametrize("connected", [None, RequestTimedOutError("after 297 ms")])
+def test_a_producer_without_an_answer_fails_with_an_error_of_kafka(monkeypatch, connected):
+    def make(kafka_client, **_):
+        kafka_client()._manager.failure = connected
+        raise KafkaTimeoutError("no brokers")
+
+    monkeypatch.setattr(clients, "KafkaProducer", make)
+    with pytest.raises(KafkaError, match=network.NO_ANSWER.replace("?", ".")):
+        clients.producer(KafkaSettings(bootstrap_servers="a:1"))
 
 
 def test_what_only_is_slow_gets_the_rest_of_the_time(tries):
