@@ -311,12 +311,17 @@ class _Attempt:
         self._is_left = True
         if not isinstance(error, TIMEOUTS):
             raise error
-        failed = max((n for n in self._networks if n.failure is not None), key=lambda n: n.worth, default=None)
-        raise (failed and failed.failure) or KafkaConnectionError(NO_ANSWER) from error
+        raise _failure_of(self._networks) or KafkaConnectionError(NO_ANSWER) from error
 
     def _network(self, **configs: Any) -> Network:
         self._networks.append(Network(lambda failure: self._outcomes.put((None, failure)), **configs))
         return self._networks[-1]
+
+
+def _failure_of(networks: Iterable[Network]) -> Exception | None:
+    """Return the most informative failure of the attempts to connect, if any failed."""
+    failed = max((each for each in networks if each.failure is not None), key=lambda each: each.worth, default=None)
+    return None if failed is None else failed.failure
 
 
 def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Sequence[int | None]) -> Any:
@@ -338,8 +343,7 @@ def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Se
         except BaseException as error:
             for client in made:
                 client.close()
-            failed = max((c for c in made if c.failure is not None), key=lambda c: c.worth, default=None)
-            failure = None if failed is None else failed.failure
+            failure = _failure_of(made)
             if not isinstance(error, TIMEOUTS):
                 raise
             if failure is not None and (number == len(tries_ms) or is_final(failure)):

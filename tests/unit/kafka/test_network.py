@@ -256,26 +256,28 @@ def test_where_nothing_listens_it_is_not_tried_for_long(tries, text):
     assert made == [1_500]
 
 
-@pytest.mark.parametrize("limit", [KafkaTimeoutError("no brokers"), RequestTimedOutError("after 297 ms")])
-@pytest.mark.parametrize("connected", [None, RequestTimedOutError("after 297 ms"), KafkaTimeoutError("ApiVersions")])
-@pytest.mark.parametrize("deadline_ms", [None, 60_000])
-def test_whichever_time_limit_comes_first_the_message_is_the_same(monkeypatch, limit, connected, deadline_ms):
+def times_out(monkeypatch, client, connected, limit):
+    """Let a client of kafka-python fail with ``limit`` after its last attempt to connect failed with ``connected``."""
+
     def make(kafka_client, **_):
         kafka_client()._manager.failure = connected
         raise limit
 
-    monkeypatch.setattr(clients, "KafkaConsumer", make)
+    monkeypatch.setattr(clients, client, make)
+
+
+@pytest.mark.parametrize("limit", [KafkaTimeoutError("no brokers"), RequestTimedOutError("after 297 ms")])
+@pytest.mark.parametrize("connected", [None, RequestTimedOutError("after 297 ms"), KafkaTimeoutError("ApiVersions")])
+@pytest.mark.parametrize("deadline_ms", [None, 60_000])
+def test_whichever_time_limit_comes_first_the_message_is_the_same(monkeypatch, limit, connected, deadline_ms):
+    times_out(monkeypatch, "KafkaConsumer", connected, limit)
     with nullcontext() if deadline_ms is None else answers_by(Deadline(time.monotonic(), deadline_ms)):
         assert opened() == f"Kafka at a:1 cannot be reached: {network.NO_ANSWER}"
 
 
 @pytest.mark.parametrize("connected", [None, RequestTimedOutError("after 297 ms")])
 def test_a_producer_without_an_answer_fails_with_an_error_of_kafka(monkeypatch, connected):
-    def make(kafka_client, **_):
-        kafka_client()._manager.failure = connected
-        raise KafkaTimeoutError("no brokers")
-
-    monkeypatch.setattr(clients, "KafkaProducer", make)
+    times_out(monkeypatch, "KafkaProducer", connected, KafkaTimeoutError("no brokers"))
     with pytest.raises(KafkaError, match=network.NO_ANSWER.replace("?", ".")):
         clients.producer(KafkaSettings(bootstrap_servers="a:1"))
 

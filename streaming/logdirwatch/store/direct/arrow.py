@@ -85,6 +85,12 @@ def arrow_array(values: Sequence[Any] | pa.Array, kind: pa.DataType) -> pa.Array
     return pa.array(values, kind)
 
 
+def encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column of texts as one array of the numbers of its texts, and these."""
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return column.unify_dictionaries().combine_chunks()
+
+
 def keys(rows: pa.Table, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return the values of some columns, one tuple per row."""
     return list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from logdirwatch.store.direct.arrow import Row, arrow_rows, encoded_schema, keys
+from logdirwatch.store.direct.arrow import Row, arrow_rows, encoded, encoded_schema, keys
 from logdirwatch.store.direct.merge import Changes, Key, Stored
 from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
 
 _LARGEST = 2**63 - 1
 
 
-class Columns(NamedTuple):
+class StoredColumns(NamedTuple):
     """All rows of a table as columns, those of each of its files in turn."""
 
     files: list[DataFile]
@@ -25,12 +25,14 @@ class Columns(NamedTuple):
     """Where the rows of each file end."""
 
 
-def read_columns(target: DirectTable, names: Sequence[str] | None = None) -> Columns:
+def read_columns(target: DirectTable, names: Sequence[str] | None = None) -> StoredColumns:
     """Return all rows of a table, or some of their columns. Raises NotDirectError if its files are large."""
     files, names = target.all_files(), names or target.table.names
     tables = [target.columns(file, names) for file in files]
     empty = encoded_schema(target.table).empty_table().select(names)
-    return Columns(files, pa.concat_tables([empty, *tables]), np.cumsum([rows.num_rows for rows in tables]).tolist())
+    return StoredColumns(
+        files, pa.concat_tables([empty, *tables]), np.cumsum([rows.num_rows for rows in tables]).tolist()
+    )
 
 
 def places_of(rows: pa.Table, columns: Sequence[str], keys: Set[Key]) -> list[int]:
@@ -55,14 +57,14 @@ def _numbers(column: pa.ChunkedArray, values: Sequence[Any]) -> tuple[Any, Any]:
     """Return a number for each value of a column, and the numbers of other values."""
     if not pa.types.is_dictionary(column.type):
         return column.to_numpy().astype(np.int64), np.array(values, dtype=np.int64)
-    whole = column.unify_dictionaries().combine_chunks()
+    whole = encoded(column)
     names: dict[str, int] = {name: number for number, name in enumerate(whole.dictionary.to_pylist())}
     others = [names.setdefault(value, len(names)) for value in values]
     return whole.indices.to_numpy().astype(np.int64), np.array(others, dtype=np.int64)
 
 
 def decide_and_rewrite(
-    target: DirectTable, stored: Columns, places: Sequence[int], decide: Callable[[Stored], Changes]
+    target: DirectTable, stored: StoredColumns, places: Sequence[int], decide: Callable[[Stored], Changes]
 ) -> Changes:
     """Change rows as ``decide`` says about those with the numbers ``places``.
 
@@ -76,7 +78,7 @@ def decide_and_rewrite(
     return changes
 
 
-def _rewrite(target: DirectTable, stored: Columns, changes: Changes, places: Mapping[Key, int]) -> None:
+def _rewrite(target: DirectTable, stored: StoredColumns, changes: Changes, places: Mapping[Key, int]) -> None:
     changed = np.array(sorted(places[key] for key in changes.keys if key in places), dtype=np.int64)
     written: dict[int, list[Row]] = {}
     for key, row in changes.written.items():
@@ -87,11 +89,11 @@ def _rewrite(target: DirectTable, stored: Columns, changes: Changes, places: Map
     target.commit([*tables, *new], [stored.files[file] for file in touched])
 
 
-def _file_of(stored: Columns, place: int) -> int:
+def _file_of(stored: StoredColumns, place: int) -> int:
     return int(np.searchsorted(stored.ends, place, side="right"))
 
 
-def _replaced(target: DirectTable, stored: Columns, file: int, changed: Any, rows: list[Row]) -> pa.Table:
+def _replaced(target: DirectTable, stored: StoredColumns, file: int, changed: Any, rows: list[Row]) -> pa.Table:
     begin = stored.ends[file - 1] if file else 0
     stays = np.ones(stored.ends[file] - begin, dtype=bool)
     of_file = changed[(changed >= begin) & (changed < stored.ends[file])]

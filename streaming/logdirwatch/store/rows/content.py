@@ -13,13 +13,11 @@ import pyarrow as pa
 
 from logdirwatch.model.records import Placement, TopicRecord
 from logdirwatch.parse.records import LAST_MS
-from logdirwatch.store.direct.arrow import arrow_schema
+from logdirwatch.store.direct.arrow import arrow_array, arrow_schema, encoded
 from logdirwatch.store.rows.digests import digest_of, group_digests
 from logdirwatch.store.rows.partitions import OF_PARTITION, OF_TOPIC
-from logdirwatch.store.rows.plain_scans import MarkerKey
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
-OF_REPLICA = ("topic", "partition", "is_future", "size_bytes", "offset_lag")
 OF_TOPIC_STATE = ("partition", "leader", *OF_PARTITION, *OF_TOPIC)
 """The columns of ``topic_state`` that a record states; the others follow from them."""
 
@@ -32,6 +30,9 @@ _REPLICAS = pa.schema(
         ("offset_lag", pa.int64()),
     ]
 )
+OF_REPLICA = tuple(_REPLICAS.names)
+"""The columns of ``replica_state`` that a record states."""
+
 _PARTITIONS = pa.schema([arrow_schema(TOPIC_STATE).field(name) for name in OF_TOPIC_STATE])
 _ORDER = attrgetter("topic", "partition", "is_future")
 _TIME = re.compile(rb'"timestamp_ms":([0-9]{1,16})(?=[,}])')
@@ -44,11 +45,6 @@ class Subject(NamedTuple):
     broker: int | None = None
     log_dir: str | None = None
     topic: str | None = None
-
-    @property
-    def marker(self) -> MarkerKey:
-        """The key of the marker that tells when it was listed."""
-        return self.cluster, self.broker, self.log_dir
 
 
 class Timeless(NamedTuple):
@@ -87,13 +83,9 @@ def partitions_digests(topics: Sequence[TopicRecord]) -> list[bytes]:
     values["leader"] = [leader if leader is not None and leader >= 0 else None for leader in values["leader"]]
     columns = {name: pa.array(each, _PARTITIONS.field(name).type) for name, each in values.items()}
     for name in OF_TOPIC:
-        each = [_value(getattr(topic, name)) for topic in topics]
-        columns[name] = pa.array(each, _PARTITIONS.field(name).type).take(owner)
+        each = [getattr(topic, name) for topic in topics]
+        columns[name] = arrow_array(each, _PARTITIONS.field(name).type).take(owner)
     return group_digests(pa.table([columns[name] for name in OF_TOPIC_STATE], schema=_PARTITIONS), _bounds(listings))
-
-
-def _value(value: Any) -> Any:
-    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _bounds(groups: Sequence[Sequence[Any]]) -> list[int]:
@@ -133,8 +125,7 @@ def stored_partitions(rows: pa.Table) -> dict[Subject, bytes]:
 
 def _ranks(column: pa.ChunkedArray) -> Any:
     """Return the place of each text among the sorted texts, -1 for null."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    whole = encoded.unify_dictionaries().combine_chunks()
+    whole = encoded(column)
     names = whole.dictionary.to_pylist()
     ranks = np.full(len(names) + 1, -1)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from logdirwatch.store.direct.arrow import encoded
 from logdirwatch.store.direct.merge import Key
 from logdirwatch.store.rows.plain_judgements import Broker
 from logdirwatch.store.rows.plain_placements import Seen, seen_in
@@ -165,9 +166,9 @@ class _Numbers:
     """Stored and listed replicas as numbers: equal ones are the same partition, replica, broker or directory."""
 
     def __init__(self, stored: pa.Table, listed: Listings, changed: Changed) -> None:
-        encoded = {name: _encoded(stored.column(name)) for name in ("cluster", "topic", "log_dir")}
-        self._names = {name: _numbered(each.dictionary.to_pylist()) for name, each in encoded.items()}
-        cluster, topic, path = (each.indices.fill_null(-1).to_numpy().astype(np.int64) for each in encoded.values())
+        numbered = {name: encoded(stored.column(name)) for name in ("cluster", "topic", "log_dir")}
+        self._names = {name: _numbered(each.dictionary.to_pylist()) for name, each in numbered.items()}
+        cluster, topic, path = (each.indices.fill_null(-1).to_numpy().astype(np.int64) for each in numbered.values())
         broker, partition, future = (_integers(stored.column(name)) for name in ("broker", "partition", "is_future"))
         places = self._places(listed.parts)
         listed_topic = self._number("topic", listed.topics)
@@ -235,10 +236,6 @@ class _Numbers:
 
     def _key(self, partition: Any, broker: Any, future: Any) -> Any:
         return (partition * self._brokers + broker) * 2 + future
-
-
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    return column.unify_dictionaries().combine_chunks()
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

@@ -43,12 +43,7 @@ def polls(placed: Sequence[Placed]) -> pa.Table:
     own = {**common, **_picked(records, OF_POLL), **texts, "kind": [POLL] * len(records)}
     samples, numbers = _each([record.log_dirs for record in records])
     of_log_dirs = {**_picked(samples, _OF_SAMPLED), **_paths(samples), "kind": [LOG_DIR] * len(samples)}
-    return pa.concat_tables(
-        [
-            arrow_columns(LOG_DIR_SAMPLES, own),
-            arrow_columns(LOG_DIR_SAMPLES, {**repeated(LOG_DIR_SAMPLES, common, numbers), **of_log_dirs}),
-        ]
-    )
+    return _samples(own, {**repeated(LOG_DIR_SAMPLES, common, numbers), **of_log_dirs})
 
 
 def hosts(placed: Sequence[Placed]) -> pa.Table:
@@ -58,12 +53,11 @@ def hosts(placed: Sequence[Placed]) -> pa.Table:
     own = {**common, "error": ["; ".join(record.errors) or None for record in records]}
     seen, numbers = _each([record.log_dirs for record in records])
     of_log_dirs = {**_picked(seen, _OF_SEEN), **_paths(seen)}
-    return pa.concat_tables(
-        [
-            arrow_columns(LOG_DIR_SAMPLES, own),
-            arrow_columns(LOG_DIR_SAMPLES, {**repeated(LOG_DIR_SAMPLES, common, numbers), **of_log_dirs}),
-        ]
-    )
+    return _samples(own, {**repeated(LOG_DIR_SAMPLES, common, numbers), **of_log_dirs})
+
+
+def _samples(*parts: Columns) -> pa.Table:
+    return pa.concat_tables([arrow_columns(LOG_DIR_SAMPLES, part) for part in parts])
 
 
 def brokers(placed: Sequence[Placed]) -> pa.Table:

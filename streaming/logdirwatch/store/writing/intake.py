@@ -184,14 +184,18 @@ def _decision(record: DecisionRecord, _: Position) -> Iterator[Thin]:
 
 def _replicas(record: ReplicasRecord, _: Position) -> Iterator[Thin]:
     at_ms = record.timestamp_ms
-    spoken_of = identity(
-        record.cluster, str(record.broker), record.log_dir, record.collector, str(at_ms), str(record.part)
-    )
+    names = record.cluster, str(record.broker), record.log_dir
+    spoken_of = listing_identity(names, record.collector, at_ms, record.part)
     yield Thin("replicas", record.cluster, spoken_of, 0, at_ms, record.broker, record.log_dir, _body(record))
 
 
+def listing_identity(subject: Iterable[str], collector: str, at_ms: int, part: int) -> str:
+    """Return the identity of a part of what a scan lists; ``subject`` names the directory or topic."""
+    return identity(*subject, collector, str(at_ms), str(part))
+
+
 def _topic(record: TopicRecord, _: Position) -> Iterator[Thin]:
-    spoken_of = identity(record.cluster, record.topic, record.collector, str(record.timestamp_ms), str(record.part))
+    spoken_of = listing_identity((record.cluster, record.topic), record.collector, record.timestamp_ms, record.part)
     yield Thin("topic", record.cluster, spoken_of, 0, record.timestamp_ms, content=_body(record))
 
 

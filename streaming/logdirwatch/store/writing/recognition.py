@@ -15,14 +15,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
-from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ReplicasRecord, TopicRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.store.rows.content import Subject, Timeless, partitions_digests, replicas_digests, timeless
 from logdirwatch.store.rows.digests import NO_ROWS
 from logdirwatch.store.rows.plain_judgements import essence
 from logdirwatch.store.rows.thin import Placed, Position, Thin
-from logdirwatch.store.writing.intake import SCHEMA, Belief, as_placed, as_table, thin_rows
+from logdirwatch.store.writing.intake import SCHEMA, Belief, as_placed, as_table, listing_identity, thin_rows
 from logdirwatch.store.writing.small_batch import Limits, SmallBatch, fetched, newest
 
 KINDS = frozenset({"replicas", "topic", "scan", "state", "deleted", "rejected"})
@@ -137,10 +136,11 @@ def _envelope(content: Content, at_ms: int) -> Thin:
     about = {"collector": collector, "part": 0, "parts": 1, "topic": subject.topic, "listed": listed}
     body, text = msgspec.json.encode(about).decode(), digest.hex()
     if subject.topic is None:
-        names = subject.cluster, str(subject.broker), subject.log_dir or "", collector, str(at_ms), "0"
-        return Thin("replicas", subject.cluster, identity(*names), 0, at_ms, *subject[1:3], body, text)
-    topic_names = subject.cluster, subject.topic, collector, str(at_ms), "0"
-    return Thin("topic", subject.cluster, identity(*topic_names), 0, at_ms, content=body, record=text)
+        names = subject.cluster, str(subject.broker), subject.log_dir or ""
+        spoken_of = listing_identity(names, collector, at_ms, 0)
+        return Thin("replicas", subject.cluster, spoken_of, 0, at_ms, *subject[1:3], body, text)
+    spoken_of = listing_identity((subject.cluster, subject.topic), collector, at_ms, 0)
+    return Thin("topic", subject.cluster, spoken_of, 0, at_ms, content=body, record=text)
 
 
 def _without_known(rows: Iterator[_Row], known: Known) -> Iterator[_Row]:
