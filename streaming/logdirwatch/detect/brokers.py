@@ -22,6 +22,7 @@ from logdirwatch.model.records import SILENT, MetricsRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode, PollStatus, Rule
 
+ANSWERS = "answers"
 UNREGISTERED = "not registered with the controller"
 FENCED = "fenced by the controller"
 NOT_LISTED = "not listed by the controller"
@@ -116,7 +117,7 @@ def _forget_collectors(memory: BrokerMemory) -> None:
             log_dir.proposals.pop(name, None)
 
 
-_FACTS = (
+FACTS = (
     "host",
     "rack",
     "is_fenced",
@@ -127,17 +128,22 @@ _FACTS = (
     "controller_id",
     "partitions",
 )
+"""What the memory keeps of a record as it is."""
 
 
 def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
     """Keep the values in the record; missing ones stay as they were."""
-    for name in _FACTS:
+    for name in FACTS:
         value = getattr(record, name)
         if value is not None:
             setattr(memory, name, value)
+    memory.configured_dirs = configured_dirs(record) or memory.configured_dirs
+
+
+def configured_dirs(record: MetricsRecord) -> list[str] | None:
+    """Return the directories in ``log.dirs``; None if the record does not have it."""
     configured = (record.configs or {}).get("log.dirs")
-    if configured:
-        memory.configured_dirs = [path.strip() for path in configured.split(",")]
+    return [path.strip() for path in configured.split(",")] if configured else None
 
 
 def _note_registration(memory: BrokerMemory, *, is_missing: bool) -> None:
@@ -208,7 +214,7 @@ def _set_by_directories(context: BrokerContext, moment: EvidenceTime) -> None:
     if offline:
         context.set_broker(BrokerStatus.DEGRADED, f"offline: {', '.join(offline)}", moment)
     else:
-        context.set_broker(BrokerStatus.ONLINE, "answers", moment)
+        context.set_broker(BrokerStatus.ONLINE, ANSWERS, moment)
 
 
 def follow_event(context: BrokerContext, moment: EvidenceTime) -> None:
@@ -259,7 +265,11 @@ def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
 
 def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
     """Return how long a broker may be silent before it is unknown."""
-    interval_ms = max((view.interval_ms for view in memory.collectors.values()), default=0)
+    return silent_after_ms(max((view.interval_ms for view in memory.collectors.values()), default=0), settings)
+
+
+def silent_after_ms(interval_ms: int, settings: DetectSettings) -> int:
+    """Return how long a broker that is polled each ``interval_ms`` may be silent."""
     return max(predicates.SILENCE_POLLS * interval_ms, settings.silence_min_ms)
 
 

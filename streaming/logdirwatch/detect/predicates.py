@@ -135,8 +135,13 @@ def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
     now = grown.own_bytes / grown.in_ms * 1000
     if before is None:
         return now
-    weight: float = 1 - (1 - GROWTH_SMOOTHING) ** (grown.in_ms / max(interval_ms, 1))
-    return before + weight * (now - before)
+    return before + growth_weight(grown.in_ms, interval_ms) * (now - before)
+
+
+def growth_weight(in_ms: int, interval_ms: int) -> float:
+    """Return the weight of the newest growth, which took ``in_ms``, against all before."""
+    weight: float = 1 - (1 - GROWTH_SMOOTHING) ** (in_ms / max(interval_ms, 1))
+    return weight
 
 
 def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:

@@ -7,7 +7,7 @@ from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, encode
-from logdirwatch.detect.state.shared_volumes import unaccounted_bytes
+from logdirwatch.detect.state.shared_volumes import unaccounted_bytes_of_all
 from logdirwatch.detect.state.turns import is_turn, seed_of
 from logdirwatch.model.records import LogDirView, StateRecord, Transition
 from logdirwatch.model.vocabulary import LogDirStatus
@@ -41,6 +41,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
     memory.emitted_partitions = memory.partitions
     memory.emitted_maintenance_ms = _maintenance_ms(memory)
     planned = maintenance.running(memory)
+    unaccounted = unaccounted_bytes_of_all(memory)
     return StateRecord(
         version=1,
         cluster=memory.cluster,
@@ -60,7 +61,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         metadata_mode=memory.metadata_mode,
         not_reported=memory.not_reported,
         controller_id=memory.controller_id,
-        log_dirs=[_view(memory, path, log_dir) for path, log_dir in sorted(memory.log_dirs.items())],
+        log_dirs=[_view(path, log_dir, unaccounted[path]) for path, log_dir in sorted(memory.log_dirs.items())],
         partitions=memory.partitions,
         transitions=transitions,
         positions=dict(memory.positions),
@@ -83,7 +84,7 @@ def _maintenance_ms(memory: BrokerMemory) -> int | None:
     return None if planned is None else planned.until_ms
 
 
-def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:
+def _view(path: str, log_dir: LogDirMemory, unaccounted_bytes: int | None) -> LogDirView:
     return LogDirView(
         path=path,
         status=log_dir.status,
@@ -103,7 +104,7 @@ def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:
         future_bytes=log_dir.future_bytes,
         incoming_bytes=log_dir.incoming_bytes,
         outgoing_bytes=log_dir.outgoing_bytes,
-        unaccounted_bytes=unaccounted_bytes(memory, path),
+        unaccounted_bytes=unaccounted_bytes,
         growth_bytes_per_s=log_dir.growth_bytes_per_s,
         full_at_ms=log_dir.full_at_ms,
         forecast_confidence=log_dir.forecast_confidence,

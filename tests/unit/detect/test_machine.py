@@ -89,7 +89,9 @@ def observations(history):
         status, dirs = what
         fields = {"is_fenced": True, "controller_at_ms": at_ms} if status == "fenced" else {}
         status = "timeout" if status == "fenced" else status
-        health = PartitionHealth(leaderless=step % 3 == 0, out_of_sync=step % 2, hurt_topics=["t"] * (step % 3 == 0))
+        health = PartitionHealth(
+            leaderless=int(step % 3 == 0), out_of_sync=step % 2, hurt_topics=["t"] * (step % 3 == 0)
+        )
         fields |= {"partitions": health, "metrics": GAUGES[step % len(GAUGES)], "host": "h1" if step % 2 else None}
         record = metrics(at_ms, *dirs, status=status, collector=collector, **fields)
         shown.append(Sample(record, origin))

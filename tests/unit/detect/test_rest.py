@@ -11,6 +11,8 @@ from logdirwatch.detect.observations import Event, HostView, Sample
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, decode, encode
 from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import PartitionHealth, ReplicaMoves
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, SCRAPE_AGE_MS
 from tests.unit.detect.builders import GIB, POLL_MS, T0, TOTAL, event, host_dir, host_view, log_dir, metrics
 from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
 from tests.unit.detect.test_machine import histories as of_machine
@@ -57,7 +59,8 @@ oddities = st.sampled_from(
 )
 reports = st.lists(st.tuples(growths, oddities), min_size=3, max_size=3)
 answers = st.tuples(st.just("answer"), reports)
-other_answers = st.tuples(st.sampled_from(["two_dirs", "replay", "fenced", "timeout", "scan"]), reports)
+KINDS = ["two_dirs", "replay", "fenced", "timeout", "scan", "old_scan", "moves", "throttled", "elsewhere", "configured"]
+other_answers = st.tuples(st.sampled_from(KINDS), reports)
 words = st.tuples(
     st.just("event"), st.tuples(st.sampled_from(["LogDirFailure", "LogDirSaturated"]), st.sampled_from([None, *PATHS]))
 )
@@ -107,8 +110,20 @@ def _answer(kind, at_ms, collector, used, reports):
         return metrics(at_ms, status="timeout", collector=collector, is_fenced=True, controller_at_ms=at_ms)
     if kind == "timeout":
         return metrics(at_ms, status="timeout", collector=collector)
-    gauges = {"LogFlushTimeMs:p99": 3.0, "OfflineLogDirectoryCount": 0.0} if kind == "scan" else {}
-    return metrics(at_ms, *dirs[: 2 if kind == "two_dirs" else 3], collector=collector, metrics=gauges)
+    return metrics(at_ms, *dirs[: 2 if kind == "two_dirs" else 3], collector=collector, **_said(kind, at_ms))
+
+
+def _said(kind, at_ms):
+    """What an answer of a kind says besides its directories."""
+    gauges = {"LogFlushTimeMs:p99": 3.0, "OfflineLogDirectoryCount": 0.0}
+    return {
+        "scan": {"metrics": gauges},
+        "old_scan": {"metrics": {**gauges, SCRAPE_AGE_MS: 2.0 * POLL_MS}},
+        "moves": {"moves": ReplicaMoves(at_ms=at_ms - POLL_MS // 2, reassignments=0, copies=0, throttles={})},
+        "throttled": {"moves": ReplicaMoves(at_ms=at_ms, copies=0, throttles={LOG_DIR_THROTTLE: 5}, reassignments=0)},
+        "elsewhere": {"host": "b2", "rack": "r2", "partitions": PartitionHealth(out_of_sync=2)},
+        "configured": {"configs": {"log.dirs": "/d1,/d2"}, "is_registered": True, "controller_id": 1},
+    }.get(kind, {})
 
 
 def _sample(path, used, growth_bytes, oddity):

@@ -8,9 +8,12 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct, field
 
+from logdirwatch.detect.columns.table import StoredRows
 from logdirwatch.state.codec import refused, unreadable
 
-VERSION = 1
+VERSION = 2
+_READ = (1, VERSION)
+"""In version 1 each memory has all of its numbers."""
 _CODEC = "zstd"
 
 Value = tuple[int, str]
@@ -18,10 +21,16 @@ Value = tuple[int, str]
 
 
 class Memories(Struct):
-    """The memories of a shard by broker, and the brokers whose timer fires at a time."""
+    """The memories of a shard by broker, and the brokers whose timer fires at a time.
+
+    Of brokers at rest the numbers are in ``at_rest``, newer than those in their memories. ``judged_by`` tells by which
+    settings they were found to be so.
+    """
 
     values: dict[int, Value] = field(default_factory=dict)
     due: dict[int, list[int]] = field(default_factory=dict)
+    at_rest: list[StoredRows] = field(default_factory=list)
+    judged_by: bytes = b""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -39,7 +48,7 @@ def unpacked(version: int, length_bytes: int, body: bytes) -> Memories:
 
     Raises UserError when another release wrote it, or when it cannot be read.
     """
-    if version != VERSION:
+    if version not in _READ:
         raise refused("detect", version, VERSION)
     try:
         return _DECODER.decode(pa.decompress(body, decompressed_size=length_bytes, codec=_CODEC, asbytes=True))

@@ -38,6 +38,8 @@ from logdirwatch.parse.records import Accepted, parse
 
 HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
+AT_ONCE = 512
+"""Brokers whose records are in memory at once."""
 
 
 class StartMemory(Struct, frozen=True):
@@ -67,26 +69,24 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
-        self._shard = Shard(handle)
+        self._shard = Shard(handle, self._settings)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Process a batch's records, each broker's in their total order."""
         cluster, now_ms = key[0], timerValues.getCurrentProcessingTimeInMs()
-        for broker, of_broker in _by_broker(rows).items():
-            if broker == PIPELINE_BROKER:
-                records: Iterable[Written] = self._pipeline(of_broker)
-            elif broker == HEARTBEAT_BROKER:
-                records = self._heartbeats(cluster, of_broker)
-            else:
-                records = self._broker(cluster, broker, of_broker, now_ms)
-            yield from map(_row, records)
+        grouped = _by_broker(rows)
+        yield from map(_row, self._pipeline(grouped.pop(PIPELINE_BROKER, [])))
+        yield from map(_row, self._heartbeats(cluster, grouped.pop(HEARTBEAT_BROKER, [])))
+        of_brokers = list(grouped.items())
+        for start in range(0, len(of_brokers), AT_ONCE):
+            yield from map(_row, self._brokers(cluster, of_brokers[start : start + AT_ONCE], now_ms))
         self._shard.write()
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Let time pass for the brokers whose timer fired."""
         del key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
-        for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs()):
+        for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs(), now_ms):
             outcome = machine.tick(known, now_ms, self._settings)
             yield from map(_row, self._finish(known, [outcome]))
         self._shard.write()
@@ -140,22 +140,45 @@ class ShardProcessor(StatefulProcessor):
         heartbeats.CODEC.keep(entry, known)
         return alerts
 
-    def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
-        """Process the records of one broker; a broker without an accepted record leaves no memory behind."""
-        observations = [
+    def _brokers(self, cluster: str, grouped: Iterable[tuple[int, list[Row]]], now_ms: int) -> Iterator[Written]:
+        """Process the records of some brokers; one without an accepted record leaves no memory behind."""
+        seen = {broker: self._observations(cluster, broker, rows) for broker, rows in grouped}
+        alone = (of_broker[0] for of_broker in seen.values() if len(of_broker) == 1)
+        at_rest = self._shard.advance([one for one in alone if isinstance(one, Sample)], now_ms)
+        for broker, of_broker in seen.items():
+            if broker not in at_rest:
+                yield from self._broker(cluster, broker, of_broker, now_ms)
+            elif at_rest[broker]:
+                yield self._state_at_rest(broker)
+
+    def _observations(self, cluster: str, broker: int, rows: list[Row]) -> list[Observation]:
+        return [
             item
             for item in self._accepted(cluster, rows)
             # A record may name two brokers, of which its row has the first.
             if not isinstance(item, HeartbeatRecord) and item.record.broker == broker
         ]
-        if not observations:
+
+    def _state_at_rest(self, broker: int) -> StateRecord:
+        known = self._shard.load(broker)
+        assert known is not None
+        record = state_view.state_record(known, [])
+        self._shard.wrote(known)
+        return record
+
+    def _broker(self, cluster: str, broker: int, seen: list[Observation], now_ms: int) -> list[Written]:
+        """Process the records of one broker."""
+        if not seen:
             return []
         known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
-        outcomes = [machine.advance(known, seen, now_ms, self._settings) for seen in in_order(observations)]
-        return self._finish(known, outcomes)
+        seen = in_order(seen)
+        outcomes = [machine.advance(known, one, now_ms, self._settings) for one in seen]
+        return self._finish(known, outcomes, _last_sample(seen))
 
     def _pipeline(self, rows: list[Row]) -> list[AlertRecord]:
         """Judge the stream's records about its own queries."""
+        if not rows:
+            return []
         entry = self._shard.entry(PIPELINE_BROKER)
         known = query_state.CODEC.load(entry) or query_state.PipelineMemory()
         seen = in_order(_fares(rows, self._default_cluster))
@@ -165,7 +188,7 @@ class ShardProcessor(StatefulProcessor):
         query_state.CODEC.keep(entry, known)
         return alerts
 
-    def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[Written]:
+    def _finish(self, known: BrokerMemory, outcomes: list[Outcome], last: Sample | None = None) -> list[Written]:
         """Collect the records to write, set the timer, and store the memory."""
         alerts = [alert for outcome in outcomes for alert in outcome.alerts]
         transitions = [transition for outcome in outcomes for transition in outcome.transitions]
@@ -173,13 +196,17 @@ class ShardProcessor(StatefulProcessor):
         if alerts or transitions or (not known.is_gone and state_view.has_news(known, self._settings.state_refresh_ms)):
             records.append(state_view.state_record(known, transitions))
         if not known.is_gone:
-            self._keep(known)
+            self._keep(known, last)
             return records
         self._shard.drop(known.broker)
         return [*records, Tombstone(known.cluster, known.broker)] if records else []
 
-    def _keep(self, known: BrokerMemory) -> None:
-        self._shard.keep(known, machine.next_deadline_ms(known, self._settings))
+    def _keep(self, known: BrokerMemory, last: Sample | None = None) -> None:
+        self._shard.keep(known, machine.next_deadline_ms(known, self._settings), last)
+
+
+def _last_sample(seen: list[Observation]) -> Sample | None:
+    return next((one for one in reversed(seen) if isinstance(one, Sample)), None)
 
 
 def _by_broker(rows: Iterable[Row]) -> dict[int, list[Row]]:

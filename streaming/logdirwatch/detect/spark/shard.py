@@ -5,12 +5,15 @@ and written after the last: an entry for each broker would cost two requests to 
 batch's time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
+from logdirwatch.detect.columns.table import Table, digest_of
+from logdirwatch.detect.observations import Sample
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.memories import Memories, Value, packed, unpacked
 from logdirwatch.detect.state import broker_state
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -28,6 +31,10 @@ _NEIGHBOURS = 8
 
 _GRID_MS = 1_000
 """Times are rounded up to it, so that brokers share a timer."""
+
+
+def _on_grid(at_ms: int) -> int:
+    return -(-at_ms // _GRID_MS) * _GRID_MS
 
 
 def shard_of(broker: Column) -> Column:
@@ -53,19 +60,29 @@ class Entry:
 class Shard:
     """The memories of a shard's brokers and their timers, for the current key; ``write`` stores them."""
 
-    def __init__(self, handle: StatefulProcessorHandle) -> None:
+    def __init__(self, handle: StatefulProcessorHandle, settings: DetectSettings) -> None:
         self._handle = handle
+        self._settings, self._judged_by = settings, digest_of(settings)
         self._value = handle.getValueState(MEMORIES, SHARD_SCHEMA)
-        self._known: Memories | None = None
+        self._known: tuple[Memories, Table] | None = None
         self._is_changed = False
         self._timers: set[int] = set()
 
-    @property
-    def _memories(self) -> Memories:
+    def _read(self) -> tuple[Memories, Table]:
         if self._known is None:
             value = self._value.get()
-            self._known = Memories() if value is None else unpacked(*value)
+            memories = Memories() if value is None else unpacked(*value)
+            is_trusted = memories.judged_by == self._judged_by
+            self._known = memories, Table(self._settings, memories.at_rest, is_trusted=is_trusted)
         return self._known
+
+    @property
+    def _memories(self) -> Memories:
+        return self._read()[0]
+
+    @property
+    def _table(self) -> Table:
+        return self._read()[1]
 
     def value(self, broker: int) -> Value | None:
         """Return the stored memory of a broker, None when there is none."""
@@ -82,28 +99,58 @@ class Shard:
 
     def load(self, broker: int) -> BrokerMemory | None:
         """Return the memory of a broker, None before its first record."""
-        return broker_state.CODEC.load(self.entry(broker))
+        known = broker_state.CODEC.load(self.entry(broker))
+        if known is not None:
+            self._table.complete(known)
+        return known
 
-    def keep(self, known: BrokerMemory, deadline_ms: int | None) -> None:
-        """Store a broker's memory, and set a timer soon after ``deadline_ms``."""
-        at_ms = None if deadline_ms is None else -(-deadline_ms // _GRID_MS) * _GRID_MS
+    def keep(self, known: BrokerMemory, deadline_ms: int | None, last: Sample | None = None) -> None:
+        """Store a broker's memory, and set a timer soon after ``deadline_ms``.
+
+        ``last`` is its last sample, None if that was kept before.
+        """
+        at_ms = None if deadline_ms is None else _on_grid(deadline_ms)
         if at_ms is not None and (known.timer_ms is None or at_ms < known.timer_ms):
             # One timer, set again only when it fires: setting it for every record would be expensive.
-            self._memories.due.setdefault(at_ms, []).append(known.broker)
-            self._timers.add(at_ms)
-            known.timer_ms = at_ms
+            known.timer_ms = self._set_timer(known.broker, at_ms)
         broker_state.CODEC.keep(self.entry(known.broker), known)
+        self._table.keep(known, last)
+
+    def advance(self, samples: Iterable[Sample], now_ms: int) -> dict[int, bool]:
+        """Take samples that may change only numbers; return for the brokers that are at rest if their state is due."""
+        found = self._table.advance(samples, now_ms)
+        self._is_changed = self._is_changed or bool(found)
+        return found
+
+    def wrote(self, known: BrokerMemory) -> None:
+        """Note that the state of a broker at rest was written."""
+        self._table.wrote(known)
+
+    def _set_timer(self, broker: int, at_ms: int) -> int:
+        self._memories.due.setdefault(at_ms, []).append(broker)
+        self._timers.add(at_ms)
+        return at_ms
 
     def drop(self, broker: int) -> None:
         """Remove a broker; its timer finds nothing."""
+        self._table.remove(broker)
         if self._memories.values.pop(broker, None) is not None:
             self._is_changed = True
 
-    def due(self, at_ms: int) -> Iterator[BrokerMemory]:
-        """Yield the memories of the brokers whose timer fired, except those whose timer was moved since."""
+    def due(self, at_ms: int, now_ms: int) -> Iterator[BrokerMemory]:
+        """Yield the memories of the brokers whose timer fired and who wait for it.
+
+        Those at rest wait only to be silent: if they are not, their timer is set again.
+        """
         waiting = self._memories.due.pop(at_ms, [])
         self._is_changed = self._is_changed or bool(waiting)
         for broker in sorted(set(waiting)):
+            if (timer_ms := self._table.timer_ms(broker)) is not None:
+                if timer_ms != at_ms:
+                    continue
+                if (silent_from_ms := self._table.silent_from_ms(broker)) > now_ms:
+                    self._table.set_timer(broker, self._set_timer(broker, _on_grid(silent_from_ms)))
+                    continue
             known = self.load(broker)
             if known is not None and known.timer_ms == at_ms:
                 known.timer_ms = None
@@ -112,7 +159,10 @@ class Shard:
     def write(self) -> None:
         """Store what changed since the last call, and set the timers requested by ``keep``; ends the current key."""
         if self._is_changed:
-            self._value.update(packed(self._memories))
+            memories, table = self._read()
+            memories.at_rest = table.stored()
+            memories.judged_by = self._judged_by if memories.at_rest else b""
+            self._value.update(packed(memories))
         for at_ms in self._timers:
             self._handle.registerTimer(at_ms)
         self._known, self._is_changed = None, False

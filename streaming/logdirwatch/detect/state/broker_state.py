@@ -283,10 +283,6 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     host_usable_bytes: int | None = None
     host_measured_ms: int | None = None
 
-    def __post_init__(self) -> None:
-        """Read what a decoded memory has of its alerts."""
-        read_evidence(self.alerts)
-
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     """One broker with all its directories."""
@@ -353,8 +349,11 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     poll_status: PollStatus | None = None
 
     def __post_init__(self) -> None:
-        """Read what a decoded memory has of its alerts."""
+        """Read what a decoded memory has of its alerts, and those of its directories."""
         read_evidence(self.alerts)
+        for log_dir in self.log_dirs.values():
+            if log_dir.alerts:
+                read_evidence(log_dir.alerts)
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

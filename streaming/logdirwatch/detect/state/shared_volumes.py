@@ -8,7 +8,7 @@ change.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES
@@ -85,7 +85,6 @@ def may_share(memory: BrokerMemory, path: str) -> list[str]:
     if log_dir.is_volume_told or not total_bytes:
         return known
     apart_bytes = _apart_bytes(total_bytes)
-    # A state record asks this of each directory about all others, so it must be fast.
     alike = [
         other
         for other, seen in memory.log_dirs.items()
@@ -111,12 +110,35 @@ def unaccounted_bytes(memory: BrokerMemory, path: str) -> int | None:
 
     Replicas of directories that may share the volume count as well: this is a lower bound.
     """
-    log_dir, explained_bytes = memory.log_dirs[path], 0
+    explained_bytes = 0
     for other in may_share(memory, path):
         size_bytes = memory.log_dirs[other].replica_bytes
         if size_bytes is None:
             return None
         explained_bytes += size_bytes
-    if log_dir.total_bytes is None or log_dir.usable_bytes is None:
+    return _unexplained_bytes(memory.log_dirs[path], explained_bytes)
+
+
+def unaccounted_bytes_of_all(memory: BrokerMemory) -> dict[str, int | None]:
+    """Return ``unaccounted_bytes`` of every directory; that each is alone on its volume is usual, and found at once."""
+    if _are_apart(list(memory.log_dirs.values())):
+        return {path: _unexplained_bytes(seen, seen.replica_bytes) for path, seen in memory.log_dirs.items()}
+    return {path: unaccounted_bytes(memory, path) for path in memory.log_dirs}
+
+
+def _unexplained_bytes(log_dir: LogDirMemory, explained_bytes: int | None) -> int | None:
+    if explained_bytes is None or log_dir.total_bytes is None or log_dir.usable_bytes is None:
         return None
     return log_dir.total_bytes - log_dir.usable_bytes - explained_bytes
+
+
+def _are_apart(log_dirs: Sequence[LogDirMemory]) -> bool:
+    """Tell whether surely no two directories share a volume."""
+    volumes = [log_dir.volume for log_dir in log_dirs if log_dir.volume is not None]
+    if len(set(volumes)) < len(volumes) or any(log_dir.status not in SPACE_STATUSES for log_dir in log_dirs):
+        return False
+    ordered = sorted((log_dir.total_bytes or 0, log_dir.usable_bytes or 0) for log_dir in log_dirs)
+    return not any(
+        total_bytes == next_total_bytes and next_bytes - usable_bytes <= _apart_bytes(total_bytes)
+        for (total_bytes, usable_bytes), (next_total_bytes, next_bytes) in pairwise(ordered)
+    )

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 from pyspark.sql import Row
 
-from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.memories import Memories
+from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.spark.memories import Memories, packed
 from logdirwatch.model.records import StateRecord
-from tests.unit.detect.builders import T0, log_dir, maintenance, metrics
+from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, maintenance, metrics
 from tests.unit.detect.standin import memories, stand_in
 
 KEY = ("prod", 7)
@@ -77,3 +77,68 @@ def test_a_broker_that_was_unregistered_leaves_nothing(tester):
     assert memories(tester, KEY).values == {}
     assert tester.setProcessingTime(T0 + 2 * SILENCE_MS) == []
     assert memories(tester, KEY) == Memories()
+
+
+def at_rest(number, broker=7, used=0.5):
+    """The answer of a broker whose use hardly changes, with all that Kafka reports."""
+    at_ms = T0 + number * POLL_MS
+    sample = log_dir(used=used + number / 10_000, replica_bytes=round(TOTAL * used), replica_count=9, incoming_bytes=0)
+    return row(broker, at_ms, number, log_dirs=[sample])
+
+
+def lived(tester, numbers):
+    written = []
+    for number in numbers:
+        if number:
+            tester.setProcessingTime(T0 + number * POLL_MS)
+        written += tester.test(KEY, [at_rest(number)])
+    return written
+
+
+def views(rows):
+    found = [msgspec.json.decode(row.value, type=StateRecord) for row in rows if row.topic == "logdir.state"]
+    return [state.log_dirs[0].used_ratio for state in found]
+
+
+def test_a_broker_at_rest_keeps_its_memory_and_what_is_written_of_it_has_the_newest_numbers(tester):
+    lived(tester, range(3))
+    stored = memories(tester, KEY).values[7]
+    assert views(lived(tester, range(3, 12))) == pytest.approx([0.5003, 0.5009])
+    assert memories(tester, KEY).values[7] == stored
+    assert [rows.brokers for rows in memories(tester, KEY).at_rest] == [[7]]
+
+
+def test_a_broker_at_rest_that_falls_silent_is_unknown_with_its_last_numbers(tester):
+    lived(tester, range(9))
+    written = tester.setProcessingTime(T0 + 8 * POLL_MS + SILENCE_MS)
+    assert states(written) == {(7, "unknown")}
+    assert views(written) == pytest.approx([0.5008])
+    assert memories(tester, KEY).at_rest == []
+
+
+def test_the_timer_of_a_broker_at_rest_is_set_again(tester):
+    lived(tester, range(8))
+    assert due(tester) == {T0 + 5 * POLL_MS + SILENCE_MS: [7]}
+
+
+def test_what_leaves_rest_is_judged_by_all_that_was_before(tester):
+    lived(tester, range(6))
+    written = tester.test(KEY, [at_rest(6, used=0.97)]) + tester.test(KEY, [at_rest(7, used=0.97)])
+    assert [row.topic for row in written].count("logdir.alerts") == 1
+    assert memories(tester, KEY).at_rest == []
+
+
+def test_other_settings_judge_those_at_rest_anew(tester):
+    lived(tester, range(6))
+    stored = memories(tester, KEY)
+    strict = stand_in(DetectSettings(thresholds=Thresholds(filling_ratio=0.4), debounce_samples=1), T0)
+    strict.updateValueState("memories", KEY, packed(stored))
+    assert [row.topic for row in strict.test(KEY, [at_rest(6)])].count("logdir.alerts") == 1
+
+
+def test_memories_of_the_form_before_are_read(tester):
+    lived(tester, range(3))
+    stored = memories(tester, KEY)
+    _, length_bytes, body = packed(Memories(stored.values, stored.due))
+    tester.updateValueState("memories", KEY, (1, length_bytes, body))
+    assert views(lived(tester, range(3, 7))) == pytest.approx([0.5003])

@@ -1,6 +1,8 @@
 """Which directories share a volume, as they are told to or as their numbers show, and whose alert is for all."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.shared_volumes import (
@@ -11,6 +13,7 @@ from logdirwatch.detect.state.shared_volumes import (
     on_volume,
     sharing,
     unaccounted_bytes,
+    unaccounted_bytes_of_all,
     watch,
 )
 from logdirwatch.model.capabilities import CapacitySource
@@ -191,3 +194,20 @@ def test_the_first_writable_one_has_the_alert_for_all():
 )
 def test_what_no_replica_accounts_for_counts_those_of_every_directory_that_may_share(own, others, left):
     assert unaccounted_bytes(broker(a=own, **others), "/a") == left
+
+
+spaces = st.builds(
+    seen,
+    st.sampled_from([None, 0, 7, 8 << 20, 1 << 30, TIB]),
+    st.sampled_from([None, 0, TIB, 2 * TIB]),
+    st.sampled_from([LogDirStatus.ONLINE, LogDirStatus.ONLINE, LogDirStatus.OFFLINE]),
+    replica_bytes=st.sampled_from([None, 1, 2]),
+    volume=st.sampled_from([None, None, "dev 8:1", "dev 8:2"]),
+    is_volume_told=st.booleans(),
+)
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), spaces))
+def test_all_directories_at_once_give_what_each_one_gives(dirs):
+    memory = broker(**dirs)
+    assert unaccounted_bytes_of_all(memory) == {path: unaccounted_bytes(memory, path) for path in memory.log_dirs}

@@ -1,0 +1,1 @@
+"""Brokers at rest, judged together: their numbers as columns, instead of a memory for each."""

@@ -1,0 +1,61 @@
+"""An answer of a broker, taken apart: what it says besides numbers, and the numbers."""
+
+from hashlib import blake2b
+from operator import attrgetter
+
+import msgspec
+
+from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.vocabulary import SCRAPE_AGE_MS, PollStatus
+
+_encode = msgspec.json.Encoder().encode
+_SIZE = 16
+
+
+def fingerprint(record: MetricsRecord) -> bytes | None:
+    """Return a digest of all that an answer says besides numbers; None if it says something out of the ordinary.
+
+    Two answers with one fingerprint differ in their numbers only.
+    """
+    is_ordinary = record.status is PollStatus.OK and not record.is_fenced and record.is_registered is not False
+    if not is_ordinary or any(sample.error_code or sample.capacity_source for sample in record.log_dirs):
+        return None
+    said = (
+        record.collector,
+        record.interval_ms,
+        record.host,
+        record.rack,
+        record.is_fenced,
+        record.is_registered,
+        record.controller_id,
+        record.kafka_version,
+        record.metadata_version,
+        record.metadata_mode,
+        record.not_reported,
+        record.partitions,
+        record.configs,
+        [(sample.path, sample.is_cordoned, sample.is_metadata_dir, sample.strays) for sample in record.log_dirs],
+    )
+    return blake2b(_encode(said), digest_size=_SIZE).digest()
+
+
+NUMBERS = (
+    "total_bytes",
+    "usable_bytes",
+    "replica_count",
+    "replica_bytes",
+    "future_bytes",
+    "incoming_bytes",
+    "outgoing_bytes",
+    "is_cordoned",
+    "out_of_sync_count",
+)
+"""The numbers of a directory's sample."""
+numbers = attrgetter(*NUMBERS)
+"""Returns these of a sample."""
+
+
+def has_new_gauges(record: MetricsRecord) -> bool:
+    """Tell whether the broker's gauges were read since the last poll; a scrape in several polls counts once."""
+    age_ms = record.metrics.get(SCRAPE_AGE_MS)
+    return bool(record.metrics) and (age_ms is None or age_ms < record.interval_ms)

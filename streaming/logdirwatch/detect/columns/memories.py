@@ -1,0 +1,108 @@
+"""Takes a broker's numbers out of its memory, and puts them back."""
+
+from operator import attrgetter
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from logdirwatch.detect.columns.layout import (
+    BROKER_NUMBERS,
+    COMPARED,
+    LOG_DIR_NUMBERS,
+    NONE,
+    PEAK_NUMBERS,
+    RISE_NUMBERS,
+    Rows,
+)
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.detect.state.turns import seed_of
+from logdirwatch.model import topics
+
+Row = tuple[int | float, ...]
+
+_of_broker = attrgetter(*BROKER_NUMBERS)
+_of_log_dir = attrgetter(
+    *LOG_DIR_NUMBERS,
+    *(f"peaks.{name}" for name in PEAK_NUMBERS),
+    *(f"rise.{name}" for name in RISE_NUMBERS),
+    *COMPARED,
+)
+
+
+def place(partition: int) -> str:
+    """Return the key of a memory's positions for a partition of samples."""
+    return f"{topics.METRICS}/{partition}"
+
+
+def taken(memory: BrokerMemory, partition: int) -> tuple[Row, list[Row]]:
+    """Return the numbers of a calm broker, whose samples are in a partition: a row, and one for each directory."""
+    (view,) = memory.collectors.values()
+    seed, log_dirs = seed_of(memory.cluster, memory.broker), sorted(memory.log_dirs.items())
+    row = (
+        *_of_broker(memory),
+        memory.newest_ms,
+        view.interval_ms,
+        partition,
+        memory.positions[place(partition)],
+        seed,
+        memory.flush_ms is not None,
+        all(log_dir.kept_up and not log_dir.lagging_scans for _, log_dir in log_dirs),
+        all(log_dir.is_volume_told for _, log_dir in log_dirs),
+    )
+    return row, [
+        (*_known(_of_log_dir(log_dir)), crc32(path.encode(), seed), log_dir.growth_bytes_per_s or 0.0)
+        for path, log_dir in log_dirs
+    ]
+
+
+def _known(numbers: tuple[int | None, ...]) -> Row:
+    return tuple(NONE if number is None else number for number in numbers)
+
+
+def put_back(memory: BrokerMemory, of_broker: np.void, of_log_dir: Rows) -> None:
+    """Set the numbers of a memory to those of its broker's rows."""
+    numbers = of_broker.item()
+    for name, number in zip(BROKER_NUMBERS, numbers, strict=False):
+        setattr(memory, name, number)
+    at_ms, _, partition, offset, *_ = numbers[len(BROKER_NUMBERS) :]
+    memory.positions[place(partition)] = offset
+    memory.newest_ms = memory.seen_ms = at_ms
+    ((collector, view),) = memory.collectors.items()
+    view.taken_ms = view.ok_ms = view.said_ms = at_ms
+    said = (0, at_ms)
+    for (_, log_dir), row in zip(sorted(memory.log_dirs.items()), of_log_dir.tolist(), strict=True):
+        log_dir.codes[collector] = said
+        _put_back(log_dir, row, at_ms)
+
+
+def _put_back(log_dir: LogDirMemory, row: tuple[Any, ...], at_ms: int) -> None:
+    peaks, rise = log_dir.peaks, log_dir.rise
+    assert rise is not None
+    log_dir.seen_ms = log_dir.sample_at_ms = peaks.last_ms = rise.last_ms = at_ms
+    # Each record of ``logdir.state`` needs this, and by the columns' names it would take twice as long.
+    (
+        proof_ms,
+        log_dir.usable_bytes,
+        replica_count,
+        log_dir.replica_bytes,
+        future_bytes,
+        incoming_bytes,
+        outgoing_bytes,
+        peaks.peak_bytes,
+        peaks.last_bytes,
+        rise.from_ms,
+        rise.from_bytes,
+        rise.next_ms,
+        rise.next_bytes,
+        rise.risen_ms,
+        rise.steps,
+        *_,
+        log_dir.growth_bytes_per_s,
+    ) = row
+    rise.last_bytes = peaks.last_bytes
+    log_dir.proof_ms = None if proof_ms == NONE else proof_ms
+    log_dir.replica_count = None if replica_count == NONE else replica_count
+    log_dir.future_bytes = None if future_bytes == NONE else future_bytes
+    log_dir.incoming_bytes = None if incoming_bytes == NONE else incoming_bytes
+    log_dir.outgoing_bytes = None if outgoing_bytes == NONE else outgoing_bytes

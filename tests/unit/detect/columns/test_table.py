@@ -1,0 +1,112 @@
+"""Brokers judged in columns: it changes nothing of what is said, written and remembered, and it is taken."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdirwatch.detect import machine, state_view, upkeep
+from logdirwatch.detect.alerts.context import Outcome
+from logdirwatch.detect.columns.table import Table
+from logdirwatch.detect.observations import Sample
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
+from tests.unit.detect.test_machine import histories as of_machine
+from tests.unit.detect.test_machine import observations
+from tests.unit.detect.test_rest import SETTINGS, fleet_at_rest, histories, shown
+
+TIMER_MS = 1
+
+
+class Lived:
+    """A broker's life in a shard: what comes out of each step, and the memory after it."""
+
+    def __init__(self, judged_by, is_in_columns):
+        self.settings, self.is_in_columns = judged_by, is_in_columns
+        self.table, self.stored, self.at_rest = Table(judged_by), None, 0
+
+    def step(self, seen):
+        now_ms = seen.origin.kafka_timestamp_ms
+        taken = {}
+        if self.is_in_columns and isinstance(seen, Sample):
+            # Whatever is stored is read again.
+            self.table = Table(self.settings, self.table.stored())
+            taken = self.table.advance([seen], now_ms)
+        if taken:
+            return self._at_rest(*taken.values())
+        memory = self._memory()
+        outcome = machine.advance(memory, seen, now_ms, self.settings)
+        news = state_view.has_news(memory, self.settings.state_refresh_ms)
+        news = state_view.state_record(memory, []) if news else None
+        memory.timer_ms = TIMER_MS
+        self.stored = encode(memory)
+        if self.is_in_columns:
+            self.table.keep(memory, seen if isinstance(seen, Sample) else None)
+        return self._shown(outcome, news)
+
+    def _at_rest(self, is_due):
+        self.at_rest += 1
+        news = None
+        if is_due:
+            memory = self._memory()
+            news = state_view.state_record(memory, [])
+            self.table.wrote(memory)
+        return self._shown(Outcome([], []), news)
+
+    def _memory(self):
+        memory = BrokerMemory(cluster="prod", broker=7) if self.stored is None else decode(1, self.stored)
+        self.table.complete(memory)
+        return memory
+
+    def _shown(self, outcome, news):
+        memory = self._memory()
+        return outcome, news, machine.next_deadline_ms(memory, self.settings), encode(memory)
+
+
+def compared(history, judged_by):
+    """Play a history both ways; return how many steps were taken in columns."""
+    alone, in_columns = Lived(judged_by, is_in_columns=False), Lived(judged_by, is_in_columns=True)
+    for seen in history:
+        assert alone.step(seen) == in_columns.step(seen)
+    return in_columns.at_rest
+
+
+@given(histories, st.sampled_from(SETTINGS))
+@settings(max_examples=600, deadline=None)
+def test_columns_leave_everything_as_the_state_machine_does(history, judged_by):
+    compared(list(shown(history)), judged_by)
+
+
+@given(of_machine)
+@settings(max_examples=200, deadline=None)
+def test_so_they_do_among_failures_of_every_kind(history):
+    compared(observations(history), OF_MACHINE)
+
+
+@pytest.mark.parametrize("interval_ms", [5_000, 10_000, 30_000])
+def test_a_fleet_at_rest_is_judged_in_columns(interval_ms):
+    history = list(fleet_at_rest(interval_ms, 2 * 3_600_000 // interval_ms))
+    assert compared(history, DetectSettings()) / len(history) >= 0.85
+
+
+def test_random_histories_are_judged_in_columns_too():
+    """Else the comparison of both ways would say nothing."""
+    at_rest = []
+
+    @given(histories)
+    @settings(max_examples=100, deadline=None, database=None, derandomize=True)
+    def played(history):
+        at_rest.append(compared(list(shown(history)), SETTINGS[0]))
+
+    played()
+    assert sum(at_rest) > 200
+
+
+def test_every_judge_of_answers_and_scans_is_known_to_the_columns():
+    """Whoever adds a rule that judges every answer says in ``columns.judgement`` when it has nothing to judge."""
+    assert [judge.__module__.rpartition(".")[2] for judge in upkeep.JUDGES_OF_ANSWERS] == ["log_dir_imbalance"]
+    assert [judge.__module__.rpartition(".")[2] for judge in upkeep.JUDGES_OF_SCANS] == [
+        "lagging_replicas",
+        "move_stalled",
+        "throttle_left",
+    ]
