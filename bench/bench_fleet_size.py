@@ -1,6 +1,6 @@
 """How many brokers the state machine judges in a batch, beside a query that only parses the same records.
 
-    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 12] [--slots 2] [--conf KEY=VALUE ...]
+    python bench/bench_fleet_size.py [--brokers 1000 ...] [--rounds 12] [--slots 2] [--heap 2g] [--conf KEY=VALUE ...]
 
 Each round is one poll of every broker, with twelve log directories each, whose use moves; one round is one batch.
 The first rounds are not counted: Java and the Python workers are cold, and between them lie hours, so that four days of
@@ -43,7 +43,7 @@ PARTITIONS = 6
 WARM_UP = 8
 APART_MS = 14 * 3_600_000
 TOTAL_BYTES = 4 << 40
-DEADLINE_S = 900.0
+DEADLINE_S = 1_800.0
 
 
 def main() -> None:
@@ -51,13 +51,14 @@ def main() -> None:
     arguments.add_argument("--brokers", type=int, nargs="+", default=[1_000, 2_000, 5_000, 10_000])
     arguments.add_argument("--rounds", type=int, default=12)
     arguments.add_argument("--slots", type=int, default=2)
+    arguments.add_argument("--heap", default="2g")
     arguments.add_argument("--conf", action="append", default=[])
     chosen = arguments.parse_args()
     home = os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")
     with tempfile.TemporaryDirectory() as folder:
         stream = StreamSettings(
             master=f"local[{chosen.slots}]",
-            driver_memory="2g",
+            driver_memory=chosen.heap,
             shuffle_partitions=chosen.slots,
             extra={"spark.sql.warehouse.dir": f"{folder}/warehouse", **dict(one.split("=", 1) for one in chosen.conf)},
         )

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, compilers, pipeline
+from logdirwatch.jobs import checks, pipeline, small_fleet
 from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
@@ -60,7 +60,7 @@ def run(settings: Settings, names: Sequence[str]) -> None:
     slots = checks.local_slots(master) if master else None
     if slots is not None:
         _check_slots(settings, names, slots, events_partitions)
-    spark = build_session(settings, java_options=_java_options(settings), records_classes=True)
+    spark = build_session(settings, is_small=_is_small(settings), records_classes=True)
     try:
         if slots is None and _holds_slots(settings, names):
             needed = checks.needed_slots(events_partitions, others=len(names) > 1)
@@ -73,11 +73,11 @@ def run(settings: Settings, names: Sequence[str]) -> None:
         ) from None
 
 
-def _java_options(settings: Settings) -> str:
-    """Return the options of the driver's Java, if this process starts it."""
+def _is_small(settings: Settings) -> bool:
+    """Tell whether this process starts the Java of a small fleet."""
     if settings.stream.master is None:
-        return ""
-    return compilers.java_options(compilers.arriving_per_s(settings.telemetry, time.time_ns() // 1_000_000))
+        return False
+    return small_fleet.is_small(small_fleet.arriving_per_s(settings.telemetry, time.time_ns() // 1_000_000))
 
 
 def operations(settings: Settings, names: Sequence[str]) -> dict[str, set[str]]:

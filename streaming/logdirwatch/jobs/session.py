@@ -17,7 +17,7 @@ from pyspark.sql.utils import is_remote
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
-from logdirwatch.jobs import class_archive, native_memory, worker_python
+from logdirwatch.jobs import class_archive, native_memory, small_fleet, worker_python
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
 
@@ -112,14 +112,14 @@ _given: dict[SparkSession, SparkSession] = {}
 
 
 def build_session(
-    settings: Settings, name: str = "logdirwatch", *, java_options: str = "", records_classes: bool = False
+    settings: Settings, name: str = "logdirwatch", *, is_small: bool = False, records_classes: bool = False
 ) -> SparkSession:
     """Return a session that nothing else uses.
 
     If this process has a Spark application already, as on Databricks, it is a new session of that application, which
     stays as it is. Otherwise it is a local one with its own jars if ``stream.master`` is set, or that of spark-submit.
-    A local one has ``java_options`` before those of the configuration, which win, and may record the archive of classes
-    that later ones start with.
+    A local one takes little if the fleet is small (``small_fleet``), unless the configuration says otherwise, and may
+    record the archive of classes that later ones start with.
 
     Raises UserError if there is none, or if the given one has no Delta Lake.
     """
@@ -128,7 +128,7 @@ def build_session(
     given = SparkSession.getActiveSession()
     if given is not None or SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public one
         return _beside(given or SparkSession.Builder().getOrCreate(), settings)
-    session = _start(settings, name, java_options, records_classes=records_classes)
+    session = _start(settings, name, is_small=is_small, records_classes=records_classes)
     _started.add(session.sparkContext.applicationId)
     if _is_local(settings.stream.master):
         _write_no_checksum_files(session)
@@ -154,7 +154,7 @@ def _beside(given: SparkSession, settings: Settings) -> SparkSession:
     return session
 
 
-def _start(settings: Settings, name: str, java_options: str, *, records_classes: bool) -> SparkSession:
+def _start(settings: Settings, name: str, *, is_small: bool, records_classes: bool) -> SparkSession:
     """Start an application; what spark-submit configured stays, except what the queries need of their session."""
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
@@ -165,7 +165,7 @@ def _start(settings: Settings, name: str, java_options: str, *, records_classes:
         os.environ["PYSPARK_PYTHON"] = worker_python.command(settings.home_path) if is_local else sys.executable
         builder = builder.master(stream.master)
     try:
-        own = {} if stream.master is None else _local_conf(settings, java_options, records_classes=records_classes)
+        own = {} if stream.master is None else _local_conf(settings, is_small=is_small, records_classes=records_classes)
         whole = {**_APPLICATION_CONF, **own} if own else _submitted_conf()
         for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
             builder = builder.config(key, value)
@@ -239,7 +239,7 @@ def _session_conf(settings: Settings) -> dict[str, str]:
     return {**SESSION_CONF, "spark.sql.shuffle.partitions": str(settings.stream.shuffle_partitions)}
 
 
-def _local_conf(settings: Settings, java_options: str, *, records_classes: bool) -> dict[str, str]:
+def _local_conf(settings: Settings, *, is_small: bool, records_classes: bool) -> dict[str, str]:
     """Return the configuration of a session that this process starts itself."""
     release = spark_version.release(pyspark.__version__)
     jars = spark_jars(settings.home_path)
@@ -248,7 +248,7 @@ def _local_conf(settings: Settings, java_options: str, *, records_classes: bool)
         *_JAVA_OPTIONS,
         native_memory.java_options(),
         archive,
-        java_options,
+        small_fleet.FIRST_COMPILER_ONLY if is_small else "",
         settings.stream.driver_java_options,
     )
     return {
@@ -267,6 +267,7 @@ def _local_conf(settings: Settings, java_options: str, *, records_classes: bool)
         **_LOCAL_FILES,
         **_SHORT_MEMORY,
         **worker_conf(settings.stream.master),
+        **(small_fleet.FEW_WORKERS if is_small else {}),
         **({} if "://" in settings.checkpoints.path else {_CHECKPOINT_MANAGER: release.checkpoint_manager}),
     }
 

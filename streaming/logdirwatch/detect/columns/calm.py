@@ -101,7 +101,7 @@ def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView,
         and log_dir.codes[collector][0] == 0
         and log_dir.interval_ms == view.interval_ms
         and log_dir.proposals == {collector: [LogDirStatus.ONLINE] * settings.debounce_samples}
-        # ``shared_volumes.watch``: it shares its volume with no other directory, as far as is known.
+        # ``shared_volumes.watch``: it shares its volume with no other directory.
         and (log_dir.is_volume_told or not (log_dir.twin or log_dir.twin_samples or log_dir.volume))
         and _has_numbers(log_dir)
         and _is_followed(log_dir, view.taken_ms)

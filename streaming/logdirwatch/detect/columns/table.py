@@ -64,7 +64,7 @@ class Table:
     """The brokers of a shard that are at rest.
 
     If those that are stored are not trusted, since other settings or another release found them to be at rest, each of
-    them is judged anew.
+    them is judged again.
     """
 
     def __init__(self, settings: DetectSettings, stored: Iterable[StoredRows] = (), *, is_trusted: bool = True) -> None:

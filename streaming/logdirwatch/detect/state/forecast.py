@@ -5,7 +5,8 @@ Three things make a straight line through the samples misleading, and each is ha
 - Retention deletes whole segments, so use is a sawtooth. Its peaks fill the disk: the peak of each hour is kept, and
   growth is that of the daily peak from day to day; the median, so that a single step counts as one.
 - Traffic has a daily pattern. The deviation of each hour from its day's mean, the median over the days, is expected to
-repeat. - Moves add bytes that no producer wrote. They are subtracted from the series.
+  repeat.
+- Moves add bytes that no producer wrote. They are subtracted from the series.
 
 With less than a day and a half of history there is only the median slope between the peaks, which is extrapolated for
 ``TRUST`` times the observed time. A burst, growth faster than in nearly every hour before it, is extrapolated for

@@ -128,7 +128,7 @@ def test_what_leaves_rest_is_judged_by_all_that_was_before(tester):
     assert memories(tester, KEY).at_rest == []
 
 
-def test_other_settings_judge_those_at_rest_anew(tester):
+def test_other_settings_judge_those_at_rest_again(tester):
     lived(tester, range(6))
     stored = memories(tester, KEY)
     strict = stand_in(DetectSettings(thresholds=Thresholds(filling_ratio=0.4), debounce_samples=1), T0)

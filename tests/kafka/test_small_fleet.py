@@ -1,6 +1,6 @@
-"""How much arrives is read from the telemetry topic, and decides which of Java's compilers a stream starts with."""
+"""How much arrives is read from the telemetry topic, and decides whether a stream starts as that of a small fleet."""
 
-from logdirwatch.jobs.compilers import FIRST_COMPILER_ONLY, WINDOW_MS, arriving_per_s, java_options
+from logdirwatch.jobs.small_fleet import WINDOW_MS, arriving_per_s, is_small
 from logdirwatch.kafka.clients import read_all, write
 from logdirwatch.model import topics
 from tests.kafka.telemetry import fresh_topics
@@ -15,6 +15,6 @@ def test_records_of_the_last_minutes_count_and_older_ones_do_not(watched):
     assert arriving_per_s(watched.telemetry, newest_ms + WINDOW_MS + 1) == 0
 
 
-def test_only_a_large_fleet_takes_both_compilers():
-    assert java_options(29.9) == FIRST_COMPILER_ONLY
-    assert java_options(30.0) == ""
+def test_only_a_large_fleet_takes_all():
+    assert is_small(29.9)
+    assert not is_small(30.0)
