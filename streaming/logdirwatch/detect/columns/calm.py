@@ -6,7 +6,7 @@ numbers are in ``judgement``; these here stay true as long as only numbers chang
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import brokers
-from logdirwatch.detect.columns.memories import place
+from logdirwatch.detect.columns.rows import place
 from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import maintenance

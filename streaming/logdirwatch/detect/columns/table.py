@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from logdirwatch import __version__
 from logdirwatch.detect import brokers
-from logdirwatch.detect.columns import judgement, memories
+from logdirwatch.detect.columns import judgement
 from logdirwatch.detect.columns.answers import fingerprint, has_new_gauges
 from logdirwatch.detect.columns.calm import is_calm, is_noted
 from logdirwatch.detect.columns.layout import NONE, OF_BROKER, OF_LOG_DIR, Rows
 from logdirwatch.detect.columns.polls import Limits, polls_of
+from logdirwatch.detect.columns.rows import Row, put_back, taken
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -40,7 +41,7 @@ class _Group:
         self.row_of: dict[int, int] = {}
         self.free: list[int] = []
 
-    def put(self, broker: int, of_broker: memories.Row, of_log_dir: list[memories.Row]) -> None:
+    def put(self, broker: int, of_broker: Row, of_log_dir: list[Row]) -> None:
         row = self.row_of.get(broker)
         if row is None:
             row = self.row_of[broker] = self._new_row()
@@ -86,7 +87,7 @@ class Table:
         """Set the numbers of a stored memory to those of its broker's rows, if it has any."""
         if memory.broker in self._fingerprints:
             group, row = self._at(memory.broker)
-            memories.put_back(memory, group.of_broker[row], group.of_log_dir[row])
+            put_back(memory, group.of_broker[row], group.of_log_dir[row])
 
     def keep(self, memory: BrokerMemory, last: Sample | None) -> None:
         """Take a memory's numbers if its broker is at rest; ``last`` is its last sample, None if that is of old."""
@@ -98,7 +99,7 @@ class Table:
         if last is None or is_noted(memory, last.record):
             log_dirs = len(memory.log_dirs)
             group = self._groups.setdefault(log_dirs, _Group(log_dirs))
-            group.put(broker, *memories.taken(memory, partition))
+            group.put(broker, *taken(memory, partition))
             self._fingerprints[broker] = log_dirs, digest
 
     def _of_last(self, broker: int) -> tuple[bytes, int]:

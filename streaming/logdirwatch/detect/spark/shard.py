@@ -17,6 +17,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.memories import Memories, Value, packed, unpacked
 from logdirwatch.detect.state import broker_state
 from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.state.codec import unreadable
 from logdirwatch.state.schema import SHARD_SCHEMA
 
 MEMORIES = "memories"
@@ -72,9 +73,15 @@ class Shard:
         if self._known is None:
             value = self._value.get()
             memories = Memories() if value is None else unpacked(*value)
-            is_trusted = memories.judged_by == self._judged_by
-            self._known = memories, Table(self._settings, memories.at_rest, is_trusted=is_trusted)
+            self._known = memories, self._table_of(memories)
         return self._known
+
+    def _table_of(self, memories: Memories) -> Table:
+        is_trusted = memories.judged_by == self._judged_by
+        try:
+            return Table(self._settings, memories.at_rest, is_trusted=is_trusted)
+        except ValueError as error:
+            raise unreadable("detect", error) from None
 
     @property
     def _memories(self) -> Memories:

@@ -6,6 +6,7 @@ from pyspark.sql import Row
 
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.spark.memories import Memories, packed
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import StateRecord
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, maintenance, metrics
 from tests.unit.detect.standin import memories, stand_in
@@ -134,6 +135,15 @@ def test_other_settings_judge_those_at_rest_again(tester):
     strict = stand_in(DetectSettings(thresholds=Thresholds(filling_ratio=0.4), debounce_samples=1), T0)
     strict.updateValueState("memories", KEY, packed(stored))
     assert [row.topic for row in strict.test(KEY, [at_rest(6)])].count("logdir.alerts") == 1
+
+
+def test_damaged_numbers_are_said_to_be(tester):
+    lived(tester, range(3))
+    stored = memories(tester, KEY)
+    stored.at_rest[0].of_broker = stored.at_rest[0].of_broker[:-8]
+    tester.updateValueState("memories", KEY, packed(stored))
+    with pytest.raises(UserError, match=r"^detect: the checkpoint's state cannot be read"):
+        tester.test(KEY, [at_rest(3)])
 
 
 def test_memories_of_the_form_before_are_read(tester):
