@@ -11,7 +11,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
-Ms = Annotated[int, Field(ge=0)]
+Ms = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class Section(BaseModel):

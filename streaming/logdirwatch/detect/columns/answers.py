@@ -5,8 +5,9 @@ from operator import attrgetter
 
 import msgspec
 
+from logdirwatch.detect.rules import broker_gauges
 from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import SCRAPE_AGE_MS, PollStatus
+from logdirwatch.model.vocabulary import PollStatus
 
 _encode = msgspec.json.Encoder().encode
 _SIZE = 16
@@ -57,5 +58,4 @@ numbers = attrgetter(*NUMBERS)
 
 def has_new_gauges(record: MetricsRecord) -> bool:
     """Tell whether the broker's gauges were read since the last poll; a scrape in several polls counts once."""
-    age_ms = record.metrics.get(SCRAPE_AGE_MS)
-    return bool(record.metrics) and (age_ms is None or age_ms < record.interval_ms)
+    return bool(record.metrics) and not broker_gauges.are_known(record)

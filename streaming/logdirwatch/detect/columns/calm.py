@@ -6,7 +6,7 @@ numbers are in ``judgement``; these here stay true as long as only numbers chang
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import brokers
-from logdirwatch.detect.columns.rows import place
+from logdirwatch.detect.columns.rows import are_exact, place
 from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import maintenance
@@ -78,8 +78,11 @@ def _is_written(memory: BrokerMemory) -> bool:
 
 
 def _is_last_answer(memory: BrokerMemory, view: CollectorView) -> bool:
-    """Tell whether the last answer is the newest evidence there is, so that its time is that of everything."""
-    is_answered = view.status is PollStatus.OK and not view.failures
+    """Tell whether the last answer is the newest evidence there is, so that its time is that of everything.
+
+    For ``_note_collector``, which then changes only times.
+    """
+    is_answered = view.status is PollStatus.OK and not view.failures and view.taken_ms > 0
     return is_answered and view.taken_ms == view.ok_ms == view.said_ms == memory.newest_ms == memory.seen_ms
 
 
@@ -105,11 +108,15 @@ def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView,
         and (log_dir.is_volume_told or not (log_dir.twin or log_dir.twin_samples or log_dir.volume))
         and _has_numbers(log_dir)
         and _is_followed(log_dir, view.taken_ms)
+        and are_exact(log_dir)
     )
 
 
 def _has_numbers(log_dir: LogDirMemory) -> bool:
-    """Tell whether Kafka reports its space, and its replicas are known."""
+    """Tell whether Kafka reports its space, and its replicas are known.
+
+    For ``log_dir_changed.note_capacity``, ``host_sizes.is_measured_again`` and ``_tell_unaccounted``.
+    """
     return (
         log_dir.error_code == 0
         and bool(log_dir.total_bytes)
@@ -121,7 +128,10 @@ def _has_numbers(log_dir: LogDirMemory) -> bool:
 
 
 def _is_followed(log_dir: LogDirMemory, at_ms: int) -> bool:
-    """Tell whether its use was followed up to ``at_ms``: its growth, the hour's peak, the rise."""
+    """Tell whether its use was followed up to ``at_ms``: its growth, the hour's peak, the rise.
+
+    For ``forecast.note`` and ``urgency.note``, which then go on from the last sample.
+    """
     peaks, rise = log_dir.peaks, log_dir.rise
     return (
         log_dir.seen_ms == log_dir.sample_at_ms == peaks.last_ms == at_ms

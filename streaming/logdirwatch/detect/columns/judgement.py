@@ -9,8 +9,8 @@ import numpy as np
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import urgency
-from logdirwatch.detect.columns.layout import NONE, Rows, Truth, Whole
-from logdirwatch.detect.columns.polls import EXACT, Polls, Reach
+from logdirwatch.detect.columns.layout import EXACT, NONE, Rows, Truth, Whole
+from logdirwatch.detect.columns.polls import Polls, Reach
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.turns import are_turns
@@ -23,7 +23,7 @@ def advance(
 
     The rows of the others are to be thrown away.
     """
-    at_rest: Truth = _is_next(of_broker, polls, settings) & _is_scan_quiet(of_broker, polls, settings)
+    at_rest: Truth = _is_next(of_broker, polls, settings) & _is_scan_quiet(of_broker, of_log_dir, polls, settings)
     # ``broker_gauges.take_gauges`` forgets the last flush if there are no gauges.
     at_rest &= (polls.has_gauges != 0) | (of_broker["has_flush"] == 0)
     at_rest &= _are_quiet(of_log_dir, polls, limits, settings).all(axis=1)
@@ -41,17 +41,16 @@ def _is_next(of_broker: Rows, polls: Polls, settings: DetectSettings) -> Truth:
     """
     last_ms, at_ms = of_broker["sample_ms"], polls.at_ms
     is_new = (polls.partition == of_broker["partition"]) & (polls.offset > of_broker["offset"]) & (at_ms > last_ms)
-    is_new &= last_ms > 0
     is_dated = (polls.kafka_ms < 0) | (polls.kafka_ms >= at_ms - settings.clock_skew_ms)
     is_soon = at_ms - last_ms <= predicates.GAP_POLLS * of_broker["interval_ms"]
     truth: Truth = is_new & is_dated & is_soon & (at_ms // HOUR_MS == last_ms // HOUR_MS)
     return truth
 
 
-def _is_scan_quiet(of_broker: Rows, polls: Polls, settings: DetectSettings) -> Truth:
+def _is_scan_quiet(of_broker: Rows, of_log_dir: Rows, polls: Polls, settings: DetectSettings) -> Truth:
     """Tell whether the inventory scan is an old one, or counts nothing that ``upkeep.judge`` would note."""
     few = polls.out_of_sync_count < settings.lagging_replicas_min
-    keeps_up = (polls.out_of_sync_count == NONE) | ((of_broker["keeps_up"] != 0)[:, None] & few)
+    keeps_up = (polls.out_of_sync_count == NONE) | ((of_log_dir["keeps_up"] != 0) & few)
     is_old, counts_nothing = _counted_ms(polls) <= of_broker["moves_at_ms"], polls.has_throttles == 0
     truth: Truth = is_old | (counts_nothing & keeps_up.all(axis=1))
     return truth

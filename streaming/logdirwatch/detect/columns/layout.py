@@ -1,13 +1,15 @@
 """The columns: the numbers of a broker's memory that a sample of a broker at rest changes or is compared with.
 
 Most times in the memory are that of the last sample then, so one column holds them. A missing number is ``NONE``; only
-numbers that are never negative may be missing.
+numbers that are never negative may be missing. The numbers of directories are below ``EXACT``.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 NONE = -1
+EXACT = 2**52
+"""Below it, arithmetic with whole numbers as floats, and with their halves, is as exact as Python's."""
 
 BROKER_NUMBERS = ("newest_kafka_ms", "heard_ms", "moves_at_ms", "timer_ms", "sequence", "emitted_ms")
 """Attributes of a broker's memory."""
@@ -45,7 +47,6 @@ OF_BROKER = np.dtype(
             "offset",
             "seed",
             "has_flush",
-            "keeps_up",
             "are_volumes_told",
         )
     ]
@@ -58,8 +59,12 @@ OF_LOG_DIR = np.dtype(
         *((f"peaks.{name}", np.int64) for name in PEAK_NUMBERS),
         *((f"rise.{name}", np.int64) for name in RISE_NUMBERS),
         *((name, np.int64) for name in COMPARED),
-        ("turn", np.int64),
         ("growth_bytes_per_s", np.float64),
+        ("keeps_up", np.int64),
+        ("turn", np.int64),
     ]
 )
-"""One row for each of its directories, in the order of their paths. ``turn`` spreads the directories' forecasts."""
+"""One row for each of its directories, in the order of their paths.
+
+``keeps_up`` is 1 if its replicas were in sync since the broker came back, ``turn`` spreads the directories' forecasts.
+"""

@@ -8,12 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from logdirwatch.detect.columns.answers import NUMBERS, numbers
-from logdirwatch.detect.columns.layout import NONE, Real, Truth, Whole
+from logdirwatch.detect.columns.layout import EXACT, NONE, Real, Truth, Whole
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 
-EXACT = 2**52
-"""Below it, arithmetic with whole numbers as floats, and with their halves, is as exact as Python's."""
 _by_path = attrgetter("path")
 
 

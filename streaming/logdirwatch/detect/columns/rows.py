@@ -9,6 +9,7 @@ import numpy as np
 from logdirwatch.detect.columns.layout import (
     BROKER_NUMBERS,
     COMPARED,
+    EXACT,
     LOG_DIR_NUMBERS,
     NONE,
     PEAK_NUMBERS,
@@ -27,6 +28,7 @@ _of_log_dir = attrgetter(
     *(f"peaks.{name}" for name in PEAK_NUMBERS),
     *(f"rise.{name}" for name in RISE_NUMBERS),
     *COMPARED,
+    "growth_bytes_per_s",
 )
 
 
@@ -47,13 +49,17 @@ def taken(memory: BrokerMemory, partition: int) -> tuple[Row, list[Row]]:
         memory.positions[place(partition)],
         seed,
         memory.flush_ms is not None,
-        all(log_dir.kept_up and not log_dir.lagging_scans for _, log_dir in log_dirs),
         all(log_dir.is_volume_told for _, log_dir in log_dirs),
     )
     return row, [
-        (*_known(_of_log_dir(log_dir)), crc32(path.encode(), seed), log_dir.growth_bytes_per_s or 0.0)
+        (*_known(_of_log_dir(log_dir)), log_dir.kept_up and not log_dir.lagging_scans, crc32(path.encode(), seed))
         for path, log_dir in log_dirs
     ]
+
+
+def are_exact(log_dir: LogDirMemory) -> bool:
+    """Tell whether the numbers of a directory whose use was followed are small enough for the columns."""
+    return all(number is None or abs(number) < EXACT for number in _of_log_dir(log_dir))
 
 
 def _known(numbers: tuple[int | None, ...]) -> Row:
@@ -99,6 +105,8 @@ def _put_back(log_dir: LogDirMemory, row: tuple[Any, ...], at_ms: int) -> None:
         rise.steps,
         *_,
         log_dir.growth_bytes_per_s,
+        _,
+        _,
     ) = row
     rise.last_bytes = peaks.last_bytes
     log_dir.proof_ms = None if proof_ms == NONE else proof_ms

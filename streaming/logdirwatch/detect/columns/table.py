@@ -90,7 +90,7 @@ class Table:
             put_back(memory, group.of_broker[row], group.of_log_dir[row])
 
     def keep(self, memory: BrokerMemory, last: Sample | None) -> None:
-        """Take a memory's numbers if its broker is at rest; ``last`` is its last sample, None if that is of old."""
+        """Take a memory's numbers if its broker is at rest; ``last`` is its last sample, None without a new one."""
         broker = memory.broker
         digest, partition = self._of_last(broker) if last is None else (fingerprint(last.record), last.origin.partition)
         self.remove(broker)
@@ -120,8 +120,11 @@ class Table:
         group.of_broker["sequence"][row], group.of_broker["emitted_ms"][row] = memory.sequence, memory.emitted_ms
 
     def timer_ms(self, broker: int) -> int | None:
-        """Return when the timer of a broker at rest fires; None if the broker is not at rest."""
-        if not self._fingerprints.get(broker, (0, UNKNOWN))[1]:
+        """Return when the timer of a broker fires that waits only to be silent; None for any other broker.
+
+        If the state is always written again, a timer writes it too.
+        """
+        if not self._fingerprints.get(broker, (0, UNKNOWN))[1] or not self._settings.state_refresh_ms:
             return None
         group, row = self._at(broker)
         return int(group.of_broker["timer_ms"][row])

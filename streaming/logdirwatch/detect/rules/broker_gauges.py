@@ -20,10 +20,10 @@ DEAD_CLEANERS = "DeadThreadCount"
 
 def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Apply the gauges of one poll; missing ones change nothing, and a scrape in several polls counts once."""
+    if are_known(record):
+        return
     gauges = record.metrics
     age_ms = gauges.get(SCRAPE_AGE_MS)
-    if age_ms is not None and age_ms >= record.interval_ms:
-        return
     flush_ms, queued = gauges.get(FLUSH_MS), gauges.get(QUEUED)
     context.memory.flush_ms = flush_ms
     if flush_ms is not None:
@@ -38,6 +38,12 @@ def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceT
         _take_cleaner(context, record, moment)
         uncleanable_partitions.note_gauges(context, record, moment.at_ms - int(age_ms or 0))
         remote_copies.take_gauges(context, record, moment)
+
+
+def are_known(record: MetricsRecord) -> bool:
+    """Tell whether an answer repeats gauges of a scrape that an earlier one had."""
+    age_ms = record.metrics.get(SCRAPE_AGE_MS)
+    return age_ms is not None and age_ms >= record.interval_ms
 
 
 def _take_cleaner(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:

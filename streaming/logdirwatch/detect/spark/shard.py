@@ -114,7 +114,7 @@ class Shard:
     def keep(self, known: BrokerMemory, deadline_ms: int | None, last: Sample | None = None) -> None:
         """Store a broker's memory, and set a timer soon after ``deadline_ms``.
 
-        ``last`` is its last sample, None if that was kept before.
+        ``last`` is its last sample, None if this step had none.
         """
         at_ms = None if deadline_ms is None else _on_grid(deadline_ms)
         if at_ms is not None and (known.timer_ms is None or at_ms < known.timer_ms):
