@@ -7,9 +7,13 @@ import shutil
 import msgspec
 import pytest
 
+from logdirwatch.detect import machine, state_view
+from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
+from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, MetricsRecord, StateRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -125,6 +129,40 @@ def test_a_lost_checkpoint_is_made_good_from_the_states_and_nothing_fires_twice(
     feed.send(metrics(T0 + 15_000, error_code=56))
     feed.start()
     feed.wait_for("logdir.alerts", lambda r: r.opened_at_ms == T0 + 15_000, "the next alert")
+
+
+def test_a_broker_at_rest_goes_on_after_restarts(spark, tmp_path):
+    """Its numbers are stored beside its memory; what it writes is what the state machine alone would write."""
+    judged_by = DetectSettings(silence_min_ms=3_600_000, state_refresh_ms=0)
+    feed, known = Feed(spark, tmp_path, Settings(detect=judged_by)).start(), BrokerMemory(cluster="prod", broker=7)
+    for number in range(9):
+        record = at_rest(number)
+        sample = msgspec.json.decode(json.dumps(record), type=MetricsRecord)
+        origin = Origin("logdir.metrics", 0, number, record["timestamp_ms"])
+        transitions, _ = machine.advance(known, Sample(sample, origin), 0, judged_by)
+        expected = state_view.state_record(known, transitions)
+        feed.send(record)
+        written = feed.wait_for("logdir.state", lambda r, at=number: r.sequence == at + 1, f"state {number}")
+        assert _without_times(written) == _without_times(expected)
+        if number in {4, 7}:
+            feed.stop()
+            feed.start()
+    feed.stop()
+
+
+def at_rest(number):
+    """An answer of a broker whose use hardly changes, with all that Kafka reports."""
+    record = metrics(T0 + number * 5_000, used=0.5 + number / 1000)
+    record["log_dirs"][0] |= {"replica_bytes": 500 * MIB, "replica_count": 9, "incoming_bytes": 0}
+    return record
+
+
+def _without_times(state):
+    """A state as it is but for the times of the machine's clock."""
+    memory = json.loads(state.machine)
+    return msgspec.structs.replace(state, machine=""), {
+        name: value for name, value in memory.items() if name not in {"heard_ms", "timer_ms"}
+    }
 
 
 def test_an_unregistered_broker_leaves_a_tombstone_and_no_state_behind(feed):
