@@ -5,8 +5,9 @@
 Each round is one poll of every broker, with twelve log directories each, whose use moves; one round is one batch.
 The first rounds are not counted: Java and the Python workers are cold, and between them lie hours, so that four days of
 every directory are remembered afterwards. Prints the median and the longest batch, the time over that of parsing alone,
-the processor time of a batch in all processes, and the state kept for a broker. ``--slots`` are tasks at a time, and
-partitions of the input and of the state. ``--conf`` goes over the configuration of the query's session.
+the processor time of a batch and the memory (PSS) in all processes, and the state kept for a broker. ``--slots`` are
+tasks at a time, and partitions of the input and of the state. ``--conf`` goes over the configuration of the query's
+session.
 Input is read from files, so no broker is needed.
 """
 
@@ -67,7 +68,7 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, {chosen.slots} task slots, heap {stream.driver_memory}, a poll a batch,")
         print(f"{LOG_DIRS} directories a broker; {chosen.rounds} batches after {WARM_UP} that are not counted\n")
         columns = f"{'brokers':>8}{'median s':>10}{'longest s':>11}{'parse s':>9}{'ratio':>7}{'cpu s':>8}"
-        print(f"{columns}{'state B/broker':>16}")
+        print(f"{columns}{'memory MiB':>12}{'state B/broker':>16}")
         for brokers in chosen.brokers:
             row(spark, settings, Path(folder) / str(brokers), brokers, chosen.rounds + WARM_UP)
         spark.stop()
@@ -82,12 +83,14 @@ def row(spark: SparkSession, settings: Settings, folder: Path, brokers: int, rou
     judging = run(detect.judged(records, settings), folder / "detect", brokers, rounds)
     took, alone = statistics.median(judging.seconds), statistics.median(parsing.seconds)
     columns = f"{brokers:>8}{took:>10.2f}{max(judging.seconds):>11.2f}{alone:>9.2f}{took / alone:>7.1f}"
-    print(f"{columns}{judging.cpu_s:>8.2f}{judging.state_bytes / brokers:>16.0f}", flush=True)
+    used = f"{judging.cpu_s:>8.2f}{judging.memory_bytes / 2**20:>12.0f}"
+    print(f"{columns}{used}{judging.state_bytes / brokers:>16.0f}", flush=True)
 
 
 class Outcome(msgspec.Struct):
     seconds: list[float]
     cpu_s: float
+    memory_bytes: int
     state_bytes: int
 
 
@@ -104,19 +107,26 @@ def run(plan: DataFrame, checkpoint: Path, brokers: int, rounds: int) -> Outcome
         warm, began_s = wait_for_rounds(query, brokers, WARM_UP), cpu_seconds()
         full = wait_for_rounds(query, brokers, rounds)
         spent_s = (cpu_seconds() - began_s) / max(1, len(full) - len(warm))
+        used_bytes = sum(process.memory_full_info().pss for process in processes())
     finally:
         query.stop()
     seconds = [progress["durationMs"]["triggerExecution"] / 1000 for progress in full[WARM_UP:]]
-    return Outcome(seconds, spent_s, memory_bytes(plan.sparkSession, checkpoint) if full[-1]["stateOperators"] else 0)
+    kept_bytes = state_bytes(plan.sparkSession, checkpoint) if full[-1]["stateOperators"] else 0
+    return Outcome(seconds, spent_s, used_bytes, kept_bytes)
 
 
 def cpu_seconds() -> float:
     """Return the processor time of this process and of all that it started."""
+    return sum(sum(process.cpu_times()[:4]) for process in processes())
+
+
+def processes() -> list[psutil.Process]:
+    """Return this process and all that it started."""
     root = psutil.Process()
-    return sum(sum(process.cpu_times()[:4]) for process in [root, *root.children(recursive=True)])
+    return [root, *root.children(recursive=True)]
 
 
-def memory_bytes(spark: SparkSession, checkpoint: Path) -> int:
+def state_bytes(spark: SparkSession, checkpoint: Path) -> int:
     """Return the length of all that the state machine remembers of its brokers, as it stands in the checkpoint."""
     kept = spark.read.format("statestore").option("stateVarName", "memories").load(str(checkpoint))
     return int(kept.agg(F.sum(F.octet_length("value.body"))).first()[0])
