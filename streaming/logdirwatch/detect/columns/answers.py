@@ -5,6 +5,7 @@ from operator import attrgetter
 
 import msgspec
 
+from logdirwatch.detect.columns.layout import SAMPLE_NUMBERS
 from logdirwatch.detect.rules import broker_gauges
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus
@@ -40,17 +41,7 @@ def fingerprint(record: MetricsRecord) -> bytes | None:
     return blake2b(_encode(said), digest_size=_SIZE).digest()
 
 
-NUMBERS = (
-    "total_bytes",
-    "usable_bytes",
-    "replica_count",
-    "replica_bytes",
-    "future_bytes",
-    "incoming_bytes",
-    "outgoing_bytes",
-    "is_cordoned",
-    "out_of_sync_count",
-)
+NUMBERS = ("total_bytes", *SAMPLE_NUMBERS, "is_cordoned", "out_of_sync_count")
 """The numbers of a directory's sample."""
 numbers = attrgetter(*NUMBERS)
 """Returns these of a sample."""

@@ -27,8 +27,10 @@ def is_calm(memory: BrokerMemory, partition: int, settings: DetectSettings) -> b
         and memory.collector == collector
         and place(partition) in memory.positions
         and _is_last_answer(memory, view)
-        and all(_is_log_dir_calm(log_dir, collector, view, settings) for log_dir in memory.log_dirs.values())
-        and all(_has_inodes(memory, path, log_dir, settings) for path, log_dir in memory.log_dirs.items())
+        and all(
+            _is_log_dir_calm(log_dir, collector, view, settings) and _has_inodes(memory, path, log_dir, settings)
+            for path, log_dir in memory.log_dirs.items()
+        )
     )
 
 

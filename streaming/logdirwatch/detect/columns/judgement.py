@@ -9,7 +9,7 @@ import numpy as np
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import urgency
-from logdirwatch.detect.columns.layout import EXACT, NONE, Rows, Truth, Whole
+from logdirwatch.detect.columns.layout import EXACT, NONE, SAMPLE_NUMBERS, Rows, Truth, Whole
 from logdirwatch.detect.columns.polls import Polls, Reach
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import shared_volumes
@@ -137,10 +137,8 @@ def _keep_numbers(of_log_dir: Rows, polls: Polls) -> None:
     """Keep the numbers of the samples, as ``log_dir_space.remember_numbers`` does."""
     has_grown = polls.replica_bytes > of_log_dir["replica_bytes"]
     np.copyto(of_log_dir["proof_ms"], polls.at_ms[:, None], where=has_grown)
-    of_log_dir["usable_bytes"] = polls.usable_bytes
-    of_log_dir["replica_count"], of_log_dir["replica_bytes"] = polls.replica_count, polls.replica_bytes
-    of_log_dir["future_bytes"] = polls.future_bytes
-    of_log_dir["incoming_bytes"], of_log_dir["outgoing_bytes"] = polls.incoming_bytes, polls.outgoing_bytes
+    for name in SAMPLE_NUMBERS:
+        of_log_dir[name] = getattr(polls, name)
 
 
 def _keep_times(of_broker: Rows, polls: Polls, now_ms: int) -> None:

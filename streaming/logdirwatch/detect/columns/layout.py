@@ -13,8 +13,7 @@ EXACT = 2**52
 
 BROKER_NUMBERS = ("newest_kafka_ms", "heard_ms", "moves_at_ms", "timer_ms", "sequence", "emitted_ms")
 """Attributes of a broker's memory."""
-LOG_DIR_NUMBERS = (
-    "proof_ms",
+SAMPLE_NUMBERS = (
     "usable_bytes",
     "replica_count",
     "replica_bytes",
@@ -22,6 +21,8 @@ LOG_DIR_NUMBERS = (
     "incoming_bytes",
     "outgoing_bytes",
 )
+"""Attributes of a directory's sample that its memory keeps under the same names."""
+LOG_DIR_NUMBERS = ("proof_ms", *SAMPLE_NUMBERS)
 """Attributes of a directory's memory that change at rest."""
 PEAK_NUMBERS = ("peak_bytes", "last_bytes")
 """Attributes of its peaks that change at rest."""

@@ -42,9 +42,7 @@ class _Group:
         self.free: list[int] = []
 
     def put(self, broker: int, of_broker: Row, of_log_dir: list[Row]) -> None:
-        row = self.row_of.get(broker)
-        if row is None:
-            row = self.row_of[broker] = self._new_row()
+        row = self.row_of[broker] = self._new_row()
         self.of_broker[row], self.of_log_dir[row] = of_broker, of_log_dir
 
     def _new_row(self) -> int:

@@ -144,7 +144,7 @@ class ShardProcessor(StatefulProcessor):
         """Process the records of some brokers; one without an accepted record leaves no memory behind."""
         seen = {broker: self._observations(cluster, broker, rows) for broker, rows in grouped}
         alone = (of_broker[0] for of_broker in seen.values() if len(of_broker) == 1)
-        at_rest = self._shard.advance([one for one in alone if isinstance(one, Sample)], now_ms)
+        at_rest = self._shard.advance((one for one in alone if isinstance(one, Sample)), now_ms)
         for broker, of_broker in seen.items():
             if broker not in at_rest:
                 yield from self._broker(cluster, broker, of_broker, now_ms)
