@@ -309,6 +309,8 @@ class _Attempt:
         if error is None:
             return client
         self._is_left = True
+        for network in self._networks:
+            network.abandon()
         if not isinstance(error, TIMEOUTS):
             raise error
         raise _failure_of(self._networks) or KafkaConnectionError(NO_ANSWER) from error

@@ -4,11 +4,13 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kafka.errors import (
     AuthorizationError,
     KafkaConnectionError,
+    KafkaError,
     KafkaTimeoutError,
     RequestTimedOutError,
     SaslAuthenticationFailedError,
@@ -91,6 +93,14 @@ class Network(KafkaNetClient):  # type: ignore[misc]
     def __init__(self, on_hopeless: Callable[[Exception], None] = _wait_in_vain, **configs: Any) -> None:
         net = NetworkSelector(**configs)
         super().__init__(net, _Remembering(net, on_hopeless, **configs))
+
+    def abandon(self) -> None:
+        """End the attempts to connect without waiting for one that blocks the network thread.
+
+        A name lookup and a TLS handshake do; kafka-python's ``close`` would wait for them.
+        """
+        with suppress(RuntimeError, KafkaError):  # it has ended
+            self._net.call_soon_threadsafe(self._manager.close)
 
     @property
     def failure(self) -> Exception | None:
