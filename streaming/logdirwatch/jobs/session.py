@@ -248,7 +248,7 @@ def _local_conf(settings: Settings, *, is_small: bool, records_classes: bool) ->
         *_JAVA_OPTIONS,
         native_memory.java_options(),
         archive,
-        small_fleet.FIRST_COMPILER_ONLY if is_small else "",
+        small_fleet.JAVA_OPTIONS if is_small else "",
         settings.stream.driver_java_options,
     )
     return {

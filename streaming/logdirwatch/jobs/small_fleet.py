@@ -1,7 +1,8 @@
-"""Whether a fleet is small, and with what its stream starts: one of Java's compilers, and few idle Python workers.
+"""Whether a fleet is small, and with what its stream starts: one compiler, little new memory, few idle workers.
 
 Java's second compiler makes code fast that runs often. In a small fleet little runs often enough: the compiler takes
-more time than its code saves, most of all at the start. Spark keeps each Python worker that it ever needed at once.
+more time than its code saves, most of all at the start. Java fills the whole part of its heap for new objects before it
+collects them, however few are kept. Spark keeps each Python worker that it ever needed at once.
 """
 
 import structlog
@@ -18,7 +19,7 @@ WINDOW_MS = 600_000
 MANY_RECORDS_PER_S = 30.0
 """150 brokers that are polled every five seconds."""
 
-FIRST_COMPILER_ONLY = "-XX:TieredStopAtLevel=1"
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:NewSize=24m -XX:NewRatio=5"
 FEW_WORKERS = {"spark.python.factory.idleWorkerMaxPoolSize": "3"}
 """As many workers as are often busy at once; one more is forked when it is needed. Spark 4.2 knows it."""
 
