@@ -3,12 +3,10 @@
 import json
 import time
 
-import psutil
 import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.demo import tables
-from logdirwatch.jobs.application import BEHIND_JAVA
 from logdirwatch.kafka.clients import producer
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
@@ -63,18 +61,12 @@ def silent(watched, tmp_path):
     run.stop()
 
 
-def process_of(run):
-    return psutil.Process(run.service.pid)
-
-
 def test_silence_is_found_though_nobody_writes_and_no_batch_is_empty(silent):
     send(silent.settings, [Message(topics.METRICS, poll(1, int(time.time() * 1_000)), None)])
     state = silent.wait_for(
         lambda: [state for state in silent.states().values() if state["is_silent"]], "the broker whose polls ended"
     )
     assert state[0]["broker"] == 1
-    niceness = process_of(silent).nice()
-    assert {child.nice() for child in process_of(silent).children(recursive=True)} == {niceness - BEHIND_JAVA}
     ticks = silent.wait_for(
         lambda: [value for key, value in silent.values("logdir.metrics") if key == b"pipeline/detect"][2:],
         "records that let time pass",

@@ -1,6 +1,5 @@
 """The Spark application: startup checks, then the requested queries."""
 
-import os
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -52,10 +51,6 @@ ALSO_READS = {
 }
 """The topics that a query reads once, at its start."""
 
-BEHIND_JAVA = 10
-"""How far this process stands back, in Linux' niceness. Alerts are judged in Java and its Python workers; here the
-tables are written and the plans made."""
-
 
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError if a check fails."""
@@ -66,8 +61,6 @@ def run(settings: Settings, names: Sequence[str]) -> None:
     if slots is not None:
         _check_slots(settings, names, slots, events_partitions)
     spark = build_session(settings, is_small=_is_small(settings), records_classes=True)
-    if master is not None:
-        os.nice(BEHIND_JAVA)
     try:
         if slots is None and _holds_slots(settings, names):
             needed = checks.needed_slots(events_partitions, others=len(names) > 1)
