@@ -99,7 +99,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
 
         A name lookup and a TLS handshake do; kafka-python's ``close`` would wait for them.
         """
-        with suppress(RuntimeError, KafkaError):  # it has ended
+        with suppress(RuntimeError, KafkaError, OSError):  # it has ended
             self._net.call_soon_threadsafe(self._manager.close)
 
     @property
