@@ -31,7 +31,7 @@ NICE = 10
 STORING = ("store", "store_inventory", "recommend")
 CALM_RATIO, WRONG_RATIO = 0.40, 0.90
 CLUSTER = "bench"
-ROUNDS = 6
+ALERTING_ROUNDS = 6
 Place = tuple[int, str]
 
 
@@ -61,9 +61,9 @@ class Fleet:
 
     def __init__(self, brokers: int, interval_s: float, alerts: int, warm_up_rounds: int) -> None:
         self.brokers, self.interval_s = brokers, interval_s
-        # A tenth of the directories is enough for a storm; each comes up once. Spread over a minute, since what runs
-        # beside `detect` does so every half a minute.
-        self._each_round = max(1, min(-(-alerts // ROUNDS), brokers * LOG_DIRS // 10))
+        # A tenth of the directories is enough for a storm; each comes up once. They are spread over several rounds,
+        # since `store` runs beside `detect` only every half a minute.
+        self._each_round = max(1, min(-(-alerts // ALERTING_ROUNDS), brokers * LOG_DIRS // 10))
         self.rounds = warm_up_rounds + 1 + -(-alerts // self._each_round)
         places = [(broker, log_dir) for log_dir in range(LOG_DIRS) for broker in range(brokers)]
         if alerts > len(places):

@@ -1,8 +1,8 @@
-"""Whether a fleet is small, and with what its stream starts: one compiler, little new memory, few idle workers.
+"""Whether a fleet is small, and with what its stream starts: one compiler, a small young generation, few workers.
 
 Java's second compiler makes code fast that runs often. In a small fleet little runs often enough: the compiler takes
-more time than its code saves, most of all at the start. Java fills the whole part of its heap for new objects before it
-collects them, however few are kept. Spark keeps each Python worker that it ever needed at once.
+more time than its code saves, most of all at the start. Java fills the young generation of its heap before it
+collects it, however little is kept. Spark keeps each Python worker that it ever needed at once.
 """
 
 import structlog

@@ -309,11 +309,12 @@ class _Attempt:
         if error is None:
             return client
         self._is_left = True
+        failure = _failure_of(self._networks)  # closing its connections would become the last failure
         for network in self._networks:
             network.abandon()
         if not isinstance(error, TIMEOUTS):
             raise error
-        raise _failure_of(self._networks) or KafkaConnectionError(NO_ANSWER) from error
+        raise failure or KafkaConnectionError(NO_ANSWER) from error
 
     def _network(self, **configs: Any) -> Network:
         self._networks.append(Network(lambda failure: self._outcomes.put((None, failure)), **configs))
