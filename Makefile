@@ -94,7 +94,7 @@ test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark 
 test-sql: java $(STAMP) ## every panel's query in Spark and in a real Trino server
 	$(PYTEST) tests/sql $(ARGS)
 
-test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (LOGDIRWATCH_CHROMIUM=/path/to/chromium)
+test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (TEST_CHROMIUM=/path/to/chromium)
 	@.ci/chromium
 	$(PYTEST) tests/browser $(ARGS)
 

@@ -4,17 +4,20 @@ Validating never connects. Every key is listed with its meaning in ``conf/refere
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
 
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings, LogDirCapacity, configured_capacity
+from logdirwatch.config import environment
 from logdirwatch.config.section import DAY_MS, Section
 from logdirwatch.config.stream import CheckpointSettings, StreamSettings
 from logdirwatch.console.settings import ConsoleSettings
@@ -31,7 +34,17 @@ from logdirwatch.store.settings import MaintainSettings, TableSettings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean
 
-ENV_PREFIX = "LOGDIRWATCH_"
+
+class _Environment(EnvSettingsSource):
+    """The environment variables."""
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        return environment.without_line_ends(super()._load_env_vars())
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        """Return a value that is written as JSON; raises ``environment.NotJsonError``."""
+        del field_name, field
+        return environment.decoded(value)
 
 
 class ClusterSettings(KafkaSettings):
@@ -68,8 +81,8 @@ class Settings(BaseSettings):
     """The whole configuration."""
 
     model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX,
-        env_nested_delimiter="__",
+        env_prefix=environment.PREFIX,
+        env_nested_delimiter=environment.DELIMITER,
         extra="forbid",
         frozen=True,
         nested_model_default_partial_update=True,
@@ -114,8 +127,8 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Let the environment override the file, which arrives as init arguments."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return env_settings, init_settings
+        del env_settings, dotenv_settings, file_secret_settings
+        return _Environment(settings_cls), init_settings
 
     @property
     def home_path(self) -> Path:
@@ -135,10 +148,10 @@ def local_cluster_config(home: Path) -> Path:
 
 def find_config(explicit: Path | None) -> Path | None:
     """Return the file to read: the named one, ``LOGDIRWATCH_CONFIG``, ``logdirwatch.yaml``, the local cluster's."""
-    named = explicit or (Path(value) if (value := os.environ.get(f"{ENV_PREFIX}CONFIG")) else None)
+    named = explicit or (Path(value) if (value := os.environ.get(environment.CONFIG)) else None)
     if named is not None:
         return named
-    home = Path(os.environ.get(f"{ENV_PREFIX}HOME", ".logdirwatch")).absolute()
+    home = Path(os.environ.get(f"{environment.PREFIX}HOME", ".logdirwatch")).absolute()
     return next((path for path in (Path("logdirwatch.yaml"), local_cluster_config(home)) if path.is_file()), None)
 
 
@@ -147,15 +160,40 @@ def load(path: Path | None = None) -> Settings:
 
     Raises UserError naming the file, the key and what is wrong with it; never shows a value, which may be a secret.
     """
+    where = str(path) if path else "the environment"
+    content = _read_yaml(path) if path else {}
+    if (problem := environment.unknown(os.environ, Settings.model_fields)) is not None:
+        raise _refused("the environment", problem)
     try:
-        return Settings(**_read_yaml(path) if path else {})
+        return Settings(**content)
+    except SettingsError as error:
+        raise _refused("the environment", _not_json(error)) from None
     except ValidationError as error:
-        where = str(path) if path else "the environment"
-        problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc']))}: {_words_of(problem['type'], problem['msg'], problem['loc'])}"
-            for problem in error.errors(include_input=False)
-        )
-        raise UserError(printable(f"configuration ({where}): {problems}"), exit_code=2) from None
+        problems = (_problem(found["loc"], found["type"], found["msg"]) for found in error.errors(include_input=False))
+        raise _refused(where, "; ".join(problems)) from None
+
+
+def _refused(where: str, problem: str) -> UserError:
+    return UserError(printable(f"configuration ({where}): {problem}"), exit_code=2)
+
+
+def _not_json(error: SettingsError) -> str:
+    """Return which variable is not JSON, and why."""
+    cause = error.__cause__
+    if not isinstance(cause, environment.NotJsonError):
+        return "a variable cannot be read"
+    variables = environment.without_line_ends(os.environ)
+    return f"{environment.holding(cause.value, variables)} {cause.reason}"
+
+
+def _problem(where: Sequence[int | str], kind: str, message: str) -> str:
+    """Return what is wrong with a place of the configuration, and the variable that sets it, if one does."""
+    variable = environment.named(where, os.environ)
+    # Where a section may be null, pydantic takes what is not JSON for a text.
+    if variable and (reason := environment.why_not_json(os.environ[variable])):
+        return f"{variable} {reason}"
+    place = ".".join(map(str, where)) + (f" ({variable})" if variable else "")
+    return f"{place}: {_words_of(kind, message, where)}"
 
 
 def _words_of(kind: str, message: str, where: Sequence[int | str]) -> str:
@@ -182,15 +220,40 @@ def _section_of(annotation: Any) -> type[BaseModel] | None:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)  # noqa: S506 - it is a safe one
     except OSError as error:
         raise UserError(f"configuration {path}: {error.strerror}", exit_code=2) from None
     except Exception as error:  # not UTF-8, an impossible date: PyYAML raises many kinds of errors
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
-        raise UserError(f"configuration {path}{line}: not valid YAML", exit_code=2) from None
+        raise UserError(f"configuration {path}{line}: {_unreadable(error)}", exit_code=2) from None
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise UserError(f"configuration {path}: expected keys and values at the top", exit_code=2)
     return content
+
+
+class _DuplicateKeyError(yaml.MarkedYAMLError):
+    """A key twice in one section: YAML forbids it, and PyYAML takes the last one."""
+
+
+class _Loader(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a section; raises an error for a key that it has twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
+                raise _DuplicateKeyError(problem_mark=key.start_mark)
+            if isinstance(key.value, str):
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _unreadable(error: Exception) -> str:
+    if isinstance(error, _DuplicateKeyError):
+        return "the key is there already"
+    if isinstance(error, UnicodeDecodeError):
+        return "not text in UTF-8"
+    is_tab = "'\\t'" in str(getattr(error, "problem", ""))
+    return "not valid YAML: indent with spaces, not with a tab" if is_tab else "not valid YAML"

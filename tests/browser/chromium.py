@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-NAMED = "LOGDIRWATCH_CHROMIUM"
+NAMED = "TEST_CHROMIUM"
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",

@@ -51,7 +51,7 @@ class Helm:
 
 def program():
     """Return helm's path: the one that is named, on the path, or beside this Python."""
-    named = os.environ.get("LOGDIRWATCH_HELM")
+    named = os.environ.get("TEST_HELM")
     return named or shutil.which("helm") or shutil.which("helm", path=str(Path(sys.executable).parent))
 
 
@@ -59,5 +59,5 @@ def program():
 def helm(tmp_path):
     found = program()
     if found is None:
-        pytest.fail("no helm: run .ci/helm, or name one in LOGDIRWATCH_HELM", pytrace=False)
+        pytest.fail("no helm: run .ci/helm, or name one in TEST_HELM", pytrace=False)
     return Helm(found, tmp_path)

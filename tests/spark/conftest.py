@@ -1,6 +1,6 @@
 """One Spark session for the whole tier: two cores, Delta, UTC, built as the product builds its own.
 
-With LOGDIRWATCH_GIVEN_SESSION=1 it is built beside one with a foreign session catalog, as on Databricks.
+With TEST_GIVEN_SESSION=1 it is built beside one with a foreign session catalog, as on Databricks.
 """
 
 import os
@@ -38,7 +38,7 @@ def spark(tmp_path_factory):
         shuffle_partitions=2,
         extra={**INTERPRETED, "spark.sql.warehouse.dir": str(folder / "warehouse")},
     )
-    if os.environ.get("LOGDIRWATCH_GIVEN_SESSION"):
+    if os.environ.get("TEST_GIVEN_SESSION"):
         theirs = foreign_session(home, folder)
         yield build_session(Settings(home=home, stream=stream.model_copy(update={"master": None, "extra": {}})))
         theirs.stop()

@@ -45,7 +45,7 @@ def test_the_named_one_comes_first(path, monkeypatch):
 
 def test_a_wrong_name_is_one_line(path, monkeypatch):
     monkeypatch.setenv(chromium.NAMED, str(path / "none"))
-    with pytest.raises(FileNotFoundError, match=r"^LOGDIRWATCH_CHROMIUM=.*/none is no program: name .*$"):
+    with pytest.raises(FileNotFoundError, match=r"^TEST_CHROMIUM=.*/none is no program: name .*$"):
         chromium.program()
 
 

@@ -1,6 +1,7 @@
 """Tokens for SASL/OAUTHBEARER from a token endpoint (OAuth client credentials), with Kafka's own properties."""
 
 import time
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,20 +36,25 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         return self._token
 
     def _granted(self) -> dict[str, Any]:
-        import requests  # noqa: PLC0415 - most clusters need no tokens, and it takes a moment to import
+        # Most clusters need no tokens, and it takes a moment to import.
+        import requests  # noqa: PLC0415
+
+        from logdirwatch import bounded  # noqa: PLC0415
 
         asked = self._credentials
         scope = {"scope": asked.scope} if asked.scope else {}
         try:
-            answer = requests.post(
+            ask = partial(
+                requests.post,
                 asked.endpoint,
                 data={"grant_type": "client_credentials", **scope},
                 auth=(asked.client_id, asked.client_secret),
                 timeout=TIMEOUT_S,
             )
-        except requests.RequestException as error:
+            answer = bounded.within(TIMEOUT_S * 1000, ask)
+        except (requests.RequestException, TimeoutError) as error:
             raise KafkaConnectionError(f"the token endpoint cannot be reached: {type(error).__name__}") from None
-        if not answer.ok:
+        if not 200 <= answer.status_code < 300:
             raise SaslAuthenticationFailedError(f"the token endpoint answers {answer.status_code}")
         try:
             granted: dict[str, Any] = answer.json()

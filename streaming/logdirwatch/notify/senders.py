@@ -3,8 +3,9 @@
 import logging
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -13,6 +14,7 @@ import requests
 from apprise import NotifyBase, NotifyFormat, NotifyType
 from apprise.conversion import convert_between
 
+from logdirwatch import bounded
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import Severity
@@ -100,7 +102,7 @@ class Service:
         self, url: str, timeout_ms: int = 10_000, *, tells_resolved: bool = True, links: Links = NO_LINKS
     ) -> None:
         self.tells_resolved = tells_resolved
-        self._timeout_s = timeout_ms / 1000
+        self._timeout_ms = timeout_ms
         self._url = url
         self._links = links
         self._made: NotifyBase | None = None
@@ -115,15 +117,21 @@ class Service:
             self._made = service(self._url, group)
         if self._made is None:
             raise SendError("apprise does not know its URL")
-        if "rto=" not in self._url:
-            self._made.socket_read_timeout = self._timeout_s
-        with _apprise_warnings() as said:
-            try:
-                arrived = self._made.notify(**_as_text(self._made, text), notify_type=_KINDS[text.severity])
-            except Exception as error:  # a service's own code: whatever it raises, the message was not delivered
-                raise SendError(without_secrets(one_line(error), self._url)) from None
-        if not arrived:
-            raise SendError(without_secrets("; ".join(said) or "the service refused it", self._url))
+        self._made.socket_connect_timeout = self._made.socket_read_timeout = self._timeout_ms * bounded.READ_S_A_MS
+        try:
+            refusal = bounded.within(self._timeout_ms, partial(_notified, self._made, text))
+        except Exception as error:  # a service's own code: whatever it raises, the message was not delivered
+            self._made = None  # its thread may still use it
+            raise SendError(without_secrets(one_line(error), self._url)) from None
+        if refusal is not None:
+            raise SendError(without_secrets(refusal, self._url))
+
+
+def _notified(service: NotifyBase, text: Text) -> str | None:
+    """Send a text and return None, or what apprise said when the service did not take it."""
+    with _apprise_warnings() as said:
+        arrived = service.notify(**_as_text(service, text), notify_type=_KINDS[text.severity])
+    return None if arrived else "; ".join(said) or "the service refused it"
 
 
 def _as_text(service: NotifyBase, text: Text) -> dict[str, Any]:
@@ -149,34 +157,52 @@ class Alertmanagers:
     def __init__(self, urls: list[str], settings: NotifySettings) -> None:
         self._urls = [f"{url.rstrip('/')}/api/v2/alerts" for url in urls]
         self._resend_ms = settings.resend_interval_ms
-        self._timeout_s = settings.send_timeout_ms / 1000
+        self._timeout_ms = settings.send_timeout_ms
         self._links = settings.links
 
     def send(self, message: Message) -> None:
-        """Send a message; raises SendError when none of them accepted it."""
+        """Send a message to all at once; raises SendError when none of them accepted it."""
         alerts = alerts_of(message, self._resend_ms, self._links)
-        errors = [error for error in (self._post(url, alerts) for url in self._urls) if error is not None]
+        answers = [
+            (url, bounded.start(self._timeout_ms, partial(_posted, url, alerts, self._timeout_ms)))
+            for url in self._urls
+        ]
+        errors = [error for error in (_refusal(url, answer) for url, answer in answers) if error is not None]
         if len(errors) == len(self._urls):
             raise SendError("; ".join(errors))
 
-    def _post(self, url: str, alerts: list[Alert]) -> str | None:
-        try:
-            answer = requests.post(url, json=alerts, timeout=self._timeout_s, allow_redirects=False)
-        except requests.RequestException as error:
-            return without_secrets(one_line(error), url)
-        # A redirection does not accept it either: many proxies ask for a login that way.
-        is_taken = 200 <= answer.status_code < 300
-        return None if is_taken else f"{_shown(url)} answered HTTP {answer.status_code}"
+
+def _posted(url: str, alerts: list[Alert], timeout_ms: int) -> requests.Response:
+    return requests.post(url, json=alerts, timeout=timeout_ms * bounded.READ_S_A_MS, allow_redirects=False)
+
+
+def _refusal(url: str, answer: Callable[[], requests.Response]) -> str | None:
+    """Return why an Alertmanager did not accept the alerts, None if it did."""
+    try:
+        taken = answer()
+    except (requests.RequestException, TimeoutError) as error:
+        return without_secrets(one_line(error), url)
+    if not _is_taken(taken):
+        return f"{_shown(url)} answered HTTP {taken.status_code}"
+    # Its API answers without a body or with JSON; many proxies ask for a login with a page.
+    is_page = "html" in taken.headers.get("Content-Type", "")
+    return f"{_shown(url)} answered with a web page, which is no Alertmanager's API" if is_page else None
 
 
 def ping(url: str, timeout_ms: int) -> None:
     """Request a URL, so that the service there knows that notify runs; raises SendError."""
     try:
-        answer = requests.get(url, timeout=timeout_ms / 1000)
-    except requests.RequestException as error:
+        ask = partial(requests.get, url, timeout=timeout_ms * bounded.READ_S_A_MS, allow_redirects=False)
+        answer = bounded.within(timeout_ms, ask)
+    except (requests.RequestException, TimeoutError) as error:
         raise SendError(without_secrets(one_line(error), url)) from None
-    if not answer.ok:
+    if not _is_taken(answer):
         raise SendError(f"HTTP {answer.status_code}")
+
+
+def _is_taken(answer: requests.Response) -> bool:
+    """Tell whether a receiver took a request: a redirection does not, for many proxies ask for a login that way."""
+    return 200 <= answer.status_code < 300
 
 
 def without_secrets(text: str, url: str) -> str:

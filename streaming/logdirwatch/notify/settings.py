@@ -113,7 +113,11 @@ class NotifySettings(Section):
     resend_interval_ms: int = Field(
         60_000, ge=1_000, description="How often Alertmanagers, which group by themselves, get all firing alerts."
     )
-    send_timeout_ms: int = Field(10_000, ge=100, description="How long a receiver may take to answer.")
+    send_timeout_ms: int = Field(
+        10_000,
+        ge=100,
+        description="How long sending a message may take in all, from the connection to the whole answer.",
+    )
     backoff_max_ms: int = Field(
         300_000, ge=500, description="Maximum pause between attempts to reach a failing receiver."
     )

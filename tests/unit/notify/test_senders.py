@@ -21,7 +21,8 @@ from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, 
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.notify.wording import text_of
 from tests.support.hostile import NAMES
-from tests.support.waiting import wait_until
+from tests.support.lying_server import lying
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import NOW_MS, alert
 
@@ -288,17 +289,101 @@ def test_a_ping_that_is_refused_is_an_error_without_secrets(receiver):
     assert SECRET not in str(error.value)
 
 
-@pytest.mark.parametrize("status", [302, 400, 404, 429, 500, 502, 503, 504])
-def test_what_a_server_did_not_take_is_not_delivered(receiver, status):
-    receiver.status, base = status, f"127.0.0.1:{receiver.port}"
-    ways = [Service(f"json://{base}/{SECRET}"), Alertmanagers([f"http://{base}/{SECRET}"], NotifySettings())]
-    for way in ways:
-        with pytest.raises(SendError, match=str(status)) as error:
-            way.send(message(alert()))
-        assert SECRET not in str(error.value)
-    if status >= 400:
-        with pytest.raises(SendError, match=f"HTTP {status}"):
-            ping(f"http://{base}/{SECRET}", 5_000)
+def by_service(port, timeout_ms):
+    Service(f"json://127.0.0.1:{port}/{SECRET}", timeout_ms).send(message(alert()))
+
+
+def by_alertmanager(port, timeout_ms):
+    settings = NotifySettings(send_timeout_ms=timeout_ms)
+    Alertmanagers([f"http://127.0.0.1:{port}/{SECRET}"], settings).send(message(alert()))
+
+
+def by_ping(port, timeout_ms):
+    ping(f"http://127.0.0.1:{port}/{SECRET}", timeout_ms)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+WAYS = (by_service, by_alertmanager, by_ping)
+LONG_MS = DEADLINE_S * 1000
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 308, 400, 401, 404, 429, 500, 502, 503, 504])
+def test_what_a_server_did_not_take_is_not_delivered(receiver, way, status):
+    receiver.status = status
+    with pytest.raises(SendError, match=str(status)) as error:
+        way(receiver.port, LONG_MS)
+    assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    "place", ["/login", "//127.0.0.1:{port}/login", "http://localhost:{port}/login", "nonsense://"]
+)
+def test_a_login_page_behind_a_redirection_took_nothing(way, status, place):
+    def answer(client):
+        is_login = b" /login" in client.asked
+        moved = f"HTTP/1.1 {status} Moved\r\nLocation: {place.format(port=server.port)}\r\nContent-Length: 0\r\n\r\n"
+        client.send(OK + b"Content-Length: 5\r\n\r\nlogin" if is_login else moved.encode())
+
+    with lying(answer) as server, pytest.raises(SendError, match=str(status)):
+        way(server.port, LONG_MS)
+    assert len(server.asked) == 1
+
+
+SLOW = {
+    "silent": lambda client: client.silence(),
+    "headers": lambda client: client.drip(OK + b"Content-Length: 1000\r\nX-Slow: " + b"a" * 10_000),
+    "body": lambda client: client.drip(OK + b"Content-Length: 10000\r\n\r\n" + b"a" * 10_000),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
+def test_a_receiver_that_does_not_finish_its_answer_is_given_up_after_the_time_for_all_of_it(way, answer):
+    with lying(answer) as server, pytest.raises(SendError, match="no complete answer within 300 ms") as error:
+        way(server.port, 300)
+    assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_receiver_whose_answer_does_not_end_is_an_error(way):
+    def answer(client):
+        client.send(OK + b"\r\n")
+        client.endlessly(b"a" * (1 << 20))
+
+    with lying(answer) as server, pytest.raises(SendError, match="the answer is larger than 1048576 bytes"):
+        way(server.port, LONG_MS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answer_without_content_is_one(receiver, way):
+    receiver.status = 204
+    way(receiver.port, LONG_MS)
+    assert len(receiver.posted) == 1
+
+
+def test_a_web_page_is_no_answer_of_an_alertmanager():
+    page = b"Content-Type: text/html; charset=utf-8\r\nContent-Length: 5\r\n\r\nlogin"
+    refusal = "answered with a web page, which is no Alertmanager's API"
+    with lying(lambda client: client.send(OK + page)) as server, pytest.raises(SendError, match=refusal):
+        by_alertmanager(server.port, LONG_MS)
+
+
+def test_alertmanagers_that_hang_take_no_longer_than_one():
+    with lying(lambda client: client.silence()) as first, lying(lambda client: client.silence()) as second:
+        urls = [f"http://127.0.0.1:{server.port}" for server in (first, second)]
+        with pytest.raises(SendError, match=r"within 300 ms; .*within 300 ms"):
+            Alertmanagers(urls, NotifySettings(send_timeout_ms=300)).send(message(alert()))
+        assert [len(server.asked) for server in (first, second)] == [1, 1]
+
+
+def test_a_mail_server_that_drips_is_given_up():
+    with lying(lambda client: client.drip(b"220-" + b"a" * 10_000), speaks_first=True) as server:
+        url = f"mailto://ada:{SECRET}@mail.example.com:{server.port}?smtp=127.0.0.1&mode=insecure"
+        with pytest.raises(SendError, match="no complete answer within 300 ms"):
+            Service(url, 300).send(message(alert()))
 
 
 def test_a_receiver_is_tried_again_in_time_though_the_clock_was_set_back(receiver):

@@ -33,17 +33,17 @@ def check(
     be a secret. Exit code 2 if a key or a value is wrong.
     """
     context: Context = ctx.obj
-    path = configuration.find_config(context.config_path)
+    path, settings = configuration.find_config(context.config_path), context.settings
     typer.echo(f"# valid: {path or 'no file, only the environment and the defaults'}")
     if everything:
-        effective = masked(context.settings.model_dump(mode="json"))
+        effective = masked(settings.model_dump(mode="json"))
     else:
-        effective = masked(differing(context.settings))
+        effective = masked(differing(settings))
         what = "what differs from" if effective else "nothing differs from"
         typer.echo(f"# {what} the defaults; every value: logdirwatch config check --all")
     if effective:
         typer.echo(yaml.safe_dump(effective, sort_keys=False, allow_unicode=True), nl=False)
-    for remark in remarks(context.settings):
+    for remark in remarks(settings):
         typer.echo(f"logdirwatch: {remark}", err=True)
     say_next(context, "topics create", "doctor")
 

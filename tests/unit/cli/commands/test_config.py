@@ -94,6 +94,102 @@ def test_what_is_misspelt_is_wrong_use_and_the_name_that_is_meant_is_shown(run, 
     assert "hunter2" not in ended.err
 
 
+SECRET = "S3cr"
+NOT_JSON = "LOGDIRWATCH_{} is not JSON"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("TELEMETRY__CLIENT", '{"sasl.password": "S3cr"et"}', NOT_JSON),
+        ("CLUSTERS__PROD__CLIENT", '{"sasl.password": "S3cr\\q"}', NOT_JSON),
+        ("CLUSTERS__PROD__CLIENT", '{"sasl.password": "S3cr\n"}', NOT_JSON),
+        ("CLUSTERS__PROD", '{"client": {"sasl.password": "S3cr"et"}}', NOT_JSON),
+        ("CLUSTERS", '{"prod": S3cr}', NOT_JSON),
+        ("HOST", '{"cluster": S3cr}', NOT_JSON),
+        ("CONSOLE__LOGIN", '{"users_file": S3cr', NOT_JSON),
+        ("NOTIFY__RECEIVERS__PAGER__URLS", "json://S3cr", NOT_JSON),
+        ("TELEMETRY", "S3cr", NOT_JSON),
+        ("TELEMETRY__CLIENT", "[" * 100_000 + "S3cr", "LOGDIRWATCH_{} is nested too deeply"),
+        (
+            "TELEMETRY__CLIENT",
+            '{"sasl.password": "S3cr", "sasl.password": "other"}',
+            "LOGDIRWATCH_{} has a key twice in one JSON object",
+        ),
+        ("TELEMETRY__CLIENT", '["S3cr"]', "telemetry.client (LOGDIRWATCH_{}): Input should be a valid dictionary"),
+        ("TELEMETRY", '"S3cr"', "telemetry (LOGDIRWATCH_{}): Input should be"),
+        ("TELEMETRY__CLIENT", "", "telemetry.client (LOGDIRWATCH_{}): Input should be a valid dictionary"),
+        ("STREAM__EXTRA", '{"a": {"b": "S3cr"}}', "stream.extra.a (LOGDIRWATCH_{}): Input should be a valid string"),
+        (
+            "DETECT__DEBOUNCE_SAMPLES",
+            "S3cr",
+            "detect.debounce_samples (LOGDIRWATCH_{}): Input should be a valid integer",
+        ),
+        (
+            "TELEMETRY__BOOTSTRAP_SERVER",
+            "S3cr",
+            "telemetry.bootstrap_server (LOGDIRWATCH_{}): there is no such key; did you mean bootstrap_servers?",
+        ),
+        (
+            "TELEMETRI__BOOTSTRAP_SERVERS",
+            "S3cr",
+            "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS?",
+        ),
+        ("HOM", "S3cr", "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_HOME?"),
+        ("XYZZY", "S3cr", "LOGDIRWATCH_{}: there is no such key\n"),
+    ],
+)
+def test_a_variable_that_is_wrong_is_named_in_one_line_without_its_value(run, monkeypatch, name, value, problem):
+    monkeypatch.setenv(f"LOGDIRWATCH_{name}", value)
+    ended = run("config", "check")
+    assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert problem.format(name) in ended.err
+    assert SECRET not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"telemetry:\n\tbootstrap_servers: a:1\n", " line 2: not valid YAML: indent with spaces, not with a tab"),
+        (b"home: 'S3cr\n", " line 2: not valid YAML"),
+        (b"home: S3cr\xe9\n", ": not text in UTF-8"),
+        ("home: S3cr\n".encode("utf-16"), ": not text in UTF-8"),
+        (b"home: a\n---\nhome: S3cr\n", " line 2: not valid YAML"),
+        (b"home: a\nhome: S3cr\n", " line 2: the key is there already"),
+        (b"clusters: {prod: {client: {sasl.password: S3cr, sasl.password: b}}}", " line 1: the key is there already"),
+        (None, ": Is a directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(run, tmp_path, content, problem):
+    path = tmp_path / "mine.yaml"
+    path.mkdir() if content is None else path.write_bytes(content)
+    ended = run("--config", str(path), "config", "check")
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert ended.err == f"logdirwatch: configuration {path}{problem}\n"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(run, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(CONFIG.lstrip(), encoding="utf-8-sig")
+    ended = run("--config", str(path), "config", "check")
+    assert yaml.safe_load(ended.out)["telemetry"]["bootstrap_servers"] == "telemetry:9092"
+
+
+def test_a_line_end_after_a_value_is_no_part_of_it(run, monkeypatch):
+    monkeypatch.setenv("LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS", "elsewhere:9092\r\n")
+    monkeypatch.setenv("LOGDIRWATCH_TELEMETRY__CLIENT", '{"client.id": "x"}\n')
+    effective = yaml.safe_load(run("config", "check").out)
+    assert effective["telemetry"] == {"bootstrap_servers": "elsewhere:9092", "client": {"client.id": "x"}}
+
+
+@pytest.mark.parametrize(
+    "name", ["SERVICE_HOST", "CONSOLE_SERVICE_HOST", "CONSOLE_SERVICE_PORT_HTTP", "PORT", "CONSOLE_PORT_8787_TCP_ADDR"]
+)
+def test_what_kubernetes_says_of_services_is_no_configuration(run, monkeypatch, name):
+    monkeypatch.setenv(f"LOGDIRWATCH_{name}", "tcp://10.0.0.1:80")
+    assert run("config", "check").exit_code == 0
+
+
 def test_a_missing_file_is_wrong_use(run):
     ended = run("--config", "nowhere.yaml", "config", "check")
     assert ended.exit_code == 2

@@ -1,0 +1,155 @@
+"""Requests to servers that are not trusted: bounded in time and bytes as a whole, without redirections.
+
+A time-out of ``requests`` or of a socket bounds one read, and a server that sends a byte a second never exceeds it.
+:func:`within` bounds the whole call, whatever library makes it: apprise's services make requests of their own and some
+connect by themselves, such as those for e-mail.
+"""
+
+import io
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import requests
+import requests.sessions
+import urllib3
+from requests.adapters import HTTPAdapter
+
+Result = TypeVar("Result")
+
+MOST_ANSWER_BYTES = 1 << 20
+"""The size of an answer, decompressed; those of all services that are known to us are below 64 KiB."""
+MOST_ABANDONED = 32
+"""The number of calls that may outlast their time: those that wait for a name server, which nothing can interrupt."""
+
+READ_S_A_MS = 2 / 1000
+"""The seconds that one read may take, by the time in all: no bound of its own, but what ends an abandoned call."""
+
+_call = threading.local()
+_abandoned: list["Future[Any]"] = []
+_abandoned_lock = threading.Lock()
+
+
+class _Bounds:
+    """The connections of one call, and why it has to end."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+
+    def connects(self, connection: socket.socket) -> None:
+        """Remember a connection; raises TimeoutError when the time is over.
+
+        The copy refers to the same connection, also after TLS took the descriptor of the original.
+        """
+        with self._lock:
+            if self.reason is not None:
+                raise TimeoutError(self.reason)
+            self._sockets.append(connection.dup())
+
+    def end(self, reason: str | None = None) -> None:
+        """Forget the connections; with a reason, end them first, and whatever waits for them."""
+        with self._lock:
+            self.reason = self.reason or reason
+            for one in self._sockets:
+                with suppress(OSError):
+                    if reason is not None:
+                        one.shutdown(socket.SHUT_RDWR)
+                one.close()
+            self._sockets.clear()
+
+
+def within(timeout_ms: int, call: Callable[[], Result]) -> Result:
+    """Return what ``call`` returns, or raise what it raises, within a time in all; it runs on a thread of its own.
+
+    Raises TimeoutError when it takes longer; then its connections are closed. Of ``requests`` in it no answer is larger
+    than MOST_ANSWER_BYTES (requests.ConnectionError), and no redirection is followed.
+    """
+    return start(timeout_ms, call)()
+
+
+def start(timeout_ms: int, call: Callable[[], Result]) -> Callable[[], Result]:
+    """Start a call as :func:`within` does, and return the function that waits for its result."""
+    bounds, future = _Bounds(), Future[Result]()
+    ends_s = time.monotonic() + timeout_ms / 1000
+    if _abandoned_calls() >= MOST_ABANDONED:
+        raise TimeoutError(f"{MOST_ABANDONED} earlier calls still wait for a name server")
+    threading.Thread(target=_run, args=(call, bounds, future), name="bounded", daemon=True).start()
+
+    def result() -> Result:
+        if not wait([future], max(0.0, ends_s - time.monotonic())).done:
+            bounds.end(f"no complete answer within {timeout_ms} ms")
+            with _abandoned_lock:
+                _abandoned.append(future)
+            raise TimeoutError(bounds.reason)
+        if bounds.reason is not None:
+            raise requests.ConnectionError(bounds.reason)
+        return future.result()
+
+    return result
+
+
+def _run(call: Callable[[], Result], bounds: _Bounds, future: "Future[Result]") -> None:
+    _call.bounds = bounds
+    try:
+        result = call()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    finally:
+        bounds.end(bounds.reason)
+
+
+def _abandoned_calls() -> int:
+    with _abandoned_lock:
+        _abandoned[:] = [one for one in _abandoned if not one.done()]
+        return len(_abandoned)
+
+
+def _audited(event: str, arguments: tuple[Any, ...]) -> None:
+    """Hand every connection of a bounded call to its bounds."""
+    bounds: _Bounds | None = getattr(_call, "bounds", None)
+    if bounds is not None and event == "socket.connect":
+        bounds.connects(arguments[0])
+
+
+class _Adapter(HTTPAdapter):
+    """The transport of every session of ``requests``; outside a bounded call it is the usual one."""
+
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **more: Any
+    ) -> requests.Response:
+        """Send a request; see :func:`within`."""
+        bounds: _Bounds | None = getattr(_call, "bounds", None)
+        answer = super().send(request, stream if bounds is None else True, *args, **more)
+        if bounds is None:
+            return answer
+        # Without it nobody follows a redirection: its status is what the caller sees.
+        answer.headers.pop("Location", None)
+        answer.raw = urllib3.HTTPResponse(io.BytesIO(_body(answer, bounds)), preload_content=False)
+        return answer
+
+
+def _body(answer: requests.Response, bounds: _Bounds) -> bytes:
+    """Return an answer's body, decompressed."""
+    try:
+        body: bytes = answer.raw.read(MOST_ANSWER_BYTES + 1, decode_content=True)
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.ConnectionError(error) from None
+    finally:
+        answer.raw.close()
+    if len(body) > MOST_ANSWER_BYTES:
+        bounds.reason = f"the answer is larger than {MOST_ANSWER_BYTES} bytes"
+        raise requests.ConnectionError(bounds.reason)
+    return body
+
+
+sys.addaudithook(_audited)
+requests.sessions.HTTPAdapter = _Adapter  # type: ignore[attr-defined]

@@ -1,0 +1,99 @@
+"""The configuration in environment variables: which variable sets what, and what is wrong with it. Pure.
+
+Kubernetes describes every service of a namespace in variables of its own (``NAME_SERVICE_HOST``, ``NAME_PORT_80_TCP``),
+in every pod: those of a service whose name begins as ours do are not meant for the configuration.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from logdirwatch.text.words import did_you_mean
+
+PREFIX = "LOGDIRWATCH_"
+DELIMITER = "__"
+CONFIG = f"{PREFIX}CONFIG"
+"""Names the file, and is no part of the configuration."""
+_OF_KUBERNETES = re.compile(
+    r"_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$"
+)
+
+_ESCAPES = r"in a string write \" for a quote and \\ for a backslash"
+
+
+class NotJsonError(ValueError):
+    """A value that has to be JSON and is not; ``reason`` shows no part of it."""
+
+    def __init__(self, value: str, reason: str) -> None:
+        super().__init__(reason)
+        self.value, self.reason = value, reason
+
+
+def decoded(value: str) -> Any:
+    """Return a value that is written as JSON; raises NotJsonError, also where an object has a key twice."""
+    try:
+        return json.loads(value, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        what = error.msg.partition(":")[0]  # after it comes a character of the value
+        reason = f"is not JSON ({what}, at character {error.pos + 1}); {_ESCAPES}"
+    except (RecursionError, ValueError) as error:
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    raise NotJsonError(value, reason) from None
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("has a key twice in one JSON object")
+    return made
+
+
+def without_line_ends(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return values without line ends at their end, which a secret has that was made from a file."""
+    return {name: value and value.rstrip("\r\n") for name, value in variables.items()}
+
+
+def unknown(variables: Iterable[str], sections: Iterable[str]) -> str | None:
+    """Return what is wrong with the first variable that sets nothing, None if there is none."""
+    known = {name.upper() for name in sections}
+    for name in sorted(_ours(variables)):
+        section, *rest = name.upper().removeprefix(PREFIX).split(DELIMITER)
+        if section not in known and not (_OF_KUBERNETES.search(name) and not rest):
+            # Of whole names all are similar: they begin alike.
+            similar = difflib.get_close_matches(section, known, n=1)
+            meant = [f"{PREFIX}{DELIMITER.join([one, *rest])}" for one in similar]
+            return f"{name}: there is no such key{did_you_mean(name.upper(), meant)}"
+    return None
+
+
+def named(where: Sequence[int | str], variables: Iterable[str]) -> str | None:
+    """Return the variable that sets a place of the configuration, or the innermost section around it."""
+    path = [str(step).lower() for step in where]
+    found = ((name, _path(name)) for name in _ours(variables))
+    setting = [(len(steps), name) for name, steps in found if steps == path[: len(steps)]]
+    return max(setting)[1] if setting else None
+
+
+def why_not_json(value: str) -> str | None:
+    """Return why an object or a list is not JSON; None if it is, or is neither."""
+    try:
+        if value.lstrip().startswith(("{", "[")):
+            decoded(value)
+    except NotJsonError as error:
+        return error.reason
+    return None
+
+
+def holding(value: str, variables: Mapping[str, str | None]) -> str:
+    """Return the variable that has a value."""
+    return next(name for name, found in variables.items() if found == value).upper()
+
+
+def _ours(variables: Iterable[str]) -> Iterator[str]:
+    return (name for name in variables if name.upper().startswith(PREFIX) and name.upper() != CONFIG)
+
+
+def _path(name: str) -> list[str]:
+    return name.lower().removeprefix(PREFIX.lower()).split(DELIMITER)
