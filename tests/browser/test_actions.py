@@ -56,9 +56,9 @@ def test_hostile_commands_are_copied_to_the_letter(visits, consoles, tables):
 def test_where_a_page_may_not_copy_the_command_is_selected_for_the_keyboard(visits, consoles, tables):
     """Browsers let no page copy that came over plain HTTP from another machine."""
     write(tables, *COMMANDS)
-    address = consoles("0.0.0.0", console__password="s3cret")
+    address = consoles("0.0.0.0", console__password="correct horse battery")
     port = address.rpartition(":")[2]
-    user = {"username": "logdirwatch", "password": "s3cret"}
+    user = {"username": "logdirwatch", "password": "correct horse battery"}
     away = visits(f"console.test:{port}", http_credentials=user)
     page = away.to(f"/actions/{'c' * 32}")
     assert page.evaluate("isSecureContext") is False

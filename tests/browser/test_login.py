@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from waitress.server import create_server
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.observe.http_server import Server
 from tests.browser.night import HOUR_MS
 from tests.browser.test_axe import OPTIONS
 from tests.support import login
@@ -43,15 +43,13 @@ def expiry():
 @contextmanager
 def served(app):
     """Serve an application on a free port of this machine."""
-    server = create_server(app, host="127.0.0.1", port=0, threads=2)
+    server = Server(app, "127.0.0.1", 0, threads=2)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        yield f"127.0.0.1:{server.effective_port}"
+        yield f"127.0.0.1:{server.port}"
     finally:
-        # By its own thread: a request may still be on its way, and its socket must not be closed under it.
-        server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(lambda: server.asyncore.close_all(server._map, ignore_all=True))
+        server.stop()
         thread.join(30)
         assert not thread.is_alive()
 

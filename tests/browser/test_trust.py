@@ -12,7 +12,7 @@ from tests.support import hostile
 from tests.unit.report.builders import action, alert
 from tests.unit.report.rows import broker, log_dir
 
-USER = {"username": "logdirwatch", "password": "s3cret"}
+USER = {"username": "logdirwatch", "password": "correct horse battery"}
 MEANINGFUL = frozenset("<>\"'&{%\0\r\n\x1b\u202e")
 """What a browser could take for more than a letter."""
 OURS = """() => ({

@@ -58,7 +58,8 @@ def console(tables, path, decisions, now_ms, **login):
     path.write_text(f"ada:{_hashed()}\n")
     path.chmod(0o600)
     settings = ConsoleSettings(login={"users_file": str(path), **login})
-    return application(Reader(tables.select, tables.rows), settings, PATIENCE, now_ms, decisions=decisions)
+    reader = Reader(tables.select, tables.rows)
+    return application(reader, settings, PATIENCE, now_ms, decisions=decisions, monotonic_ms=now_ms)
 
 
 @cache

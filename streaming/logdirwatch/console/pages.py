@@ -4,6 +4,7 @@ Decisions need a login; see :mod:`logdirwatch.console.deciding`.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -17,11 +18,12 @@ from werkzeug.exceptions import HTTPException
 
 from logdirwatch.console import brokers, overview
 from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
-from logdirwatch.console.answers import finished, guarded
+from logdirwatch.console.answers import finished
 from logdirwatch.console.capacity import Capacity
 from logdirwatch.console.capacity import content as capacity_content
 from logdirwatch.console.chart import Event, Frame, Outlook, chart
 from logdirwatch.console.deciding import Deciding, Decisions
+from logdirwatch.console.guard import Guard
 from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.login.gate import Gate
 from logdirwatch.console.login.users import Users
@@ -36,6 +38,7 @@ from logdirwatch.detect.predicates import levels
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import OPEN, LogDirStatus, Rule
+from logdirwatch.observe.http_server import MOST_BODY_BYTES
 from logdirwatch.plan.rule_responses import RESPONSES
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report import executions as execution_words
@@ -77,11 +80,12 @@ def application(
     capacity: Capacity | None = None,
     decisions: Decisions | None = None,
     runbook: Callable[[Rule], str | None] = lambda _: None,
+    monotonic_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000,
 ) -> Flask:
     """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds of the charts.
 
-    ``runbook`` returns the URL of a rule's runbook. Without ``capacity`` there is no capacity page; without
-    ``decisions``, or a login in ``settings``, nobody can decide.
+    ``runbook`` returns the URL of a rule's runbook, ``monotonic_ms`` is the clock of sessions and waits. Without
+    ``capacity`` there is no capacity page; without ``decisions``, or a login in ``settings``, nobody can decide.
     """
     app = Flask(__name__)
     app.jinja_env.filters.update(
@@ -114,8 +118,11 @@ def application(
         has_capacity=capacity is not None,
         spans=list(SPANS_MS),
     )
-    app.before_request(lambda: guarded(settings))
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    guard = Guard(settings, monotonic_ms)
+    app.before_request(guard.check)
     app.after_request(finished)
+    app.after_request(guard.mark)
     pages = Pages(reader, patience, now_ms, detect or DetectSettings(), capacity, runbook)
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
@@ -124,7 +131,7 @@ def application(
     for path, name in PATHS.items():
         app.get(path, endpoint=name)(getattr(pages, name))
     if settings.login is not None and decisions is not None:
-        gate = Gate(settings.login, Users(Path(settings.login.users_file)), now_ms)
+        gate = Gate(settings.login, Users(Path(settings.login.users_file)), monotonic_ms)
         gate.register(app, pages.shown)
         Deciding(gate, decisions).register(app)
     # Browsers request it on their own, for the JSON too.

@@ -7,6 +7,8 @@ from pydantic import Field, SecretStr, model_validator
 from logdirwatch.config.listen import Listen, address
 from logdirwatch.config.section import HOUR_MS, Section
 
+FEWEST_PASSWORD_CHARACTERS = 12
+
 
 class LoginSettings(Section):
     """Who may acknowledge, silence, accept and reject in the console."""
@@ -30,7 +32,11 @@ class ConsoleSettings(Section):
         "127.0.0.1:8787", description="host:port of the page; other than this machine needs a password."
     )
     user: str = Field("logdirwatch", min_length=1, description="User name, if a password is set.")
-    password: SecretStr | None = Field(None, description="Password of that user; null: none, only on this machine.")
+    password: SecretStr | None = Field(
+        None,
+        description=f"Password of that user, at least {FEWEST_PASSWORD_CHARACTERS} characters; "
+        "null: none, only on this machine.",
+    )
     refresh_s: int = Field(30, ge=5, description="Interval at which an open page reloads.")
 
     login: LoginSettings | None = Field(
@@ -50,6 +56,9 @@ class ConsoleSettings(Section):
 
     @model_validator(mode="after")
     def _guarded(self) -> "ConsoleSettings":
-        if not self.is_local and (self.password is None or not self.password.get_secret_value()):
+        if not self.is_local and self.password is None:
             raise ValueError("listens beyond this machine: set console.password, or listen at 127.0.0.1")
+        # On this machine too: a proxy may forward to it.
+        if self.password is not None and len(self.password.get_secret_value()) < FEWEST_PASSWORD_CHARACTERS:
+            raise ValueError(f"the password needs at least {FEWEST_PASSWORD_CHARACTERS} characters")
         return self

@@ -1,12 +1,9 @@
 """The HTTP endpoint: ``/metrics``, ``/health`` and ``/ready``, read-only."""
 
-import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from socketserver import ThreadingMixIn
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -14,29 +11,19 @@ from prometheus_client.registry import Collector
 
 from logdirwatch.config.listen import address
 from logdirwatch.errors import UserError
+from logdirwatch.observe.http_server import Channel, Server
 
 log = structlog.get_logger(__name__)
 
 REQUEST_TIMEOUT_S = 10.0
+THREADS = 2
 Wrong = Callable[[], str | None]
 """Returns what is wrong, None if nothing is."""
 Start = Callable[..., Any]
 
 
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class _ServerV6(_Server):
-    address_family = socket.AF_INET6
-
-
-class _Handler(WSGIRequestHandler):
-    # A client that sends nothing occupies a thread no longer than that.
+class _Handler(Channel):
     timeout = REQUEST_TIMEOUT_S
-
-    def log_message(self, *_: object) -> None:
-        """Do not log requests: Prometheus scrapes every few seconds."""
 
 
 @contextmanager
@@ -53,29 +40,32 @@ def serving(listen: str | None, collectors: Iterable[Collector], is_ill: Wrong, 
         registry.register(collector)
     host, port = address(listen)
     server = _bound(listen, host, port, _application(registry, is_ill, is_unready))
-    thread = threading.Thread(target=server.serve_forever, name="endpoint", daemon=True)
+    thread = threading.Thread(target=server.run, name="endpoint", daemon=True)
     thread.start()
-    log.info("endpoint.listening", address=f"{host}:{server.server_port}", paths=["/metrics", "/health", "/ready"])
+    log.info("endpoint.listening", address=f"{host}:{server.port}", paths=["/metrics", "/health", "/ready"])
     try:
         yield
     finally:
-        server.shutdown()
-        server.server_close()
+        server.stop()
         thread.join()
 
 
 def check_free(listen: str | None) -> None:
     """Raise UserError if the address cannot be bound: better now than after a long start."""
     if listen is not None:
-        _bound(listen, *address(listen), None).server_close()
+        _bound(listen, *address(listen), _nothing).close()
 
 
-def _bound(listen: str, host: str, port: int, application: Any) -> WSGIServer:
-    kind = _ServerV6 if ":" in host else _Server
+def _bound(listen: str, host: str, port: int, application: Any) -> Server:
     try:
-        return make_server(host, port, application, kind, _Handler)
-    except OSError as error:
-        raise UserError(f"cannot listen at {listen}: {error.strerror}; name another host:port") from None
+        return Server(application, host, port, threads=THREADS, channel=_Handler)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such host"
+        raise UserError(f"cannot listen at {listen}: {reason}; name another host:port") from None
+
+
+def _nothing(_: dict[str, Any], start: Start) -> Iterable[bytes]:
+    return _answer(start, "503 Service Unavailable", "starting")
 
 
 def _application(registry: CollectorRegistry, is_ill: Wrong, is_unready: Wrong) -> Any:
@@ -98,5 +88,7 @@ def _application(registry: CollectorRegistry, is_ill: Wrong, is_unready: Wrong) 
 
 
 def _answer(start: Start, status: str, text: str) -> Iterable[bytes]:
-    start(status, [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")])
-    return [f"{text}\n".encode()]
+    body = f"{text}\n".encode()
+    kind = ("Content-Type", "text/plain; charset=utf-8")
+    start(status, [kind, ("X-Content-Type-Options", "nosniff"), ("Content-Length", str(len(body)))])
+    return [body]

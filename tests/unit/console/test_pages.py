@@ -706,7 +706,7 @@ class TestTrust:
             ConsoleSettings(listen=listen)
 
     def test_whoever_does_not_know_the_password_sees_nothing(self, site):
-        settings = {"listen": "0.0.0.0:8787", "password": "s3cret"}
+        settings = {"listen": "0.0.0.0:8787", "password": "correct horse battery"}
 
         def asked(user, password):
             word = base64.b64encode(f"{user}:{password}".encode()).decode()
@@ -714,7 +714,11 @@ class TestTrust:
             return client.get("/", headers={"Authorization": f"Basic {word}", "Host": "any"}).status_code
 
         assert site.get("/", settings=settings).status_code == 401
-        assert (asked("logdirwatch", "s3cret"), asked("logdirwatch", "wrong"), asked("x", "s3cret")) == (200, 401, 401)
+        assert (
+            asked("logdirwatch", "correct horse battery"),
+            asked("logdirwatch", "wrong"),
+            asked("x", "correct horse battery"),
+        ) == (200, 401, 401)
 
     def test_tables_that_cannot_be_read_are_one_line_and_no_traceback(self, site):
         site.cluster(log_dir())

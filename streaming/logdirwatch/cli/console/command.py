@@ -47,12 +47,11 @@ def console(
     if ctx.invoked_subcommand is not None:
         return
     # Flask takes a moment to import, which no other command should pay for.
-    from waitress.server import create_server  # noqa: PLC0415
-
     from logdirwatch.cli.console.capacity import capacity_of  # noqa: PLC0415
     from logdirwatch.console.login.users import read  # noqa: PLC0415
     from logdirwatch.console.pages import application  # noqa: PLC0415
     from logdirwatch.console.reading import Reader  # noqa: PLC0415
+    from logdirwatch.observe.http_server import Server  # noqa: PLC0415
 
     context: Context = ctx.obj
     settings = context.settings
@@ -68,9 +67,10 @@ def console(
     pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions, runbook)
     host, port = address(own.listen)
     try:
-        server = create_server(pages, host=host, port=port, threads=THREADS, ident=None, **_proxy(own))
-    except OSError as error:
-        raise UserError(f"console: cannot listen at {own.listen}: {error.strerror}; name another --listen") from None
+        server = Server(pages, host, port, threads=THREADS, **_proxy(own))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such host"
+        raise UserError(f"console: cannot listen at {own.listen}: {reason}; name another --listen") from None
     live.start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     log.info("console.listening", url=f"http://{own.listen}/", tables=tables.place.at)
@@ -78,8 +78,6 @@ def console(
         server.run()
     except KeyboardInterrupt:
         log.info("console.stopped")
-    finally:
-        server.close()
 
 
 def _proxy(settings: ConsoleSettings) -> dict[str, Any]:

@@ -22,7 +22,6 @@ Show = Callable[..., str]
 
 PLAIN_COOKIE, SECURE_COOKIE = "logdirwatch", "__Host-logdirwatch"
 """A browser takes a cookie with that prefix only from this host, over TLS, and for all paths."""
-MOST_FORM_BYTES = 16_384
 PASSED_ON = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"})
 """The headers with which proxies mark forwarded requests."""
 WRONG = "The name or the password is wrong."
@@ -40,17 +39,16 @@ class Visitor(NamedTuple):
 
 
 class Gate:
-    """The login of one console."""
+    """The login of one console; sessions and waits last by the clock ``monotonic_ms``."""
 
-    def __init__(self, settings: LoginSettings, users: Users, now_ms: Callable[[], int]) -> None:
-        self._users, self._now_ms, self._lasting_ms = users, now_ms, settings.session_ms
+    def __init__(self, settings: LoginSettings, users: Users, monotonic_ms: Callable[[], int]) -> None:
+        self._users, self._now_ms, self._lasting_ms = users, monotonic_ms, settings.session_ms
         self._has_proxy = settings.behind_tls_proxy
         self._sessions, self._tries = Sessions(settings.session_ms), Tries()
 
     def register(self, app: Flask, show: Show) -> None:
         """Add the routes; ``show`` renders a template."""
         self._show = show
-        app.config["MAX_CONTENT_LENGTH"] = MOST_FORM_BYTES
         app.context_processor(self.context)
         app.get("/login", endpoint="login")(self.form)
         app.post("/login", endpoint="log_in")(self.log_in)
@@ -115,7 +113,8 @@ class Gate:
         now_ms, address = self._now_ms(), request.remote_addr or ""
         keys = keys_of(name, address)
         if wait_ms := self._tries.begin(keys, now_ms):
-            log.warning("console.login_delayed", address=address, wait=human_ms(wait_ms))
+            if self._tries.is_news(keys, now_ms):
+                log.warning("console.login_delayed", address=address, wait=human_ms(wait_ms))
             return self.form(f"Too many failed tries: try again in {human_ms(max(1_000, wait_ms))}.", 429)
         hashed = self._users.hash_for(name, password)
         if hashed is None:

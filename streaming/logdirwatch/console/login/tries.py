@@ -13,14 +13,18 @@ MOST_KEPT = 10_000
 
 
 class Failures(NamedTuple):
-    """The number of failed attempts in a row, and the time of the last one."""
+    """The number of failed attempts in a row, the time of the last one, and whether the wait after it was logged."""
 
     tries: int
     at_ms: int
+    is_told: bool = False
 
 
 class Tries:
-    """The failed attempts by user and by address; unknown user names are counted in the same way."""
+    """The failed attempts by user and by address; unknown user names are counted in the same way.
+
+    Times are of a monotonic clock: on one that is set back somebody would wait for an hour.
+    """
 
     def __init__(self) -> None:
         self._failed: dict[str, Failures] = {}
@@ -33,25 +37,55 @@ class Tries:
         """
         keys = list(keys)
         with self._lock:
-            wait_ms = max(_wait_ms(self._of(key, now_ms), now_ms) for key in keys)
+            wait_ms = self._longest_ms(keys, now_ms)
             if wait_ms == 0:
-                for key in keys:
-                    count = self._of(key, now_ms).tries + 1
-                    self._failed.pop(key, None)
-                    self._failed[key] = Failures(count, now_ms)
-                self._forget(now_ms)
+                self._count(keys, now_ms)
         return wait_ms
+
+    def wait_ms(self, keys: Iterable[str], now_ms: int) -> int:
+        """Return how long to wait; 0: the attempt is allowed."""
+        with self._lock:
+            return self._longest_ms(keys, now_ms)
+
+    def count(self, keys: Iterable[str], now_ms: int) -> None:
+        """Count a failed attempt."""
+        with self._lock:
+            self._count(keys, now_ms)
+
+    def is_news(self, keys: Iterable[str], now_ms: int) -> bool:
+        """Tell whether a wait was not logged before: who has to wait may try very often."""
+        with self._lock:
+            waiting = [key for key in keys if _wait_ms(self._of(key, now_ms), now_ms)]
+            untold = [key for key in waiting if not self._failed[key].is_told]
+            for key in untold:
+                self._failed[key] = self._failed[key]._replace(is_told=True)
+        return bool(untold)
 
     def succeeded(self, user: str, address: str) -> None:
         """Remove an attempt: all failures of the user, but only this one of the address.
 
         Otherwise one valid account would give an address unlimited attempts.
         """
+        self.forgive(user)
         with self._lock:
-            self._failed.pop(user, None)
             failed = self._failed.get(address)
             if failed is not None:
                 self._failed[address] = failed._replace(tries=failed.tries - 1)
+
+    def forgive(self, key: str) -> None:
+        """Remove all failures of a key."""
+        with self._lock:
+            self._failed.pop(key, None)
+
+    def _longest_ms(self, keys: Iterable[str], now_ms: int) -> int:
+        return max(_wait_ms(self._of(key, now_ms), now_ms) for key in keys)
+
+    def _count(self, keys: Iterable[str], now_ms: int) -> None:
+        for key in keys:
+            count = self._of(key, now_ms).tries + 1
+            self._failed.pop(key, None)
+            self._failed[key] = Failures(count, now_ms)
+        self._forget(now_ms)
 
     def _of(self, key: str, now_ms: int) -> Failures:
         failed = self._failed.get(key, Failures(0, now_ms))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
+from logdirwatch.console.settings import FEWEST_PASSWORD_CHARACTERS
 from logdirwatch.errors import UserError
 
 NAME = re.compile(r"[A-Za-z0-9._@+-]{1,64}")
-FEWEST_CHARACTERS, MOST_CHARACTERS = 12, 1_024
+MOST_CHARACTERS = 1_024
 _HASH = re.compile(r"scrypt:\d{1,8}:\d{1,3}:\d{1,3}\$[A-Za-z0-9]{8,64}\$[0-9a-f]{128}")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -82,8 +83,8 @@ def add(path: Path, name: str, password: str) -> bool:
     """
     if not NAME.fullmatch(name):
         raise UserError("a user's name has 1 to 64 letters, digits and . _ @ + -", exit_code=2)
-    if not FEWEST_CHARACTERS <= len(password) <= MOST_CHARACTERS:
-        raise UserError(f"a password has at least {FEWEST_CHARACTERS} characters", exit_code=2)
+    if not FEWEST_PASSWORD_CHARACTERS <= len(password) <= MOST_CHARACTERS:
+        raise UserError(f"a password has at least {FEWEST_PASSWORD_CHARACTERS} characters", exit_code=2)
     known = read(path) if path.exists() else {}
     _write(path, {**known, name: generate_password_hash(password)})
     return name in known
