@@ -114,7 +114,8 @@ class Person(Browser):
         answer = requests.request(
             method, f"{self.base}{path}", headers=headers, timeout=DEADLINE_S, allow_redirects=False, **more
         )
-        self.cookies.update({name: one.value for name, one in SimpleCookie(answer.headers.get("Set-Cookie")).items()})
+        for cookie in answer.raw.headers.getlist("Set-Cookie"):
+            self.cookies.update({name: one.value for name, one in SimpleCookie(cookie).items()})
         return answer
 
 

@@ -164,8 +164,10 @@ class Server:
 
     def stop(self) -> None:
         """Let :meth:`run` end, from another thread: it closes the sockets itself, for it may be reading them."""
+        self._listeners[0].trigger.pull_trigger(self._end)
+
+    def _end(self) -> None:
         self._is_over = True
-        self._listeners[0].pull_trigger()
 
     def close(self) -> None:
         """End the threads and close every socket; for a server that does not run."""

@@ -233,13 +233,14 @@ def test_a_connection_is_open_for_further_requests_and_not_for_ever(app):
 
 
 def test_a_client_that_does_not_read_its_answer_is_ended(app, monkeypatch):
-    monkeypatch.setattr(http_server, "ANSWER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http_server, "ANSWER_TIMEOUT_S", 2.0)
     app.answer = bytes(14_000_000)
     # What it does not read has to stay at the server: the system would keep megabytes for it.
     with serving(app) as port, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         client.connect(("127.0.0.1", port))
         client.sendall(GET)
+        wait_until(lambda: established(port), DEADLINE_S, "the connection to be taken", pause_s=0.01)
         wait_until(lambda: not established(port), DEADLINE_S, "the connection to be closed")
         assert len(until_closed(client)) < len(app.answer)
 
