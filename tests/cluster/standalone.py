@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.jars import spark_jars
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
+from logdirwatch.observe.children import dying_with_parent
 from tests.support.waiting import DEADLINE_S, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import requests
 
-from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
+from logdirwatch.observe.children import dying_with_parent
 from tests.support.waiting import DEADLINE_S, wait_until
 
 

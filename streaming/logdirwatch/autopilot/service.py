@@ -1,7 +1,6 @@
 """The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with one thread per cluster."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +22,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.observe.progress import Beat
 from logdirwatch.plan.content_hash import content_hash
 
 log = structlog.get_logger(__name__)
@@ -76,7 +76,16 @@ class Autopilot:
         self._threads = ThreadPoolExecutor(max(1, len(self.lanes)), thread_name_prefix="execution")
         self._is_away = False
         self._is_first = True
-        self.ticked_s = time.monotonic()
+        self.beat = Beat("autopilot")
+
+    @property
+    def ticked_s(self) -> float:
+        """When the loop completed its last pass, by the monotonic clock."""
+        return self.beat.last_s
+
+    @ticked_s.setter
+    def ticked_s(self, at_s: float) -> None:
+        self.beat.last_s = at_s
 
     def run(self, stop: threading.Event) -> None:
         """Run until ``stop`` is set; running copies then continue, and the next start resumes them."""
@@ -112,7 +121,7 @@ class Autopilot:
         self._is_away = False
 
     def _away(self, error: Exception) -> None:
-        self.ticked_s = time.monotonic()
+        self.beat.beat()
         self._reap()
         if not self._is_away:
             log.warning(
@@ -123,7 +132,7 @@ class Autopilot:
         self._is_away = True
 
     def _tick(self) -> None:
-        self.ticked_s = time.monotonic()
+        self.beat.beat()
         self._reap()
         reading = self.board.reading
         if self._is_first:

@@ -21,6 +21,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.times import until_round_ms
+from logdirwatch.observe.progress import Beat
 
 log = structlog.get_logger(__name__)
 
@@ -78,17 +79,19 @@ class ClusterWatch:
         self.poller.after_failure = self._scanner.look_at_partitions
         self.poller.metrics_of = self._exporters.metrics_of
         self.poller.capacity_of = capacity_of
+        self.beats = [self.poller.beat]
+        """The progress of the rounds that have begun."""
 
     async def run(self) -> None:
         """Poll, scan, check partitions, scrape and send heartbeats until cancelled."""
         settings = self._settings
         await asyncio.gather(
             every(settings.metrics_interval_ms, self.poller.poll, overlapping=True),
-            every(settings.heartbeat_interval_ms, self._heartbeat),
-            every(settings.canary_interval_ms, self._canary),
-            self._when_discovered(settings.inventory_interval_ms, self._scanner.scan),
-            self._when_discovered(settings.partitions_interval_ms, self._scanner.look_at_partitions),
-            self._when_discovered(self._scrape_interval_ms, self._scrape, overlapping=True),
+            self._watched("heartbeat", settings.heartbeat_interval_ms, self._heartbeat),
+            self._watched("canary", settings.canary_interval_ms, self._canary),
+            self._when_discovered("inventory", settings.inventory_interval_ms, self._scanner.scan),
+            self._when_discovered("partitions", settings.partitions_interval_ms, self._scanner.look_at_partitions),
+            self._when_discovered("exporters", self._scrape_interval_ms, self._scrape, overlapping=True),
         )
 
     async def once(self) -> bool:
@@ -108,9 +111,14 @@ class ClusterWatch:
         self._wire.close()
         self._exporters.close()
 
-    async def _when_discovered(self, interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
+    async def _when_discovered(self, loop: str, interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
         await self.poller.discovered.wait()
-        await every(interval_ms, work, overlapping=overlapping)
+        await self._watched(loop, interval_ms, work, overlapping=overlapping)
+
+    async def _watched(self, loop: str, interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
+        beat = Beat(f"{loop}:{self.name}", more_s=interval_ms / 1000)
+        self.beats.append(beat)
+        await every(interval_ms, work, overlapping=overlapping, ended=beat.beat)
 
     async def _scrape(self) -> None:
         await self._exporters.scrape(self.poller.brokers.values())
@@ -131,8 +139,16 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
+def _ignored() -> None:
+    """Do nothing."""
+
+
+async def every(
+    interval_ms: int, work: Round, *, overlapping: bool = False, ended: Callable[[], None] = _ignored
+) -> None:
     """Start ``work`` now and every ``interval_ms``, until cancelled; its errors are logged and do not end it.
+
+    ``ended`` is called after each round that ended without an error.
 
     After the first one, rounds begin at the same moments as those of other processes (``until_round_ms``). A round that
     takes longer than the interval delays the next ones, unless they may overlap: then ``work`` itself must skip what is
@@ -142,7 +158,7 @@ async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> 
     try:
         while True:
             if overlapping or not running:
-                task = asyncio.create_task(_logged(work))
+                task = asyncio.create_task(_logged(work, ended))
                 running.add(task)
                 task.add_done_callback(running.discard)
             await asyncio.sleep(until_round_ms(_now_ms(), interval_ms) / 1000)
@@ -152,9 +168,10 @@ async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> 
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _logged(work: Round) -> None:
+async def _logged(work: Round, ended: Callable[[], None]) -> None:
     try:
         await work()
+        ended()
     except Exception:
         log.exception("collect.round.failed", round=getattr(work, "__qualname__", repr(work)))
 

@@ -1,6 +1,5 @@
 """The collector's metrics: polls by broker, and records waiting to be sent."""
 
-import time
 from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -8,19 +7,15 @@ from prometheus_client.registry import Collector
 
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.publish.publisher import Publisher
-from logdirwatch.text.units import human_s
-
-STUCK_AFTER_S = 30.0
-ROUNDS = 5
+from logdirwatch.observe.progress import Beat, silence, stuck
 
 
 class CollectorMetrics(Collector):
     """Reads the pollers and the publisher on each scrape."""
 
-    def __init__(self, watched: Sequence[ClusterWatch], publisher: Publisher, interval_ms: int) -> None:
+    def __init__(self, watched: Sequence[ClusterWatch], publisher: Publisher) -> None:
         self._watched = watched
         self._publisher = publisher
-        self._stuck_after_s = max(STUCK_AFTER_S, ROUNDS * interval_ms / 1000)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current metrics."""
@@ -28,14 +23,18 @@ class CollectorMetrics(Collector):
         yield from self._clusters()
         yield from self._records()
 
+    def beats(self) -> list[Beat]:
+        """Return the progress of every round of every cluster; an unreachable cluster has rounds too."""
+        return [beat for watch in self._watched for beat in watch.beats]
+
     def is_ill(self) -> str | None:
-        """Return which clusters have no rounds; an unreachable cluster has rounds too."""
-        now_s = time.monotonic()
-        stuck = [w.name for w in self._watched if now_s - w.poller.last_round_s > self._stuck_after_s]
-        return f"no round since {human_s(self._stuck_after_s)}: {', '.join(stuck)}" if stuck else None
+        """Return which rounds hang."""
+        return stuck(self.beats())
 
     def is_unready(self) -> str | None:
-        """Return which clusters' brokers are not known yet."""
+        """Return which rounds are late, and which clusters' brokers are not known yet."""
+        if (text := silence(self.beats())) is not None:
+            return text
         missing = [watch.name for watch in self._watched if not watch.poller.discovered.is_set()]
         return f"no broker answered yet: {', '.join(missing)}" if missing else None
 

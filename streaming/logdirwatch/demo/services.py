@@ -1,7 +1,6 @@
 """The collector and the stream as child processes that end with the demo."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from logdirwatch.errors import UserError
+from logdirwatch.observe.children import dying_with_parent
 
 STOP_TIMEOUT_S = 90.0
 TAIL_LINES = 15
@@ -75,9 +75,3 @@ class Service:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return process.wait()
-
-
-def dying_with_parent() -> list[str]:
-    """Return the prefix that lets the kernel end a child when this process is killed."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

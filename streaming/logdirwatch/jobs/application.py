@@ -14,11 +14,14 @@ from logdirwatch.jobs import checks, pipeline, small_fleet
 from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
-from logdirwatch.jobs.runner import Runner, Start
+from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.jobs.streams import checkpoint
+from logdirwatch.jobs.supervision.supervised import Start
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
+from logdirwatch.observe.progress import Beat
+from logdirwatch.observe.watchdog import watching
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.settings import Settings
 
@@ -54,6 +57,12 @@ ALSO_READS = {
 
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError if a check fails."""
+    beats: list[Beat] = []
+    with watching(lambda: beats):
+        _checked(settings, names, beats)
+
+
+def _checked(settings: Settings, names: Sequence[str], beats: list[Beat]) -> None:
     check_free(settings.stream.listen)
     events_partitions = checks.check_telemetry(settings, topics.STREAMED, operations(settings, names))
     master = settings.stream.master
@@ -65,7 +74,7 @@ def run(settings: Settings, names: Sequence[str]) -> None:
         if slots is None and _holds_slots(settings, names):
             needed = checks.needed_slots(events_partitions, others=len(names) > 1)
             _check_slots(settings, names, checks.slots_of(spark, needed), events_partitions)
-        _run(spark, settings, names)
+        _run(spark, settings, names, beats)
         end_session(spark)
     except (Py4JNetworkError, ConnectionError):
         raise UserError(
@@ -99,17 +108,24 @@ def _check_slots(settings: Settings, names: Sequence[str], slots: int, events_pa
         checks.check_slots(slots, events_partitions, others=len(names) > 1)
 
 
-def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
+def _run(spark: SparkSession, settings: Settings, names: Sequence[str], beats: list[Beat]) -> None:
     rejects = Rejects()
     runner = Runner(spark, settings, {}, FIRST)
     metrics = StreamMetrics(runner)
     runner.starts = {name: _sound(name, _noting(name, rejects, metrics)) for name in names}
     runner.stop_on_signals()
+    metrics.silences = runner.silences
+    beats.append(runner.beat)
     with (
         serving(settings.stream.listen, [metrics], metrics.is_ill, metrics.is_unready),
-        pipeline.watching(spark, settings, names, runner.queries, rejects) as metrics.watched,
+        pipeline.watching(spark, settings, names, runner.queries, rejects) as watcher,
     ):
+        if watcher is not None:
+            metrics.watched = watcher.watched
+            beats.append(watcher.beat)
+            runner.is_input_away = metrics.is_input_away = lambda: watcher.is_away
         runner.run(on_started=lambda: log.info("stream.running", queries=list(names)))
+        beats.clear()
     log.info("stream.stopped")
 
 

@@ -14,14 +14,14 @@ from pyspark.errors import PySparkException
 
 from logdirwatch.jobs.queries import store_inventory
 from logdirwatch.jobs.queries.recommend import OpenAlerts
-from logdirwatch.jobs.runner import Runner, Supervised
+from logdirwatch.jobs.runner import Runner
+from logdirwatch.jobs.supervision.silence import Silence
+from logdirwatch.jobs.supervision.supervised import Supervised
+from logdirwatch.observe.progress import ILL_AFTER, declared_s
 from logdirwatch.pipeline.meter import QueryLag
 from logdirwatch.pipeline.watch import Watched
 from logdirwatch.store.writing.tally import Replicas
 from logdirwatch.text.units import human_s
-
-STUCK_AFTER_S = 120.0
-"""The longest time that starting a query takes."""
 
 Reading = Callable[[Mapping[str, Any]], float | None]
 _GAUGES: dict[str, tuple[str, Reading]] = {
@@ -45,6 +45,8 @@ class StreamMetrics(Collector):
         self._alerts: OpenAlerts | None = None
         self._replicas: Replicas = {}
         self.watched: Mapping[str, Watched] = {}
+        self.silences: Callable[[], Mapping[str, Silence]] = dict
+        self.is_input_away: Callable[[], bool] = lambda: False
 
     def note_alerts(self, found: OpenAlerts) -> None:
         """Record the open alerts."""
@@ -57,15 +59,57 @@ class StreamMetrics(Collector):
             self._replicas = found
 
     def is_ill(self) -> str | None:
-        """Return an error if the queries are not supervised: Spark's JVM does not answer."""
+        """Return why only a new process helps.
+
+        The queries are not supervised, because Spark's JVM does not answer, or a query makes no progress although it
+        was started again.
+        """
         idle_s = time.monotonic() - self._runner.looked_s
-        return f"the queries have not been supervised for {human_s(idle_s)}" if idle_s > STUCK_AFTER_S else None
+        if idle_s > ILL_AFTER * declared_s("queries"):
+            return f"the queries have not been supervised for {human_s(idle_s)}"
+        return self._stuck()
 
     def is_unready(self) -> str | None:
-        """Return which queries do not run."""
+        """Return which queries do not run, make no progress or are behind."""
         supervised = self._runner.supervised
         down = [one.name for one in supervised if not _is_active(one)]
-        return f"not running: {', '.join(down) or 'nothing started yet'}" if down or not supervised else None
+        if down or not supervised:
+            return f"not running: {', '.join(down) or 'nothing started yet'}"
+        if self.is_input_away():
+            return "the telemetry cluster does not answer: nothing is read"
+        return self._silent() or self._lagging()
+
+    def _stuck(self) -> str | None:
+        """Return the queries without progress for whose sake a new process is worth it.
+
+        Of a query whose progress is not known its lag counts.
+        """
+        now_s, known = time.monotonic(), self.silences()
+        stuck = {name: one.silent_s(now_s) for name, one in known.items() if one.ends_process and one.is_stuck(now_s)}
+        unknown = {name: lag_s for name, lag_s in self._lags().items() if name not in known}
+        return _named("no progress", stuck | {n: s for n, s in unknown.items() if s > ILL_AFTER * self._longest_s(n)})
+
+    def _silent(self) -> str | None:
+        now_s = time.monotonic()
+        silent = {name: one.silent_s(now_s) for name, one in self.silences().items() if one.is_silent(now_s)}
+        return _named("no progress", silent)
+
+    def _lagging(self) -> str | None:
+        return _named(
+            "behind its input", {name: lag_s for name, lag_s in self._lags().items() if lag_s > self._longest_s(name)}
+        )
+
+    def _longest_s(self, query: str) -> float:
+        known = self.silences().get(query)
+        return (Silence(declared_s(query)) if known is None else known).longest_s
+
+    def _lags(self) -> dict[str, float]:
+        """Return how long ago each query had read everything, in seconds."""
+        return {
+            name: watched.lag.lag_ms / 1000
+            for name, watched in sorted(self.watched.items())
+            if watched.teller.is_measured and watched.lag is not None and watched.lag.lag_ms is not None
+        }
 
     def collect(self) -> Iterator[Metric]:
         """Yield the present metrics."""
@@ -121,6 +165,13 @@ class StreamMetrics(Collector):
                 for status, count in counts.items():
                     replicas.add_metric([cluster, str(broker), str(status)], count)
         yield replicas
+
+
+def _named(what: str, seconds: Mapping[str, float]) -> str | None:
+    """Return a line with the name and the time of each query, None without any."""
+    return (
+        f"{what}: {', '.join(f'{name} for {human_s(for_s)}' for name, for_s in seconds.items())}" if seconds else None
+    )
 
 
 def _behind_of(lag: QueryLag | None) -> Mapping[str, int]:

@@ -33,15 +33,23 @@ TOPICS: Mapping[str, Sequence[str]] = {
 @contextmanager
 def watching(
     spark: SparkSession, settings: Settings, names: Sequence[str], queries: Queries, rejects: Rejects
-) -> Iterator[Mapping[str, Watched]]:
-    """Monitor the named queries, which are not started yet, until the end of the block; yield the watch."""
+) -> Iterator[Watcher | None]:
+    """Monitor the named queries, which are not started yet, until the end of the block; yield the watcher, if any."""
     if not settings.stream.pipeline_interval_ms:
-        yield {}
+        yield None
         return
     publisher = Publisher(lambda: Channel(settings.telemetry), KEPT_RECORDS, settings.collect.backoff_max_ms)
     bounds = KafkaBounds(settings.telemetry, sorted({topic for name in names for topic in TOPICS[name]}))
     watched = _watched(spark, settings, names, _now_ms())
-    watcher = Watcher(watched, queries, bounds, rejects, lambda told: publisher.put(map(_outgoing, told)), _now_ms)
+    watcher = Watcher(
+        watched,
+        queries,
+        bounds,
+        rejects,
+        lambda told: publisher.put(map(_outgoing, told)),
+        clock=_now_ms,
+        timer_ms=_timer_ms,
+    )
     stop = threading.Event()
     looks = threading.Thread(
         target=watcher.run, args=(stop, settings.stream.pipeline_interval_ms), name="pipeline", daemon=True
@@ -49,7 +57,7 @@ def watching(
     publisher.start()
     looks.start()
     try:
-        yield watched
+        yield watcher
     finally:
         stop.set()
         looks.join(DRAIN_S)
@@ -63,7 +71,7 @@ def _watched(spark: SparkSession, settings: Settings, names: Sequence[str], at_m
     speaker, last_ms = _speaker(tellers), last_commit_ms(spark, settings, names)
     if speaker is not None and last_ms is not None:
         speaker.away_ms = max(0, at_ms - last_ms)
-    return {name: Watched(TOPICS[name], Meter(at_ms), teller) for name, teller in tellers.items()}
+    return {name: Watched(TOPICS[name], Meter(_timer_ms()), teller) for name, teller in tellers.items()}
 
 
 def _speaker(tellers: Mapping[str, Teller]) -> Teller | None:
@@ -92,3 +100,7 @@ def _outgoing(record: PipelineRecord) -> Outgoing:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _timer_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -1,11 +1,11 @@
-"""Runs the queries of one application: starts them, restarts one that failed, stops them cleanly."""
+"""Runs the queries of one application: starts them, restarts one that failed or hangs, stops them cleanly."""
 
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from kafka.errors import KafkaError
@@ -16,38 +16,44 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import busy, native_memory
-from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.session import silence
+from logdirwatch.jobs.supervision import stopping
+from logdirwatch.jobs.supervision.signs import signs_of
+from logdirwatch.jobs.supervision.silence import Silence, Verdict, WallClock
+from logdirwatch.jobs.supervision.supervised import (
+    Attempt,
+    Start,
+    Supervised,
+    error_line,
+    is_caught_up,
+    is_triggered,
+    silence_of,
+)
+from logdirwatch.observe.progress import Beat
+from logdirwatch.observe.watchdog import end_process
 from logdirwatch.settings import Settings
+from logdirwatch.text.units import human_s
 
 log = structlog.get_logger(__name__)
-
-Start = Callable[[SparkSession, Settings], StreamingQuery]
 
 FIRST_BACKOFF_MS = 1_000
 BUSY_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
+HOPELESS_FAILURES = 3
 FIRST_WITHIN_S = 60.0
 """How long the other queries wait for those that start first: one of these may fail again and again."""
 _SLOW = "these queries have not read all their input yet: it is much, or the machine is busy; the others start now"
 LOOK_S = 0.2
 LOOK_AFTER_S = 1.0
 """Between two looks at the running queries; each is a few calls to Java."""
+JUDGE_S = 10.0
+"""Between two judgements of a query's progress: as often as Spark reports that nothing has arrived."""
+ATTEMPT_S = 30.0
+"""How long the other queries wait for one that is stopped or started; after that it goes on in the background."""
+STOP_LIMIT_S, START_LIMIT_S = 60.0, 600.0
+"""How long a stop and a start may take before only a new process helps; a start reads topics and tables."""
 # Kafka and the tables are read while a query starts, and may be unavailable at that time.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
-
-
-@dataclass
-class Supervised:
-    """One query, how often it failed recently, and how often in total."""
-
-    name: str
-    start: Start
-    query: StreamingQuery | None = None
-    failures: int = 0
-    failed: int = 0
-    retry_at_s: float = 0.0
-    started_at_s: float = 0.0
 
 
 @dataclass
@@ -61,11 +67,25 @@ class Runner:
     """The queries that have the machine for themselves until they have caught up with their input."""
     stop_requested: threading.Event = field(default_factory=threading.Event)
     supervised: list[Supervised] = field(default_factory=list)
-    looked_s: float = field(default_factory=time.monotonic)
+    beat: Beat = field(default_factory=lambda: Beat("queries"))
+    end: Callable[[], None] = end_process
+    """Ends the process when only a new one helps."""
+    is_input_away: Callable[[], bool] = lambda: False
+    """Whether the telemetry cluster does not answer: then no query can make progress."""
+    _clock: WallClock = field(default_factory=lambda: WallClock(time.time(), time.monotonic()))
+
+    @property
+    def looked_s(self) -> float:
+        """When the queries were looked after last, by the monotonic clock."""
+        return self.beat.last_s
+
+    @looked_s.setter
+    def looked_s(self, at_s: float) -> None:
+        self.beat.last_s = at_s
 
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Start every query and keep it running; returns after a clean stop."""
-        queries = self.supervised = [Supervised(name, start) for name, start in self.starts.items()]
+        queries = self.supervised = [self._supervised(name, start) for name, start in self.starts.items()]
         first = [query for query in queries if query.name in self.first]
         self._start_all(first)
         if len(first) < len(queries):
@@ -84,20 +104,32 @@ class Runner:
         """Return the queries by name; None for one that does not run."""
         return {supervised.name: supervised.query for supervised in self.supervised}
 
+    def silences(self) -> dict[str, Silence]:
+        """Return the progress of each query by name."""
+        return {supervised.name: supervised.silence for supervised in self.supervised}
+
     def stop_on_signals(self) -> None:
         """Let SIGTERM and SIGINT ask for a clean stop."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop_requested.set())
 
+    def _supervised(self, name: str, start: Start) -> Supervised:
+        ends_process = name in self.first or not self.first & self.starts.keys()
+        return Supervised(name, start, silence=silence_of(name, self.settings.stream, ends_process=ends_process))
+
     def _start_all(self, queries: list[Supervised]) -> None:
-        with ThreadPoolExecutor(max(1, len(queries))) as pool:
-            list(pool.map(self._start, queries))
+        """Start queries at once; one whose tables or topics hang is left behind, and starts when they answer."""
+        for supervised in queries:
+            supervised.attempt = Attempt(partial(self._start, supervised), START_LIMIT_S)
+        ends_s = time.monotonic() + FIRST_WITHIN_S
+        for supervised in queries:
+            self._settle(supervised, ends_s - time.monotonic())
         self.looked_s = time.monotonic()
 
     def _wait_for(self, queries: list[Supervised]) -> None:
         """Wait until queries run and have no batch to do, but not for ever; start again those that fail."""
         ends_s = time.monotonic() + FIRST_WITHIN_S
-        while behind := [query.name for query in queries if not _is_caught_up(query)]:
+        while behind := [query.name for query in queries if not is_caught_up(query)]:
             if time.monotonic() > ends_s:
                 log.warning("stream.start_is_slow", behind=behind, waited_s=FIRST_WITHIN_S, meaning=_SLOW)
                 return
@@ -106,9 +138,19 @@ class Runner:
             self._look_after_all(queries)
 
     def _look_after_all(self, queries: list[Supervised]) -> None:
+        self._look_at_clock(queries)
         for query in queries:
             self._look_after(query)
         self.looked_s = time.monotonic()
+
+    def _look_at_clock(self, queries: list[Supervised]) -> None:
+        """Plan a restart of every query when the wall clock was set back."""
+        back_s = self._clock.set_back_s(time.time(), time.monotonic())
+        if back_s is not None:
+            meaning = "Spark's triggers would wait for the old time: each query is started again after its batch"
+            log.warning("stream.clock_set_back", by_s=round(back_s), meaning=meaning)
+            for supervised in queries:
+                supervised.is_restart_due = supervised.query is not None
 
     def _start(self, supervised: Supervised) -> None:
         if self.stop_requested.is_set():
@@ -119,18 +161,80 @@ class Runner:
             self._failed(supervised, error)
         else:
             supervised.started_at_s = time.monotonic()
+            supervised.silence.started()
             log.info("query.started", query=supervised.name)
 
     def _look_after(self, supervised: Supervised) -> None:
         now_s = time.monotonic()
-        if supervised.query is None:
+        if supervised.attempt is not None:
+            self._settle(supervised, 0.0)
+        elif supervised.query is None:
             if now_s >= supervised.retry_at_s:
-                self._start(supervised)
+                self._judge_failures(supervised, now_s)
+                self._attempt(supervised, partial(self._start, supervised), START_LIMIT_S)
         elif not supervised.query.isActive:
             error, supervised.query = supervised.query.exception(), None
             if now_s - supervised.started_at_s > HEALTHY_AFTER_S:
                 supervised.failures = 0
             self._failed(supervised, error)
+        elif supervised.is_restart_due and (supervised.silence.is_real_time or not is_triggered(supervised.query)):
+            self._restart(supervised, supervised.query)
+        elif supervised.judged_at_s is None or now_s - supervised.judged_at_s >= JUDGE_S:
+            supervised.judged_at_s = now_s
+            self._judge(supervised, supervised.query, now_s)
+
+    def _judge(self, supervised: Supervised, query: StreamingQuery, now_s: float) -> None:
+        """Start a query again that makes no progress; end the process if that did not help."""
+        if self.is_input_away():
+            supervised.silence.excuse(now_s)
+            return
+        verdict = supervised.silence.judge(signs_of(self.spark, query), supervised.started_at_s, now_s)
+        if verdict is Verdict.WAIT:
+            return
+        silent = human_s(supervised.silence.silent_s(now_s))
+        if verdict is Verdict.END:
+            self._end(supervised, f"no progress for {silent}, although it was started again")
+            return
+        log.error("query.silent", query=supervised.name, reason=f"no progress for {silent}", meaning="it starts again")
+        self._restart(supervised, query)
+
+    def _judge_failures(self, supervised: Supervised, now_s: float) -> None:
+        """End the process if a query has failed at each start for long, unless its input is away."""
+        if self.is_input_away():
+            supervised.silence.excuse(now_s)
+        elif supervised.failures >= HOPELESS_FAILURES and supervised.silence.is_hopeless(now_s):
+            self._end(supervised, f"it has failed at each start for {human_s(supervised.silence.silent_s(now_s))}")
+
+    def _end(self, supervised: Supervised, reason: str) -> None:
+        meaning = "its supervisor starts it again"
+        log.critical("stream.process_ends", query=supervised.name, reason=reason, meaning=meaning)
+        self.end()
+
+    def _restart(self, supervised: Supervised, query: StreamingQuery) -> None:
+        """Stop a query; the next look starts it again."""
+        supervised.is_restart_due, supervised.retry_at_s = False, 0.0
+
+        def stopped() -> None:
+            query.stop()
+            supervised.query = None
+
+        self._attempt(supervised, stopped, STOP_LIMIT_S)
+
+    def _attempt(self, supervised: Supervised, work: Callable[[], None], limit_s: float) -> None:
+        supervised.attempt = Attempt(work, limit_s)
+        if not self._settle(supervised, ATTEMPT_S):
+            meaning = "it goes on in the background, and the other queries are not affected"
+            log.error("query.hangs", query=supervised.name, waited_s=ATTEMPT_S, meaning=meaning)
+
+    def _settle(self, supervised: Supervised, within_s: float) -> bool:
+        """Wait for a stop or start; tell whether it has ended. One that hangs ends the process, if that is worth it."""
+        attempt = supervised.attempt
+        if attempt is None or attempt.has_ended(within_s):
+            supervised.attempt = None
+            return True
+        if attempt.is_overdue and supervised.silence.ends_process:
+            self._end(supervised, f"its stop or start has not ended within {human_s(attempt.limit_s)}")
+        return False
 
     def _failed(self, supervised: Supervised, error: Exception | None) -> None:
         supervised.failed += 1
@@ -139,70 +243,12 @@ class Runner:
             backoff_ms, text = min(BUSY_BACKOFF_MS, self.settings.stream.restart_backoff_max_ms), busy.line()
         else:
             backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
-            text = _first_line(error)
+            text = error_line(error)
             supervised.failures += 1
         supervised.retry_at_s = time.monotonic() + backoff_ms / 1000
         log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=text)
 
     def _stop(self, queries: list[Supervised]) -> None:
-        """Stop each query between two batches; a batch that takes too long is interrupted, and runs again later.
-
-        A real-time batch never ends by itself, so it is not waited for. On a busy machine batches follow each other
-        without a pause: the batch that is running at the stop request is waited for, the next one is interrupted.
-        Stopping takes time, so all queries that are ready are stopped at once.
-        """
-        deadline_s = time.monotonic() + self.settings.stream.stop_timeout_ms / 1000
-        running = {supervised.name: supervised.query for supervised in queries if supervised.query is not None}
-        begun = {name: _last_batch(query) for name, query in running.items()}
-        with ThreadPoolExecutor(max(1, len(running))) as pool:
-            while running:
-                is_overdue = time.monotonic() >= deadline_s
-                if is_overdue:
-                    silence(self.spark)
-                for name, query in list(running.items()):
-                    if is_overdue or name == fast_lane.NAME or not _is_in_batch(query, begun[name]):
-                        del running[name]
-                        pool.submit(_stop_one, name, query)
-                time.sleep(LOOK_S / 10)
-
-
-def _is_caught_up(supervised: Supervised) -> bool:
-    """Tell whether a query has nothing to do; the batch of the real-time query never ends."""
-    query = supervised.query
-    if query is None or not query.isActive:
-        return False
-    is_waiting = str(query.status["message"]).startswith("Waiting")
-    return is_waiting or query.lastProgress is not None or supervised.name == fast_lane.NAME
-
-
-def _stop_one(name: str, query: StreamingQuery) -> None:
-    query.stop()
-    log.info("query.stopped", query=name)
-
-
-def _is_in_batch(query: StreamingQuery, begun: int | None) -> bool:
-    """Tell whether the batch after ``begun``, the last one that had ended, is still running."""
-    return query.isActive and bool(query.status["isTriggerActive"]) and _last_batch(query) == begun
-
-
-def _last_batch(query: StreamingQuery) -> int | None:
-    """Return the number of the last batch that ended, None before the first."""
-    last = query.lastProgress
-    return None if last is None else int(last["batchId"])
-
-
-def _first_line(error: BaseException | None) -> str:
-    """Return the line of a Spark error that says what happened, and that of its root cause.
-
-    The plan and the stack trace stay in the log file.
-    """
-    deepest = error
-    while (cause := getattr(deepest, "_cause", None)) is not None:
-        deepest = cause
-    found = dict.fromkeys(_line(one) for one in (error, deepest))
-    return ": ".join(line for line in found if line)[:500] or "the query ended"
-
-
-def _line(error: BaseException | None) -> str:
-    lines = [] if error is None else [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else ""
+        """Stop the queries between two batches; one that hangs ends with the JVM."""
+        running = {one.name: one.query for one in queries if one.query is not None and one.attempt is None}
+        stopping.stop_all(running, self.settings.stream.stop_timeout_ms, lambda: silence(self.spark))

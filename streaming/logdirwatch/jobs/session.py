@@ -2,14 +2,16 @@
 
 import os
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyspark
 import structlog
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
@@ -18,6 +20,7 @@ from logdirwatch import spark_version
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs import class_archive, native_memory, small_fleet, worker_python
+from logdirwatch.observe.children import dying_with_parent
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES
 
@@ -169,13 +172,31 @@ def _start(settings: Settings, name: str, *, is_small: bool, records_classes: bo
         whole = {**_APPLICATION_CONF, **own} if own else _submitted_conf()
         for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
             builder = builder.config(key, value)
-        return builder.getOrCreate()
+        with _java_that_ends_with_this_process():
+            return builder.getOrCreate()
     except (Py4JJavaError, PySparkRuntimeError) as error:
         told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
         raise UserError(
             f"Spark started no session: {str(told).splitlines()[0]} Its log lines above say why; check the section "
             "stream of the configuration, or the arguments of spark-submit"
         ) from None
+
+
+@contextmanager
+def _java_that_ends_with_this_process() -> Iterator[None]:
+    """Let the kernel end the JVM that is started in this block when this process is killed.
+
+    By itself the JVM ends when its standard input closes, but only after its shutdown hooks, which may hang with a
+    batch; a second stream would meanwhile work on the same checkpoints. PySpark overwrites ``preexec_fn`` and offers no
+    other way to change how it starts Java. The JVM ends with the thread that started it, hence the main thread only.
+    """
+    start: Any = vars(java_gateway)["Popen"]
+    prefix = dying_with_parent() if threading.current_thread() is threading.main_thread() else []
+    vars(java_gateway)["Popen"] = lambda command, **kwargs: start([*prefix, *command], **kwargs)
+    try:
+        yield
+    finally:
+        vars(java_gateway)["Popen"] = start
 
 
 def _submitted_conf() -> dict[str, str]:

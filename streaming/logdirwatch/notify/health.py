@@ -1,22 +1,21 @@
-"""Whether ``notify`` works, for probes: its loop runs, and the telemetry topics are read."""
+"""Whether ``notify`` works, for probes: its loop runs, and the telemetry topics are read to their end."""
 
 import time
 from collections.abc import Callable
 
-from logdirwatch.observe.rounds import stands_still
+from logdirwatch.observe.progress import Beat, silence, stuck
 
 
 class Health:
     """The state of the loop, read by the threads of the endpoint; ``clock_s`` is monotonic."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._clock_s = clock_s
-        self._round_s = clock_s()
+        self.beat = Beat("notify", clock_s)
         self._is_reading = False
 
     def went_round(self) -> None:
         """Record that the loop has completed a pass."""
-        self._round_s = self._clock_s()
+        self.beat.beat()
 
     def is_reading(self, *, is_reading: bool) -> None:
         """Record whether the telemetry topics are read up to now."""
@@ -24,8 +23,8 @@ class Health:
 
     def is_ill(self) -> str | None:
         """Return a reason when the loop is stuck; waiting for the telemetry cluster is not."""
-        return stands_still(self._round_s, self._clock_s())
+        return stuck([self.beat])
 
     def is_unready(self) -> str | None:
         """Return a reason when the telemetry topics are not read, so that new alerts are not sent."""
-        return None if self._is_reading else "the telemetry topics cannot be read"
+        return silence([self.beat]) or (None if self._is_reading else "the telemetry topics cannot be read")

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.model.times import until_round_ms
+from logdirwatch.observe.progress import Beat
 from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, QueryLag
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
@@ -66,7 +67,11 @@ def offsets(progress: Mapping[str, Any], name: str) -> Offsets:
 
 @dataclass
 class Watcher:
-    """Runs the checks; every input and output is a callable, so that tests need neither Spark nor Kafka."""
+    """Runs the checks; every input and output is a callable, so that tests need neither Spark nor Kafka.
+
+    ``timer_ms`` is monotonic and measures lag, ``clock`` dates what is published. ``is_away`` tells whether the
+    telemetry cluster did not answer the last check.
+    """
 
     watched: Mapping[str, Watched]
     queries: Queries
@@ -74,19 +79,24 @@ class Watcher:
     rejects: Rejects
     publish: Callable[[Sequence[PipelineRecord]], None]
     clock: Callable[[], int]
+    timer_ms: Callable[[], int]
+    is_away: bool = False
+    beat: Beat = field(default_factory=lambda: Beat("pipeline"))
 
     def run(self, stop: threading.Event, every_ms: int) -> None:
         """Run checks periodically until ``stop`` is set."""
         while not stop.wait(until_round_ms(self.clock(), every_ms) / 1000):
             self._try_to_look()
+            self.beat.beat()
 
     def look(self) -> None:
         """Check every query and publish the results that are due."""
         queries = self.queries()
         progress = {name: self._progress(name, queries.get(name)) for name in self.watched}
         # Read after the queries' progress, so that no query seems to be ahead of Kafka.
-        bounds, at_ms = self.bounds(), self.clock()
-        told = [self._told(name, queries.get(name), progress[name], bounds, at_ms) for name in self.watched]
+        bounds = self.bounds()
+        self.is_away = bounds is None
+        told = [self._told(name, queries.get(name), progress[name], bounds) for name in self.watched]
         self.publish([record for record in told if record is not None])
 
     def _try_to_look(self) -> None:
@@ -99,12 +109,12 @@ class Watcher:
         return None if query is None else self.watched[name].progress(query)
 
     def _told(
-        self, name: str, query: StreamingQuery | None, progress: Progress | None, bounds: Bounds | None, at_ms: int
+        self, name: str, query: StreamingQuery | None, progress: Progress | None, bounds: Bounds | None
     ) -> PipelineRecord | None:
         watched = self.watched[name]
         is_active = query is not None and query.isActive
-        lag = None if bounds is None else watched.meter.look(at_ms, progress, bounds.of(watched.topics))
+        lag = None if bounds is None else watched.meter.look(self.timer_ms(), progress, bounds.of(watched.topics))
         watched.lag, rejected = lag, self.rejects.take(name)
         for found in rejected:
             watched.rejected[found.topic] += found.rows
-        return watched.teller.record(lag, rejected, at_ms, is_active=is_active)
+        return watched.teller.record(lag, rejected, self.clock(), is_active=is_active)

@@ -1,6 +1,8 @@
 """The metrics of collector and stream say what their parts hold, and nothing where nobody knows."""
 
 import asyncio
+import contextlib
+import time
 from collections import Counter
 from types import SimpleNamespace
 
@@ -11,7 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.metrics import StreamMetrics
-from logdirwatch.jobs.runner import Runner, Supervised
+from logdirwatch.jobs.runner import Runner
+from logdirwatch.jobs.supervision.silence import Signs, Silence
+from logdirwatch.jobs.supervision.supervised import Supervised
 from logdirwatch.model.records import LostRange, RejectedRows
 from logdirwatch.model.vocabulary import ReplicaStatus
 from logdirwatch.pipeline.meter import Meter, QueryLag
@@ -36,7 +40,7 @@ def polling():
 @pytest.fixture
 def collecting(polling):
     publisher = Publisher(lambda: None, 10, 1_000)
-    return CollectorMetrics([SimpleNamespace(name="prod", poller=polling)], publisher, 5_000)
+    return CollectorMetrics([SimpleNamespace(name="prod", poller=polling, beats=[polling.beat])], publisher)
 
 
 def test_the_collector_tells_of_every_broker_and_how_its_polls_ended(collecting, polling):
@@ -54,10 +58,28 @@ def test_the_collector_tells_of_every_broker_and_how_its_polls_ended(collecting,
     assert value("logdirwatch_collect_records_waiting") == 0
 
 
-def test_a_collector_whose_rounds_stand_still_is_ill(collecting, polling):
-    assert collecting.is_ill() is None
+def test_a_collector_whose_rounds_do_not_end_is_not_ready_and_ill_when_that_lasts(collecting, polling):
+    asyncio.run(polling.poll())
+    assert (collecting.is_ill(), collecting.is_unready()) == (None, None)
+    polling.last_round_s -= 16
+    assert (collecting.is_ill(), collecting.is_unready()) == (None, "no progress: poll:prod for 16 s")
+    polling.last_round_s -= 15
+    assert collecting.is_ill() == "no progress: poll:prod for 31 s"
+
+
+def test_a_poll_that_hangs_is_no_round_of_the_collector(collecting, polling):
+    async def hang(*_):
+        await asyncio.Event().wait()
+
+    polling.admin.topology = hang
     polling.last_round_s -= 31
-    assert collecting.is_ill() == "no round since 30 s: prod"
+
+    async def polled():
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(polling.poll(), 0.01)
+
+    asyncio.run(polled())
+    assert collecting.is_ill() == "no progress: poll:prod for 31 s"
 
 
 PROGRESS = {
@@ -143,3 +165,71 @@ def test_a_stream_is_ready_when_every_query_runs_and_ill_when_nobody_looks(runne
     assert (metrics.is_unready(), metrics.is_ill()) == (None, None)
     runner.looked_s -= 200
     assert metrics.is_ill().startswith("the queries have not been supervised for 3 min 2")
+
+
+@pytest.fixture
+def lagging(runner):
+    """A function that returns the metrics of queries that run, with the lag of each in seconds."""
+
+    def made(**lags_s):
+        runner.supervised = [Supervised(name, None, query=SimpleNamespace(isActive=True)) for name in lags_s]
+        metrics = StreamMetrics(runner)
+        metrics.watched = {
+            name: Watched((), Meter(0), Teller(name, 0, 1_000, 0), lag=QueryLag(lag_s * 1000, {}, 0, [], False))
+            for name, lag_s in lags_s.items()
+        }
+        return metrics
+
+    return made
+
+
+def test_a_query_that_is_behind_is_not_ready_though_it_is_active(lagging):
+    assert lagging(detect=120, store=600).is_unready() is None
+    assert lagging(detect=121, store=601).is_unready() == "behind its input: detect for 2 min 1 s, store for 10 min 1 s"
+
+
+def test_lag_that_nobody_knows_or_measures_is_none(lagging):
+    metrics = lagging(detect=900, fast_lane=900)
+    metrics.watched["detect"].lag = None
+    metrics.watched["fast_lane"].teller.is_measured = False
+    assert (metrics.is_unready(), metrics.is_ill()) == (None, None)
+
+
+def test_a_query_that_catches_up_is_not_ill_and_one_without_known_progress_is(lagging):
+    metrics = lagging(detect=86_400)
+    assert metrics.is_ill() == "no progress: detect for 1 d"
+    moving = Silence(120.0, since_s=time.monotonic())
+    metrics.silences = lambda: {"detect": moving}
+    assert metrics.is_ill() is None
+    assert metrics.is_unready() == "behind its input: detect for 1 d"
+
+
+def test_lag_within_the_interval_of_a_long_trigger_is_none(lagging):
+    metrics = lagging(store=3_600)
+    metrics.silences = lambda: {"store": Silence(4_200.0, since_s=time.monotonic())}
+    assert metrics.is_unready() is None
+
+
+def test_a_silent_query_is_not_ready_at_once_and_ill_when_that_lasts(lagging):
+    metrics, one = lagging(detect=0), Silence(120.0, since_s=time.monotonic() - 125)
+    metrics.silences = lambda: {"detect": one}
+    assert (metrics.is_unready(), metrics.is_ill()) == ("no progress: detect for 2 min 5 s", None)
+    one.since_s -= 120
+    assert metrics.is_ill() == "no progress: detect for 4 min 5 s"
+    one.ends_process = False
+    assert metrics.is_ill() is None, "alerts do not end with it"
+
+
+def test_a_task_that_runs_long_makes_nobody_ill(lagging):
+    metrics = lagging(detect=0)
+    one = Silence(120.0, since_s=time.monotonic() - 3_600, signs=Signs(has_running_task=True))
+    metrics.silences = lambda: {"detect": one}
+    assert metrics.is_ill() is None
+    assert metrics.is_unready() == "no progress: detect for 1 h"
+
+
+def test_a_stream_that_cannot_read_the_telemetry_cluster_is_not_ready(lagging):
+    metrics = lagging(detect=0)
+    metrics.is_input_away = lambda: True
+    assert metrics.is_unready() == "the telemetry cluster does not answer: nothing is read"
+    assert metrics.is_ill() is None

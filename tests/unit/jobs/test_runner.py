@@ -1,22 +1,29 @@
 """Queries are started again whatever they failed with, also when that was the start itself."""
 
+import itertools
+import threading
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 import structlog
 from kafka.errors import KafkaTimeoutError
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import busy
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.runner import HEALTHY_AFTER_S, Runner, Supervised
+from logdirwatch.jobs.runner import HEALTHY_AFTER_S, Runner
+from logdirwatch.jobs.supervision.supervised import Supervised
 from logdirwatch.settings import Settings
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 class Query:
     """Stands where a running query is, which is between two batches."""
 
+    runId = "1"  # noqa: N815
     isActive = True  # noqa: N815 - Spark's name
     status = {"isTriggerActive": False}  # noqa: RUF012
     lastProgress = None  # noqa: N815
@@ -65,9 +72,10 @@ class Failed(Query):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The runner's clock, which moves when it is told to."""
-    now = SimpleNamespace(s=1_000.0)
+    """The runner's clocks, which move when they are told to; ``ahead_s`` is what the wall clock was set by."""
+    now = SimpleNamespace(s=1_000.0, ahead_s=1_700_000_000.0)
     monkeypatch.setattr(runner_module.time, "monotonic", lambda: now.s)
+    monkeypatch.setattr(runner_module.time, "time", lambda: now.s + now.ahead_s)
     return now
 
 
@@ -226,3 +234,179 @@ def test_freed_memory_is_given_back_now_and_then(monkeypatch):
     monkeypatch.setattr(runner_module.native_memory, "give_back", give_back)
     runner.run()
     assert given_back == [True, True]
+
+
+LOOK_S = 10
+
+
+class Waiting(Query):
+    """Waits for its next trigger; ``on_stop`` is what stopping it does."""
+
+    def __init__(self, on_stop=lambda: None):
+        self.stops, self.on_stop = 0, on_stop
+
+    def stop(self):
+        self.stops += 1
+        self.on_stop()
+
+
+class Reporting(Waiting):
+    """Ends a batch with every look."""
+
+    @property
+    def lastProgress(self):  # noqa: N802 - Spark's name
+        return {"batchId": next(BATCHES), "timestamp": None}
+
+
+BATCHES = itertools.count()
+
+
+class Watched:
+    """A runner whose queries are looked after until a test has seen enough, on a clock that nobody waits for."""
+
+    def __init__(self, clock, queries, first=()):
+        self.clock, self.starts, self.ended = clock, Counter(), []
+        self.queries = queries
+        self.runner = Runner(None, Settings(), {name: self._start_of(name) for name in queries}, frozenset(first))
+        self.runner.end = lambda: self.ended.append(self.clock.s)
+        self.runner.supervised = [self.runner._supervised(name, start) for name, start in self.runner.starts.items()]
+        self.runner._start_all(self.runner.supervised)
+
+    def _start_of(self, name):
+        def start(spark, settings):
+            self.starts[name] += 1
+            return self.queries[name]
+
+        return start
+
+    def looks(self, for_s):
+        ends_s = self.clock.s + for_s
+        with structlog.testing.capture_logs() as logged:
+            while self.clock.s < ends_s and not self.ended:
+                self.clock.s += LOOK_S
+                self.runner._look_after_all(self.runner.supervised)
+        return [(line["event"], line.get("query")) for line in logged]
+
+
+def test_a_query_whose_trigger_waits_is_stopped_and_started_again(clock):
+    world = Watched(clock, {"detect": Waiting(), "store": Reporting()})
+    told = world.looks(160)
+    assert told == [("query.silent", "detect"), ("query.started", "detect")]
+    assert (world.starts["detect"], world.starts["store"], world.queries["detect"].stops) == (2, 1, 1)
+    assert world.runner.silences()["detect"].is_silent(clock.s)
+
+
+def test_the_process_ends_when_a_restart_did_not_help(clock):
+    world = Watched(clock, {"detect": Waiting(), "store": Reporting()}, {"detect"})
+    told = world.looks(3_600)
+    assert told[-1] == ("stream.process_ends", "detect")
+    assert world.starts["detect"] == 2
+    assert world.ended[0] - 1_000 == pytest.approx(260, abs=20)
+
+
+def test_the_process_ends_when_a_query_fails_at_each_start_for_long(clock):
+    world = Watched(clock, {"detect": Failed(ILL), "store": Reporting()}, {"detect"})
+    assert ("stream.process_ends", "detect") in world.looks(3_600)
+    assert world.ended[0] - 1_000 == pytest.approx(540, abs=60)
+    again = Watched(clock, {"detect": Failed(ILL)})
+    again.runner.is_input_away = lambda: True
+    again.looks(3_600)
+    assert again.ended == []
+
+
+def test_one_failure_after_a_long_batch_is_a_restart(clock):
+    world = Watched(clock, {"detect": Failed(ILL)})
+    clock.s += 3_600
+    assert world.looks(30)[:2] == [("query.failed", "detect"), ("query.started", "detect")]
+    assert world.ended == []
+
+
+def test_a_query_that_writes_tables_ends_no_process_in_which_alerts_are_raised(clock):
+    world = Watched(clock, {"detect": Reporting(), "store": Waiting()}, {"detect"})
+    world.looks(4 * 3_600)
+    assert world.ended == []
+    assert world.starts["store"] > 10
+    alone = Watched(clock, {"store": Waiting()}, {"detect"})
+    assert alone.looks(3_600)[-1] == ("stream.process_ends", "store")
+
+
+def test_nothing_is_restarted_while_the_telemetry_cluster_does_not_answer(clock):
+    world = Watched(clock, {"detect": Waiting()})
+    world.runner.is_input_away = lambda: True
+    assert world.looks(3_600) == []
+    world.runner.is_input_away = lambda: False
+    assert world.looks(120) == []
+    assert world.looks(30) == [("query.silent", "detect"), ("query.started", "detect")]
+
+
+def test_a_stop_that_hangs_holds_up_no_other_query_and_ends_the_process(clock, monkeypatch):
+    monkeypatch.setattr(runner_module, "ATTEMPT_S", 0.01)
+    is_over = threading.Event()
+    world = Watched(clock, {"detect": Waiting(is_over.wait), "store": Failed(ILL)}, {"detect"})
+    told = world.looks(3_600)
+    is_over.set()
+    assert ("query.hangs", "detect") in told
+    assert told[-1] == ("stream.process_ends", "detect")
+    assert told.count(("query.failed", "store")) > 1
+    assert world.starts["detect"] == 1
+
+
+def test_a_table_whose_start_hangs_holds_up_no_alert(clock, monkeypatch):
+    monkeypatch.setattr(runner_module, "ATTEMPT_S", 0.01)
+    monkeypatch.setattr(runner_module, "FIRST_WITHIN_S", 0.01)
+    is_over, hung = threading.Event(), []
+
+    def hang(spark, settings):
+        hung.append(True)
+        is_over.wait()
+        return Reporting()
+
+    runner = Runner(None, Settings(), {"detect": lambda *_: Reporting(), "store": hang}, frozenset({"detect"}))
+    supervised = {one.name: one for one in map(runner._supervised, runner.starts, runner.starts.values())}
+    runner.supervised = list(supervised.values())
+    runner._start_all(runner.supervised)
+    for _ in range(3):
+        runner._look_after_all(runner.supervised)
+    assert supervised["detect"].query is not None
+    assert (supervised["store"].query, len(hung)) == (None, 1)
+    is_over.set()
+    wait_until(lambda: runner._look_after_all(runner.supervised) or supervised["store"].query, DEADLINE_S, "the start")
+
+
+def test_an_error_while_a_query_is_stopped_is_raised_where_the_queries_are_supervised(clock):
+    def broken():
+        raise Py4JNetworkError("the JVM is gone")
+
+    world = Watched(clock, {"detect": Waiting(broken)})
+    with pytest.raises(Py4JNetworkError):
+        world.looks(3_600)
+
+
+class Triggered(Waiting):
+    """Runs a batch until ``is_in_batch`` is set to False."""
+
+    is_in_batch = True
+
+    @property
+    def status(self):
+        return {"isTriggerActive": self.is_in_batch}
+
+
+def test_a_wall_clock_that_is_set_back_restarts_every_query_between_two_batches(clock):
+    batch = Triggered()
+    world = Watched(clock, {"detect": Waiting(), "store": batch, "fast_lane": Triggered()})
+    clock.ahead_s -= 3_600
+    told = world.looks(2 * LOOK_S)
+    assert told[0] == ("stream.clock_set_back", None)
+    assert set(told[1:]) == {("query.started", "detect"), ("query.started", "fast_lane")}
+    assert (world.starts["store"], batch.stops) == (1, 0), "its batch has not ended"
+    batch.is_in_batch = False
+    assert world.looks(2 * LOOK_S) == [("query.started", "store")]
+    assert world.starts == {"detect": 2, "store": 2, "fast_lane": 2}
+
+
+def test_a_wall_clock_that_runs_or_is_set_forward_restarts_nothing(clock):
+    world = Watched(clock, {"detect": Reporting()})
+    for set_by_s in (0, 3_600, -1, 0):
+        clock.ahead_s += set_by_s
+        assert world.looks(LOOK_S) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.notify.health import Health
-from logdirwatch.observe.rounds import STUCK_AFTER_S
+from logdirwatch.observe.progress import ILL_AFTER, declared_s
 from tests.support.clocks import Clock
 
 
@@ -17,13 +17,17 @@ def health(clock):
     return Health(clock)
 
 
-def test_a_loop_that_stands_still_is_ill(health, clock):
-    clock.now_s += STUCK_AFTER_S
-    assert health.is_ill() is None
+def test_a_loop_without_progress_is_not_ready_at_once_and_ill_when_that_lasts(health, clock):
+    health.is_reading(is_reading=True)
+    clock.now_s += declared_s("notify")
+    assert health.is_unready() is None
     clock.now_s += 1
-    assert health.is_ill() == "no round since 2 min"
-    health.went_round()
+    assert health.is_unready() == "no progress: notify for 1 min 1 s"
     assert health.is_ill() is None
+    clock.now_s += (ILL_AFTER - 1) * declared_s("notify")
+    assert health.is_ill() == "no progress: notify for 2 min 1 s"
+    health.went_round()
+    assert (health.is_ill(), health.is_unready()) == (None, None)
 
 
 def test_it_is_ready_while_the_topics_are_read(health):

@@ -37,10 +37,17 @@ def report(start, end):
 class World:
     def __init__(self, **queries):
         self.queries, self.rejects, self.sent = queries, Rejects(), []
-        self.at_ms, self.bounds = T0, Bounds({(TOPIC, 0): 0}, {(TOPIC, 0): 100})
+        self.at_ms, self.set_by_ms = T0, 0
+        self.bounds = Bounds({(TOPIC, 0): 0}, {(TOPIC, 0): 100})
         watched = {name: Watched((TOPIC,), Meter(T0), Teller(name, 0, 30_000, T0)) for name in queries}
         self.watcher = Watcher(
-            watched, lambda: self.queries, lambda: self.bounds, self.rejects, self.sent.extend, lambda: self.at_ms
+            watched,
+            lambda: self.queries,
+            lambda: self.bounds,
+            self.rejects,
+            self.sent.extend,
+            clock=lambda: self.at_ms + self.set_by_ms,
+            timer_ms=lambda: self.at_ms,
         )
 
     def look(self, after_ms=10_000):

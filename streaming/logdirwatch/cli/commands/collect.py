@@ -20,6 +20,7 @@ from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import ClusterSettings, Settings
 
 log = structlog.get_logger(__name__)
@@ -116,8 +117,8 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     on_signal(stop.set)
     for remark in remarks(settings):
         log.warning("collect.remark", meaning=remark)
-    metrics = CollectorMetrics(watched, publisher, settings.collect.metrics_interval_ms)
-    with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready):
+    metrics = CollectorMetrics(watched, publisher)
+    with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready), watching(metrics.beats):
         publisher.start()
         log.info("collect.started", clusters=list(clusters), collector=settings.collect.collector)
         await loop.run(watched, stop)

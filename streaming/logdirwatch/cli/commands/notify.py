@@ -14,6 +14,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
-    with serving(settings.notify.listen, [], notifier.health.is_ill, notifier.health.is_unready):
+    health = notifier.health
+    with serving(settings.notify.listen, [], health.is_ill, health.is_unready), watching(lambda: [health.beat]):
         notifier.run(stop)
     left = publisher.stop(DRAIN_S)
     log.info("notify.stopped", not_kept=left)

@@ -21,6 +21,7 @@ from logdirwatch.collect.host.tail_state import StateFile, TailState
 from logdirwatch.collect.host.watch import HostWatch
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
+from logdirwatch.observe.watchdog import watching
 from logdirwatch.report.host import view
 from logdirwatch.settings import Settings
 
@@ -101,7 +102,8 @@ async def _watch(settings: Settings, host: HostSettings, log_dirs: Sequence[str]
     on_signal(stop.set)
     publisher.start()
     log.info("host.started", cluster=host.cluster, broker=host.broker, log_dirs=list(log_dirs), collector=host.name)
-    await loop.run([watch], stop)
+    with watching(lambda: watch.beats):
+        await loop.run([watch], stop)
     left = publisher.stop(DRAIN_S)
     watch.end()
     log.info("host.stopped", sent=sum(publisher.sent.values()), not_sent=left)

@@ -21,6 +21,7 @@ from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.observe.progress import Beat
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import Finding
 from logdirwatch.parse.kernel_log.lines import KernelError
@@ -69,10 +70,17 @@ class HostWatch:
         self._reading = threading.Lock()
         self._told_unproven: set[str] = set()
         self._is_layout_told = False
+        # A log on a dead disk hangs in a new process too, and the directories are observed meanwhile.
+        self._read = Beat("logs", ends_process=False)
+        self._looked = Beat("log_dirs", more_s=settings.interval_ms / 1000)
+        self.beats = (self._read, self._looked)
 
     async def run(self) -> None:
         """Read the logs several times a second and observe the directories every interval, until cancelled."""
-        await asyncio.gather(every(READ_MS, self._read_logs), every(self._interval_ms, self.look))
+        await asyncio.gather(
+            every(READ_MS, self._read_logs, ended=self._read.beat),
+            every(self._interval_ms, self.look, ended=self._looked.beat),
+        )
 
     def close(self) -> None:
         """Do nothing: the logs stay open until :meth:`end`, after the last records are sent."""

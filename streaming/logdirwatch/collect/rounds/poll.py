@@ -26,6 +26,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.capabilities import OLDEST_KAFKA, is_too_old, mode_of_cluster
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import EventName, MetadataMode, PollStatus
+from logdirwatch.observe.progress import Beat, declared_s
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +34,8 @@ Publish = Callable[[list[Outgoing]], None]
 MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
 # How long the record of a failure waits for fresh partition health; its event does not wait.
 LOOK_TIMEOUT_S = 1.0
+# A round may be missed, and the next one be slow.
+ROUNDS = 2.5
 # An unregistered broker is reported this many times, and then no longer polled.
 LAST_WORDS = 10
 _encode = msgspec.json.Encoder().encode
@@ -72,7 +75,7 @@ class ClusterPoller:
         self.facts = ClusterFacts()
         self.with_configs: set[int] = set()
         self.stats: dict[int, PollStats] = {}
-        self.last_round_s = time.monotonic()
+        self.beat = Beat(f"poll:{origin.cluster}", more_s=_more_s(origin.interval_ms))
         self._bootstrap = bootstrap
         self._reserve_of = reserve_of
         self._backoff = Backoff(backoff_max_ms)
@@ -92,6 +95,15 @@ class ClusterPoller:
         self.capacity_of: CapacityOf = no_capacity
 
     @property
+    def last_round_s(self) -> float:
+        """When a round ended last, by the monotonic clock: one that hangs is none."""
+        return self.beat.last_s
+
+    @last_round_s.setter
+    def last_round_s(self, at_s: float) -> None:
+        self.beat.last_s = at_s
+
+    @property
     def is_away(self) -> bool:
         """Whether no broker of the cluster answered when it was last asked."""
         return self._backoff.is_away
@@ -107,9 +119,9 @@ class ClusterPoller:
         While the whole cluster is down it is queried less and less often; the rounds in between repeat the last facts.
         """
         self._rounds += 1
-        self.last_round_s = time.monotonic()
         if self.is_away and 0 <= self.clock() - self._failed_at_ms < self._pause_ms:
             self._repeat_last()
+            self.beat.beat()
             return
         known = set(self.brokers)
         polls = [asyncio.create_task(self._poll_broker(broker)) for broker in known]
@@ -118,6 +130,7 @@ class ClusterPoller:
         await asyncio.gather(*polls)
         self._settle()
         self._forget_unregistered()
+        self.beat.beat()
 
     async def refresh_brokers(self) -> None:
         """Request which brokers are registered and fenced; without an answer the facts stay, with their age."""
@@ -265,6 +278,11 @@ class ClusterPoller:
                 meaning=f"logdirwatch watches Kafka {OLDEST_KAFKA} and later; upgrade these brokers",
             )
         self._is_too_old = bool(old)
+
+
+def _more_s(interval_ms: int) -> float:
+    """Return what a long interval adds to the longest silence of the polls."""
+    return max(0.0, ROUNDS * interval_ms / 1000 - declared_s("poll"))
 
 
 async def _nothing() -> None:

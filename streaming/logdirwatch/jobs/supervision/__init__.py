@@ -1,0 +1,1 @@
+"""One query under supervision: its progress, its restarts, its end."""
