@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
@@ -24,12 +25,35 @@ class Feeder:
         self._failure: BaseException | None = None
         self._client: KafkaProducer | None = None
         self._thread = threading.Thread(target=self._feed, daemon=True)
+        self._ticks = threading.Lock()
         self.written: list[Written] = []
 
     def start(self) -> "Feeder":
         """Begin."""
         self._thread.start()
         return self
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nothing happen in the history meanwhile: its records go on, and say what they said before."""
+        self._history.is_held = True
+        try:
+            with self._ticks:
+                pass
+            yield
+        finally:
+            self._history.is_held = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Write nothing meanwhile; what was begun is written before."""
+        with self._ticks:
+            yield
+
+    @property
+    def last_ms(self) -> int:
+        """The time of the newest record that Kafka has."""
+        return self.written[-1].timestamp_ms
 
     def end(self) -> None:
         """Write the end of the history, and return when Kafka has all of it."""
@@ -45,7 +69,8 @@ class Feeder:
     def _feed(self) -> None:
         try:
             while not self._is_over.wait(PAUSE_S):
-                self._write(self._history.tick())
+                with self._ticks:
+                    self._write(self._history.tick())
         except BaseException as error:
             self._failure = error
 

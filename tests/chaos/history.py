@@ -77,6 +77,8 @@ class History:
         self._random = random.Random(seed)
         self._begin_ms = begin_ms
         self._tick = 0
+        self.is_held = False
+        """Whether nothing happens any more: brokers answer again what they answered last, and tell of no event."""
         self._brokers = [
             Broker(cluster, number, [_disk(number) for number in range(LOG_DIRS)])
             for cluster in CLUSTERS
@@ -89,7 +91,8 @@ class History:
         self._tick += 1
         written = []
         for broker in self._brokers:
-            self._may_go_away(broker)
+            if not self.is_held:
+                self._may_go_away(broker)
             written += self._of_broker(broker, at_ms)
         return sorted(written + list(self._garbage(at_ms)), key=lambda record: record.timestamp_ms)
 
@@ -131,7 +134,7 @@ class History:
         for disk in broker.disks:
             events = []
             # What a broker answers first is what it answered last: a cause is judged by a sample just before.
-            if not broker.was_away:
+            if not broker.was_away and not self.is_held:
                 disk.last, events = self._next(disk, broker)
             yield from (self._event(broker, event, at_ms - TICK_MS // 2) for event in events)
             log_dirs.append(_answer(disk))
@@ -196,6 +199,8 @@ GARBAGE = (
     b'{"version": 1, "cluster": "east", "broker": "zero", "timestamp_ms": 1, "status": "ok", "event": "LogDirFailure"}',
     b'{"version": 1, "cluster": "east", "broker": 1, "timestamp_ms": 1, "status": "splendid", "event": "LogDirParty"}',
     b'{"version": 1, "cluster": "west", "broker": -1, "timestamp_ms": NaN, "status": "ok", "event": 2}',
+    b'{"version": 1, "id": "a", "decision": "acknowledge", "alert_id": "a", "by": "J\xfcrgen", "at_ms": 5}',
+    b'{"version": 1, "x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
 )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from tests.chaos.reference import BROKER, Life, Place, Reference, Step
@@ -21,6 +22,9 @@ TRUE_OF_ANY = frozenset(
         "partitions_at_risk",
     }
 )
+
+NO_CLUSTER = "*"
+TRUE_OF_A_STRUCK_STREAM = frozenset({"pipeline_lagging", "pipeline_rejects", "pipeline_data_loss"})
 
 
 def place_of(record: Record) -> Place:
@@ -97,8 +101,9 @@ def _gaps(alerts: list[Record]) -> list[str]:
 
 
 def of_watched(alerts: Iterable[Record], cluster: str) -> list[str]:
-    """Find what cannot be true of the cluster that is watched for real and that nothing happens to."""
-    wrong = (one for one in alerts if one["cluster"] != cluster or one["rule"] not in TRUE_OF_ANY)
+    """Find what cannot be true of the cluster that is watched for real, or of the stream that is struck."""
+    true = {cluster: TRUE_OF_ANY, NO_CLUSTER: TRUE_OF_A_STRUCK_STREAM}
+    wrong = (one for one in alerts if one["rule"] not in true.get(one["cluster"], ()))
     return [f"alert of the watched cluster: {line_of(record)}" for record in wrong]
 
 
@@ -115,3 +120,36 @@ def repeats(values: Iterable[bytes]) -> list[str]:
         record = json.loads(value)
         told[record["alert_id"], record["revision"]].add(value)
     return [f"alert {key[0]}: revision {key[1]} in {len(found)} forms" for key, found in told.items() if len(found) > 1]
+
+
+def untold(query: str, lost: Iterable[Any], evidence: Iterable[Record]) -> list[str]:
+    """Return how many of the lost records no alert of a query has in its ranges."""
+    told = [found for one in evidence if one["query"] == query for found in one["ranges"]]
+    missing = [record for record in lost if not any(_holds(found, record) for found in told)]
+    if not missing:
+        return []
+    return [f"{query} does not tell that {len(missing)} records were lost, as {_where(missing[0])}"]
+
+
+def _holds(found: Record, record: Any) -> bool:
+    is_there = (found["topic"], found["partition"]) == (record.topic, record.partition)
+    return is_there and found["from_offset"] <= record.offset < found["to_offset"]
+
+
+def _where(record: Any) -> str:
+    return f"{record.topic}/{record.partition} at {record.offset}"
+
+
+def names(file: Path, log: str) -> bool:
+    """Tell whether a line of a log says of a damaged file that it is."""
+    return any(file.name in line and str(file.parent.name) in line for line in log.splitlines())
+
+
+def of_command(words: Iterable[str], exit_code: int, stderr: str, *, may_fail: bool = False) -> list[str]:
+    """Find a command that failed though it must not, or that failed without saying why in a line."""
+    name, said = " ".join(words), stderr.strip().splitlines()
+    if "Traceback" in stderr:
+        return [f"{name}: a traceback, {said[-1]}"]
+    if exit_code and not said:
+        return [f"{name}: exit code {exit_code} without a word"]
+    return [f"{name}: exit code {exit_code}, {said[-1]}"] if exit_code and not may_fail else []

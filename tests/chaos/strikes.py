@@ -110,17 +110,6 @@ def _ends(run: Run) -> set[Any]:
         return set(client.end_offsets([TopicPartition(topics.ALERTS, number) for number in partitions]).items())
 
 
-def goes_on(run: Run) -> None:
-    """Wait until detect and store have each ended a batch that began after this call."""
-    for query in ("detect", "store"):
-        before = run._batches(query, "commits")
-        run.wait_for(
-            lambda query=query, before=before: run._batches(query, "commits") - before,
-            f"{query} to end a batch",
-            GOES_ON_S,
-        )
-
-
 # -- what is no kill of the driver; the stream goes on by itself after each
 
 
@@ -197,8 +186,23 @@ def fill_disk(run: Run, volumes: Volumes, path: Path) -> None:
         )
 
 
-def tear(run: Run, drawn: random.Random) -> None:
-    """Kill the driver, and leave only half of a query's newest checkpoint file, as a power cut may."""
-    query, kind = drawn.choice((*STATEFUL, *WRITING)), drawn.choice(("offsets", "commits"))
+class Damage(NamedTuple):
+    """One file of a query's checkpoint as a power failure left it."""
+
+    query: str
+    kind: str
+    way: str
+    file: Path
+
+    def __str__(self) -> str:
+        return f"{self.query}'s {self.kind} {self.way}"
+
+
+def damage(run: Run, drawn: random.Random) -> Damage:
+    """Kill the driver, and damage one of the files that a query needs to go on."""
+    query = drawn.choice((*STATEFUL, *WRITING))
     run.kill()
-    checkpoints.cut(checkpoints.newest(Path(run.settings.checkpoints.path) / query / kind))
+    files = checkpoints.needed(Path(run.settings.checkpoints.path) / query)
+    kind, way = drawn.choice(sorted(files)), drawn.choice(sorted(checkpoints.DAMAGES))
+    checkpoints.DAMAGES[way](files[kind])
+    return Damage(query, kind, way, files[kind])

@@ -2,7 +2,7 @@
 
 Run in a checkout of the release, with its environment::
 
-    PYTHONPATH=. .venv/bin/python /path/to/tests/data/release.py release-0.1.0.tar.xz
+    PYTHONPATH=. .venv/bin/python /path/to/tests/data/release.py release-0.2.0.tar.xz
 
 A story of five brokers is written to a real telemetry broker, the release's own stream follows it to ``PACKED_POLLS``,
 and is stopped in the middle of everything. ``tests/kafka/test_upgrade.py`` lets the present stream go on from there.

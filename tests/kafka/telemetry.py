@@ -86,6 +86,8 @@ class Run:
     base: Settings
     overrides: dict[str, Any] = field(default_factory=dict)
     queries: tuple[str, ...] = ("fast_lane", "detect", "store")
+    under: tuple[str, ...] = ()
+    """The command that runs the stream, such as one that sets its clock."""
     service: Service | None = None
     left_open: dict[str, set[int]] = field(default_factory=dict)
     """The batches of each query that an earlier kill has cut: open from the start on, whatever the stream does."""
@@ -119,8 +121,8 @@ class Run:
 
     def start(self) -> None:
         chosen = [word for query in self.queries for word in ("--query", query)]
-        log_file = self.folder / "stream.log"
-        self.service = Service("stream", ["--config", str(self.config), "stream", *chosen], log_file).start()
+        words = ["--config", str(self.config), "stream", *chosen]
+        self.service = Service("stream", words, self.folder / "stream.log", self.under).start()
 
     def stop(self) -> int | None:
         service, self.service = self.service, None

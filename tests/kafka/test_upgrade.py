@@ -1,4 +1,4 @@
-"""The present stream goes on where the first release stopped: its checkpoints, tables and topics, packed by itself."""
+"""The present stream goes on where a release stopped: its checkpoints, tables and topics, packed by itself."""
 
 import json
 from collections import defaultdict
@@ -19,15 +19,15 @@ from tests.unit.report.builders import execution
 
 pytestmark = pytest.mark.long
 
-ARCHIVE = Path(release.__file__).parent / "release-0.1.0.tar.xz"
+ARCHIVES = sorted(Path(release.__file__).parent.glob("release-*.tar.xz"))
 KEPT_FOR_EVER = {"cleanup.policy": "delete", "retention.ms": "-1"}
 
 
-@pytest.fixture
-def upgraded(watched, tmp_path):
+@pytest.fixture(params=ARCHIVES, ids=lambda archive: archive.name)
+def upgraded(request, watched, tmp_path):
     """Everything as it lay when the release was stopped, and the present stream, not started yet."""
     run = Run(tmp_path / "run", watched, queries=(*release.QUERIES, "fleet"))
-    lying = release.unpack(ARCHIVE, run.folder)
+    lying = release.unpack(request.param, run.folder)
     old_topics(watched)
     send(watched, [Message(m.topic, m.value, m.timestamp_ms, m.partition, m.key) for m in lying])
     # A topic that the release did not have, and its checkpoint of ``store`` does not name.
@@ -82,7 +82,7 @@ def batches(run):
     return {query: max(run._batches(query, "commits"), default=-1) for query in release.QUERIES}
 
 
-def test_the_first_releases_checkpoints_tables_and_topics_are_read(upgraded):
+def test_a_releases_checkpoints_tables_and_topics_are_read(upgraded):
     run, begin_ms = upgraded
     before, packed = revisions(run), batches(run)
     firing = {key for key, life in before.items() if life[max(life)]["status"] == "firing"}
@@ -110,7 +110,7 @@ def test_the_first_releases_checkpoints_tables_and_topics_are_read(upgraded):
     places = [(life[1]["rule"], life[1]["broker"], life[1]["log_dir"]) for life in after.values()]
     assert len(places) == len(set(places)), "what the release had told is told again"
     assert {after[key][max(after[key])]["reason"] for key in firing} == {"recovered"}
-    # The first release kept the state of detect in another form; a batch of fast_lane lasts five minutes.
+    # The releases kept the state of detect in another form; a batch of fast_lane lasts five minutes.
     assert all(batches(run)[query] > packed[query] for query in ("store", "store_inventory", "recommend"))
     assert [path.name.partition(".")[0] for path in run.folder.glob("checkpoints/*.*")] == ["detect"]
     assert [(row["execution_id"], row["record"]) for row in run.rows("executions")] == [
@@ -130,7 +130,7 @@ def newest(actions):
     return last.values()
 
 
-def test_the_first_releases_tables_are_kept_and_shown(upgraded):
+def test_a_releases_tables_are_kept_and_shown(upgraded):
     run, _ = upgraded
     for command in (["tables", "optimize"], ["status", "--json"], ["alerts", "--json"], ["actions", "--json"]):
         done = collecting.run(run.config, *command)

@@ -16,9 +16,9 @@ from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Cause, Rule, Severity
 from logdirwatch.parse.records import Accepted, parse
 from tests.chaos import ledger
-from tests.chaos.campaign import JUDGED
 from tests.chaos.history import History
 from tests.chaos.reference import Reference
+from tests.chaos.world import JUDGED
 
 T0 = 1_700_000_000_000
 TICKS = 200
@@ -27,7 +27,13 @@ TICKS = 200
 @cache
 def known(seed):
     history, reference = History(seed, T0), Reference()
-    records = [record for _ in range(TICKS) for record in history.tick()] + history.end()
+    records = []
+    for tick in range(TICKS):
+        # As the runs do, which hold it while they look.
+        history.is_held = tick % 50 in range(30, 40)
+        records += history.tick()
+    history.is_held = False
+    records += history.end()
     reference.take(records)
     return records, reference
 

@@ -1,4 +1,4 @@
-"""The records of release 0.1.0 are decoded, and are as the schemas of today say."""
+"""The records of earlier releases are decoded, and are as the schemas of today say."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from tests.data import release
 
-ARCHIVE = Path(release.__file__).parent / "release-0.1.0.tar.xz"
+ARCHIVES = sorted(Path(release.__file__).parent.glob("release-*.tar.xz"))
 OF_TOPIC = {
     "logdir.metrics": "metrics",
     "logdir.events": "events",
@@ -27,10 +27,10 @@ OF_TOPIC = {
 }
 
 
-@pytest.fixture(scope="module")
-def records():
-    """Every record of the first release's topics, with the name of its schema."""
-    with tarfile.open(ARCHIVE) as archive, archive.extractfile(release.TELEMETRY) as lines:
+@pytest.fixture(scope="module", params=ARCHIVES, ids=lambda archive: archive.name)
+def records(request):
+    """Every record of a release's topics, with the name of its schema."""
+    with tarfile.open(request.param) as archive, archive.extractfile(release.TELEMETRY) as lines:
         messages = [json.loads(line) for line in lines]
     values = [(OF_TOPIC[topic], base64.b64decode(value)) for topic, _, _, value, _ in messages if value is not None]
     assert {name for name, _ in values} >= {"metrics", "events", "inventory", "state", "alerts", "actions"}
