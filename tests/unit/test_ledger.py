@@ -13,6 +13,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.times import WriterClock
 from logdirwatch.model.vocabulary import Cause, Rule, Severity
 from logdirwatch.parse.records import Accepted, parse
 from tests.chaos import ledger
@@ -174,7 +175,7 @@ def believe_late_records(patch):
 
 
 def believe_clocks_that_are_ahead(patch):
-    patch.setattr(brokers, "effective_ms", lambda timestamp_ms, kafka_ms, skew_ms: (timestamp_ms, False))
+    patch.setattr(WriterClock, "evidence_ms", lambda clock, written_ms, arrival, known: written_ms)
 
 
 def leave_an_event_unanswered(patch):

@@ -16,10 +16,9 @@ from logdirwatch.detect.rules import (
     unnamed_failures,
 )
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state import host_sizes, log_recovery, maintenance
+from logdirwatch.detect.state import clocks, host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import SILENT, MetricsRecord
-from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode, PollStatus, Rule
 
 ANSWERS = "answers"
@@ -32,16 +31,15 @@ GONE_AFTER_POLLS = 3
 
 
 def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
-    """Judge a broker and its directories by one poll; one no newer than the collector's last changes nothing."""
-    record, memory = sample.record, context.memory
-    at_ms, corrected = effective_ms(
-        record.timestamp_ms, sample.origin.kafka_timestamp_ms, context.settings.clock_skew_ms
-    )
-    view = memory.collectors.get(record.collector)
-    if view is not None and at_ms <= view.taken_ms:
+    """Judge a broker and its directories by one poll; one that is not newer than what is known changes nothing."""
+    memory = context.memory
+    view = memory.collectors.get(sample.record.collector)
+    last_ms = None if view is None else view.taken_ms
+    record = clocks.in_evidence_time(memory, sample.record, sample.origin, last_ms, now_ms, context.settings)
+    if record is None:
         return
-    memory.heard_ms = max(memory.heard_ms, now_ms)
-    memory.corrected_clocks += corrected
+    at_ms = record.timestamp_ms
+    memory.heard_ms = now_ms
     memory.newest_ms = max(memory.newest_ms, at_ms)
     memory.is_silent = False
     _note_collector(memory, view, record, at_ms)
@@ -112,6 +110,7 @@ def _forget_collectors(memory: BrokerMemory) -> None:
     old = {name: view for name, view in memory.collectors.items() if view.said_ms < long_ago_ms}
     for name in [name for name, view in old.items() if not _is_current(view, view.said_ms, memory.newest_ms)]:
         del memory.collectors[name]
+        memory.clocks.pop(name, None)
         for log_dir in memory.log_dirs.values():
             log_dir.codes.pop(name, None)
             log_dir.proposals.pop(name, None)
@@ -285,6 +284,12 @@ def judge_silence(context: BrokerContext, now_ms: int) -> None:
         return
     memory.is_silent = True
     moment = EvidenceTime(now_ms, f"timer/{memory.newest_ms}")
-    _lose(context, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
+    _lose(context, BrokerStatus.UNKNOWN, f"{SILENT}{_why_silent(memory)}", moment)
     broker_offline.go_on_unseen(context, moment)
     broker_offline.keep_to_plan(context, moment)
+
+
+def _why_silent(memory: BrokerMemory) -> str:
+    if not (writers := clocks.stalled(memory)):
+        return "no collector reports it"
+    return f"samples of {', '.join(writers)} arrive, but their time does not advance: check the clock of its host"

@@ -19,6 +19,7 @@ from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, KernelFinding, LogDirMemory, Verdict
 from logdirwatch.model.records import EventRecord
+from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.kernel_log.lines import tells_damage
 
@@ -196,7 +197,7 @@ def _was_seen_to_fail(log_dir: LogDirMemory) -> bool:
     if log_dir.event_ms == log_dir.offline_ms:
         return True
     sample_at_ms = log_dir.sample_at_ms
-    return sample_at_ms is not None and log_dir.offline_ms - sample_at_ms <= predicates.GAP_POLLS * log_dir.interval_ms
+    return sample_at_ms is not None and log_dir.offline_ms - sample_at_ms <= GAP_POLLS * log_dir.interval_ms
 
 
 def _by_space(log_dir: LogDirMemory, thresholds: Thresholds) -> Verdict:

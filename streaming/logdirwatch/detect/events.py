@@ -18,21 +18,18 @@ from logdirwatch.detect.rules import (
     uncleanable_partitions,
     unnamed_failures,
 )
+from logdirwatch.detect.state import clocks
 from logdirwatch.detect.state.bounds import clipped
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule
 
 
 def take_event(context: BrokerContext, event: Event, now_ms: int) -> None:
     """Judge an event; ``now_ms`` starts the wait of a failure that names no directory."""
     record = replace(event.record, detail=clipped(event.record.detail), device=clipped(event.record.device))
-    kafka_ms = event.origin.kafka_timestamp_ms
-    at_ms, corrected = effective_ms(record.timestamp_ms or kafka_ms, kafka_ms, context.settings.clock_skew_ms)
-    context.memory.corrected_clocks += corrected
-    moment = EvidenceTime(at_ms, str(event.origin))
+    moment = EvidenceTime(clocks.event_ms(context.memory, event, now_ms, context.settings), str(event.origin))
     if record.event == EventName.LOG_DIR_FAILURE:
         identity = alert_id(
             context.memory.cluster, context.memory.broker, record.log_dir, Rule.LOG_DIR_OFFLINE, moment.origin

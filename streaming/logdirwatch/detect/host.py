@@ -12,10 +12,9 @@ from logdirwatch.detect.rules import (
     log_dir_suspect,
     remote_copies,
 )
-from logdirwatch.detect.state import host_sizes
+from logdirwatch.detect.state import clocks, host_sizes
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
-from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.text.units import human_ms
 
@@ -25,11 +24,14 @@ OTHERS_MIN = 2
 """With a single other disk it is unclear which of the two is the slow one."""
 
 
-def take_host_view(context: BrokerContext, view: HostView) -> None:
+def take_host_view(context: BrokerContext, view: HostView, now_ms: int) -> None:
     """Apply one observation of the host source about directories that the broker reports; it decides no status."""
-    record, memory = view.record, context.memory
-    at_ms, corrected = effective_ms(record.timestamp_ms, view.origin.kafka_timestamp_ms, context.settings.clock_skew_ms)
-    memory.corrected_clocks += corrected
+    memory = context.memory
+    last_ms = max((log_dir.host_ms for log_dir in memory.log_dirs.values() if log_dir.host_ms), default=None)
+    record = clocks.in_evidence_time(memory, view.record, view.origin, last_ms, now_ms, context.settings)
+    if record is None:
+        return
+    at_ms = record.timestamp_ms
     moment = EvidenceTime(at_ms, str(view.origin))
     if record.log_entries is not None:
         remote_copies.note_log_read(memory, at_ms)

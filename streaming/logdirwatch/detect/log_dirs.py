@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, events, predicates, rest
+from logdirwatch.detect import causes, events, rest
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
@@ -8,6 +8,7 @@ from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirUnknownEvidence
 from logdirwatch.model.records import LogDirSample, MetricsRecord
+from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotReported, Rule, Severity
 
 
@@ -67,7 +68,7 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
     for collector, (code, said_ms) in log_dir.codes.items():
         if code == KAFKA_STORAGE_ERROR:
             interval_ms = memory.collectors[collector].interval_ms
-            if memory.newest_ms - said_ms <= predicates.GAP_POLLS * interval_ms:
+            if memory.newest_ms - said_ms <= GAP_POLLS * interval_ms:
                 return True
     return False
 

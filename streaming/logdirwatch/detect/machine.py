@@ -39,12 +39,12 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     if _is_replay(memory, observation.origin):
         return context.outcome()
     if isinstance(observation, HostView):
-        host.take_host_view(context, observation)
+        host.take_host_view(context, observation, now_ms)
         return context.outcome()
     if isinstance(observation, Sample):
         brokers.take_sample(context, observation, now_ms)
     else:
-        memory.heard_ms = max(memory.heard_ms, now_ms)
+        memory.heard_ms = now_ms
         events.take_event(context, observation, now_ms)
         brokers.follow_event(context, EvidenceTime(max(memory.newest_ms, memory.since_ms), str(observation.origin)))
     return context.outcome()

@@ -7,11 +7,11 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.forecast import Grown
 from logdirwatch.model.capabilities import leaves_zookeeper
 from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, MetadataMode, Severity
 
 SILENCE_POLLS = 3
 FULL_SAMPLE_POLLS = 2
-GAP_POLLS = 3
 GROWTH_SMOOTHING = 0.3
 BACK_STRETCH = 1.5
 

@@ -9,7 +9,7 @@ from logdirwatch.detect import brokers
 from logdirwatch.detect.columns.rows import are_exact, place
 from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state import maintenance
+from logdirwatch.detect.state import clocks, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView, LogDirMemory
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, NotReported, PollStatus
@@ -25,6 +25,8 @@ def is_calm(memory: BrokerMemory, partition: int, settings: DetectSettings) -> b
         and _is_undisturbed(memory)
         and _is_written(memory)
         and memory.collector == collector
+        # ``WriterClock.evidence_ms``: its collector's times are followed.
+        and collector not in clocks.stalled(memory)
         and place(partition) in memory.positions
         and _is_last_answer(memory, view)
         and all(

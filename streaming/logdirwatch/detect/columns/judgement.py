@@ -9,11 +9,12 @@ import numpy as np
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import urgency
-from logdirwatch.detect.columns.layout import EXACT, NONE, SAMPLE_NUMBERS, Rows, Truth, Whole
+from logdirwatch.detect.columns.layout import EXACT, NONE, SAMPLE_NUMBERS, TIMER_GRID_MS, Rows, Truth, Whole
 from logdirwatch.detect.columns.polls import Polls, Reach
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.turns import are_turns
+from logdirwatch.model.times import GAP_POLLS, LEAST_STEP_MS
 
 
 def advance(
@@ -23,7 +24,10 @@ def advance(
 
     The rows of the others are to be thrown away.
     """
-    at_rest: Truth = _is_next(of_broker, polls, settings) & _is_scan_quiet(of_broker, of_log_dir, polls, settings)
+    polls = _in_evidence_time(of_broker, polls)
+    at_rest: Truth = _is_next(of_broker, polls, now_ms, settings) & _is_scan_quiet(
+        of_broker, of_log_dir, polls, settings
+    )
     # ``broker_gauges.take_gauges`` forgets the last flush if there are no gauges.
     at_rest &= (polls.has_gauges != 0) | (of_broker["has_flush"] == 0)
     at_rest &= _are_quiet(of_log_dir, polls, limits, settings).all(axis=1)
@@ -34,16 +38,37 @@ def advance(
     return at_rest
 
 
-def _is_next(of_broker: Rows, polls: Polls, settings: DetectSettings) -> Truth:
+def _in_evidence_time(of_broker: Rows, polls: Polls) -> Polls:
+    """Shift the times of answers, as ``clocks.in_evidence_time`` does."""
+    shift_ms = of_broker["shift_ms"]
+    counted_ms = np.where(polls.moves_at_ms == NONE, NONE, np.maximum(polls.moves_at_ms + shift_ms, 0))
+    return polls._replace(at_ms=polls.at_ms + shift_ms, moves_at_ms=counted_ms)
+
+
+def _is_next(of_broker: Rows, polls: Polls, now_ms: int, settings: DetectSettings) -> Truth:
     """Tell whether an answer is newer than the last one, soon after it, and in the same hour.
 
-    For ``machine._is_replay``, ``effective_ms``, ``predicates.is_gap``, and ``forecast.note``, which closes hours.
+    For ``machine._is_replay``, ``predicates.is_gap``, and ``forecast.note``, which closes hours.
     """
     last_ms, at_ms = of_broker["sample_ms"], polls.at_ms
-    is_new = (polls.partition == of_broker["partition"]) & (polls.offset > of_broker["offset"]) & (at_ms > last_ms)
-    is_dated = (polls.kafka_ms < 0) | (polls.kafka_ms >= at_ms - settings.clock_skew_ms)
-    is_soon = at_ms - last_ms <= predicates.GAP_POLLS * of_broker["interval_ms"]
-    truth: Truth = is_new & is_dated & is_soon & (at_ms // HOUR_MS == last_ms // HOUR_MS)
+    is_new = (polls.partition == of_broker["partition"]) & (polls.offset > of_broker["offset"])
+    truth: Truth = is_new & _is_followed(of_broker, polls, now_ms, settings)
+    truth &= at_ms // HOUR_MS == last_ms // HOUR_MS
+    # ``Shard.keep``: after the stream's clock was set back, a timer of before is too late.
+    silence_ms = np.maximum(predicates.SILENCE_POLLS * of_broker["interval_ms"], settings.silence_min_ms)
+    truth &= of_broker["timer_ms"] <= now_ms + silence_ms + TIMER_GRID_MS
+    return truth
+
+
+def _is_followed(of_broker: Rows, polls: Polls, now_ms: int, settings: DetectSettings) -> Truth:
+    """Tell whether the time of an answer goes on from the last one: ``WriterClock.evidence_ms`` then only shifts it."""
+    last_ms, at_ms, shift_ms = of_broker["sample_ms"], polls.at_ms, of_broker["shift_ms"]
+    step_ms, interval_ms, written_ms = at_ms - last_ms, of_broker["interval_ms"], at_ms - shift_ms
+    earliest_ms = np.where(polls.kafka_ms < 0, now_ms, np.minimum(polls.kafka_ms, now_ms))
+    is_set_right = (written_ms > last_ms) & (written_ms <= earliest_ms + settings.clock_skew_ms)
+    truth: Truth = (step_ms >= LEAST_STEP_MS) & (step_ms <= GAP_POLLS * interval_ms)
+    truth &= (shift_ms == 0) | ~is_set_right
+    truth &= at_ms <= np.maximum(polls.kafka_ms, now_ms) + settings.clock_skew_ms
     return truth
 
 
@@ -144,7 +169,7 @@ def _keep_numbers(of_log_dir: Rows, polls: Polls) -> None:
 def _keep_times(of_broker: Rows, polls: Polls, now_ms: int) -> None:
     of_broker["sample_ms"], of_broker["offset"] = polls.at_ms, polls.offset
     np.maximum(of_broker["newest_kafka_ms"], polls.kafka_ms, out=of_broker["newest_kafka_ms"])
-    np.maximum(of_broker["heard_ms"], now_ms, out=of_broker["heard_ms"])
+    of_broker["heard_ms"] = now_ms
     np.maximum(of_broker["moves_at_ms"], _counted_ms(polls), out=of_broker["moves_at_ms"])
 
 

@@ -11,6 +11,8 @@ NONE = -1
 EXACT = 2**52
 """Below it, arithmetic with whole numbers as floats, and with their halves, is as exact as Python's."""
 
+TIMER_GRID_MS = 1_000
+"""Times of timers are rounded up to it, so that brokers share one."""
 BROKER_NUMBERS = ("newest_kafka_ms", "heard_ms", "moves_at_ms", "timer_ms", "sequence", "emitted_ms")
 """Attributes of a broker's memory."""
 SAMPLE_NUMBERS = (
@@ -47,12 +49,13 @@ OF_BROKER = np.dtype(
             "partition",
             "offset",
             "seed",
+            "shift_ms",
             "has_flush",
             "are_volumes_told",
         )
     ]
 )
-"""One row for each broker; ``sample_ms`` is the time of its last sample."""
+"""One row for each broker; ``sample_ms`` is the time of its last sample, ``shift_ms`` what its writer's clock lacks."""
 
 OF_LOG_DIR = np.dtype(
     [

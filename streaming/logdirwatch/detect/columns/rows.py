@@ -39,7 +39,8 @@ def place(partition: int) -> str:
 
 def taken(memory: BrokerMemory, partition: int) -> tuple[Row, list[Row]]:
     """Return the numbers of a calm broker, whose samples are in a partition: a row, and one for each directory."""
-    (view,) = memory.collectors.values()
+    ((collector, view),) = memory.collectors.items()
+    clock = memory.clocks.get(collector)
     seed, log_dirs = seed_of(memory.cluster, memory.broker), sorted(memory.log_dirs.items())
     row = (
         *_of_broker(memory),
@@ -48,6 +49,7 @@ def taken(memory: BrokerMemory, partition: int) -> tuple[Row, list[Row]]:
         partition,
         memory.positions[place(partition)],
         seed,
+        0 if clock is None else clock.shift_ms,
         memory.flush_ms is not None,
         all(log_dir.is_volume_told for _, log_dir in log_dirs),
     )

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
+from logdirwatch.detect.columns.layout import TIMER_GRID_MS
 from logdirwatch.detect.columns.table import Table, digest_of
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
@@ -30,12 +31,9 @@ SHARDS = 8
 _NEIGHBOURS = 8
 """Brokers with successive numbers in one shard: each shard of a batch costs a few requests to the JVM."""
 
-_GRID_MS = 1_000
-"""Times are rounded up to it, so that brokers share a timer."""
-
 
 def _on_grid(at_ms: int) -> int:
-    return -(-at_ms // _GRID_MS) * _GRID_MS
+    return -(-at_ms // TIMER_GRID_MS) * TIMER_GRID_MS
 
 
 def shard_of(broker: Column) -> Column:

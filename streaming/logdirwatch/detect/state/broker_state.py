@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence import NO_EVIDENCE, Evidence, evidence_of
 from logdirwatch.model.records import AlertRecord, AnyEvidence, PartitionHealth
+from logdirwatch.model.times import WriterClock
 from logdirwatch.model.vocabulary import (
     BrokerStatus,
     Cause,
@@ -84,8 +85,8 @@ class PendingEvent(Struct, kw_only=True):
 class CollectorView(Struct, kw_only=True, omit_defaults=True):
     """The last report of one collector about the broker.
 
-    ``taken_ms`` is by its own clock. ``said_ms`` and ``ok_ms`` are the newest time of any collector by then: clocks
-    differ, so only those can be compared between collectors.
+    ``taken_ms`` is the time of its last sample as evidence. ``said_ms`` and ``ok_ms`` are the newest time of any
+    collector by then: clocks differ a little, so only those can be compared between collectors.
     """
 
     taken_ms: int
@@ -285,7 +286,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
-    """One broker with all its directories."""
+    """One broker with all its directories; ``clocks`` are those of writers whose times are not taken as they are."""
 
     cluster: str
     broker: int
@@ -347,6 +348,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     remote_copy_errors: int | None = None
     log_read_ms: int | None = None
     poll_status: PollStatus | None = None
+    clocks: dict[str, WriterClock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read what a decoded memory has of its alerts, and those of its directories."""

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from logdirwatch.detect import machine, state_view, upkeep
 from logdirwatch.detect.alerts.context import Outcome
@@ -10,6 +11,7 @@ from logdirwatch.detect.columns.table import Table
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from tests.unit.detect.state.test_clocks import SET, Clock
 from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
 from tests.unit.detect.test_machine import histories as of_machine
 from tests.unit.detect.test_machine import observations
@@ -25,8 +27,8 @@ class Lived:
         self.settings, self.is_in_columns = judged_by, is_in_columns
         self.table, self.stored, self.at_rest = Table(judged_by), None, 0
 
-    def step(self, seen):
-        now_ms = seen.origin.kafka_timestamp_ms
+    def step(self, seen, now_ms=None):
+        now_ms = seen.origin.kafka_timestamp_ms if now_ms is None else now_ms
         taken = {}
         if self.is_in_columns and isinstance(seen, Sample):
             # Whatever is stored is read again.
@@ -63,12 +65,23 @@ class Lived:
         return outcome, news, machine.next_deadline_ms(memory, self.settings), encode(memory)
 
 
-def compared(history, judged_by):
-    """Play a history both ways; return how many steps were taken in columns."""
+def compared(history, judged_by, clocks=None):
+    """Play a history both ways; return how many steps were taken in columns.
+
+    ``clocks`` are those of its collector, of the topic's leader and of the stream; without them all are right.
+    """
     alone, in_columns = Lived(judged_by, is_in_columns=False), Lived(judged_by, is_in_columns=True)
     for seen in history:
-        assert alone.step(seen) == in_columns.step(seen)
+        one, now_ms = (seen, None) if clocks is None else on_clocks(seen, *clocks)
+        assert alone.step(one, now_ms) == in_columns.step(one, now_ms)
     return in_columns.at_rest
+
+
+def on_clocks(seen, collector, leader, stream):
+    true_ms, (record, origin) = seen.origin.kafka_timestamp_ms, seen
+    moves = None if record.moves is None else replace(record.moves, at_ms=collector.at(record.moves.at_ms))
+    record = replace(record, timestamp_ms=collector.at(record.timestamp_ms), moves=moves)
+    return Sample(record, origin._replace(kafka_timestamp_ms=leader.at(true_ms))), stream.at(true_ms)
 
 
 @given(histories, st.sampled_from(SETTINGS))
@@ -87,6 +100,20 @@ def test_so_they_do_among_failures_of_every_kind(history):
 def test_a_fleet_at_rest_is_judged_in_columns(interval_ms):
     history = list(fleet_at_rest(interval_ms, 2 * 3_600_000 // interval_ms))
     assert compared(history, DetectSettings()) / len(history) >= 0.85
+
+
+@given(SET, SET, SET, st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_columns_follow_clocks_that_are_set_as_the_state_machine_does(collector, leader, stream, is_create_time):
+    history = [seen for seen in fleet_at_rest(10_000, 200) if isinstance(seen, Sample)]
+    compared(history, DetectSettings(), (collector, collector if is_create_time else leader, stream))
+
+
+@pytest.mark.parametrize("by_ms", [-3_600_000, 3_600_000])
+def test_a_fleet_whose_collectors_clock_is_wrong_is_at_rest(by_ms):
+    history = [seen for seen in fleet_at_rest(10_000, 700) if isinstance(seen, Sample)]
+    wrong = Clock(((5, by_ms),))
+    assert compared(history, DetectSettings(), (wrong, wrong, Clock())) / len(history) >= 0.8
 
 
 def test_random_histories_are_judged_in_columns_too():

@@ -73,7 +73,8 @@ def test_an_earlier_deadline_takes_the_place_of_a_later_one(tester):
 
 def test_a_broker_that_was_unregistered_leaves_nothing(tester):
     tester.test(KEY, [row(7, T0, 0)])
-    gone = [row(7, T0 + n, n, is_registered=False, controller_at_ms=T0 + n) for n in (1, 2, 3)]
+    times_ms = [T0 + n * POLL_MS for n in (1, 2, 3)]
+    gone = [row(7, at_ms, n, is_registered=False, controller_at_ms=at_ms) for n, at_ms in enumerate(times_ms, 1)]
     assert tester.test(KEY, gone)[-1].value is None
     assert memories(tester, KEY).values == {}
     assert tester.setProcessingTime(T0 + 2 * SILENCE_MS) == []
