@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.settings import AutopilotSettings
+from logdirwatch.clock import monotonic_ms, wall_ms
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.plan.settings import PlanSettings
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The topics as of ``began_ms``, when a reading that is now complete began."""
+    """The topics as of ``began_ms`` of the monotonic clock, when a reading that is now complete began."""
 
     actions: Mapping[str, ActionRecord] = field(default_factory=dict)
     said: Mapping[str, DecisionRecord] = field(default_factory=dict)
@@ -36,8 +37,10 @@ class Board:
     The reader posts it; executions wait for one that is newer than their question.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(
+        self, limits: Limits, now_ms: Callable[[], int] = wall_ms, monotonic_ms: Callable[[], int] = monotonic_ms
+    ) -> None:
+        self._limits, self._now_ms, self._monotonic_ms = limits, now_ms, monotonic_ms
         self._changed = threading.Condition()
         self._is_closed = False
         self.reading = Reading()
@@ -55,13 +58,21 @@ class Board:
             self._changed.notify_all()
 
     def newer_than(self, at_ms: int, wait_s: float) -> Reading | None:
-        """Return a reading that began at or after a time; None if none comes within ``wait_s`` seconds."""
+        """Return a reading that began at ``at_ms`` or later, by the monotonic clock.
+
+        None if none comes within ``wait_s`` seconds.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or _began(self.reading) >= at_ms, wait_s)
             return self.reading if _began(self.reading) >= at_ms else None
 
+    def age_ms(self, reading: Reading) -> int | None:
+        """Return how long ago a reading began; None if there was none."""
+        return None if reading.began_ms is None else self._monotonic_ms() - reading.began_ms
+
     def facts(self, cluster: str, reading: Reading, running_elsewhere: int = 0) -> Facts:
         """Return the facts about a cluster in a reading."""
+        age_ms = self.age_ms(reading)
         return Facts(
             settings=self._limits.autopilot,
             plan=self._limits.plan(cluster),
@@ -70,7 +81,7 @@ class Board:
             pause=reading.pauses.get(cluster),
             executions=reading.executions,
             alerts={name: action.alert_id for name, action in reading.actions.items()},
-            read_at_ms=reading.began_ms,
+            read_at_ms=None if age_ms is None else self._now_ms() - age_ms,
             running_elsewhere=running_elsewhere,
         )
 

@@ -1,7 +1,7 @@
 """The autopilot's metrics: running, ended and waiting actions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -14,10 +14,9 @@ from logdirwatch.observe.progress import silence, stuck
 class AutopilotMetrics(Collector):
     """Reads the service on each scrape."""
 
-    def __init__(self, service: Autopilot, max_age_ms: int, now_ms: Callable[[], int]) -> None:
+    def __init__(self, service: Autopilot, max_age_ms: int) -> None:
         self._service = service
         self._max_age_ms = max_age_ms
-        self._now_ms = now_ms
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current metrics."""
@@ -45,7 +44,7 @@ class AutopilotMetrics(Collector):
             for rule, count in sorted(Counter(rule for rule, _ in list(lane.said.values())).items()):
                 waiting.add_metric([name, rule], count)
         yield from (running, paused, fenced, ended, waiting)
-        age_ms = self._age_ms()
+        age_ms = self._service.board.age_ms(self._service.board.reading)
         if age_ms is not None:
             yield GaugeMetricFamily(
                 "logdirwatch_autopilot_telemetry_age_seconds",
@@ -61,12 +60,8 @@ class AutopilotMetrics(Collector):
         """Return a reason when the telemetry topics are not read, or another process took over clusters."""
         if (text := silence([self._service.beat])) is not None:
             return text
-        age_ms = self._age_ms()
+        age_ms = self._service.board.age_ms(self._service.board.reading)
         if age_ms is None or age_ms > self._max_age_ms:
             return "the telemetry topics cannot be read"
         fenced = [name for name, lane in self._service.lanes.items() if lane.fenced_at_ms is not None]
         return f"another process took over: {', '.join(fenced)}" if fenced else None
-
-    def _age_ms(self) -> int | None:
-        began_ms = self._service.board.reading.began_ms
-        return None if began_ms is None else self._now_ms() - began_ms

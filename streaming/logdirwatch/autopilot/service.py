@@ -15,6 +15,7 @@ from logdirwatch.autopilot.candidates import candidates, is_a_persons, left_behi
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.judge import Refusal, refusal
 from logdirwatch.autopilot.worker import Check, Place
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
 from logdirwatch.execute.run import StopAskedError
@@ -44,6 +45,7 @@ class Surroundings:
     check: Check
     now_ms: Callable[[], int]
     skew_ms: int = 60_000
+    monotonic_ms: Callable[[], int] = monotonic_ms
 
 
 @dataclass
@@ -67,9 +69,20 @@ class Autopilot:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._stop = threading.Event()
-        self.board = Board(around.limits)
+        self.board = Board(around.limits, around.now_ms, around.monotonic_ms)
         self.lanes = {
-            name: Lane(Place(around.name, around.telemetry, found, self.board, around.check, around.now_ms, self._stop))
+            name: Lane(
+                Place(
+                    around.name,
+                    around.telemetry,
+                    found,
+                    self.board,
+                    around.check,
+                    around.now_ms,
+                    self._stop,
+                    around.monotonic_ms,
+                )
+            )
             for name, found in around.clusters.items()
             if name in around.limits.autopilot.clusters
         }
@@ -113,9 +126,9 @@ class Autopilot:
             stop.wait(AWAY_S)
 
     def _read(self, feed: Feed) -> None:
-        began_ms = self._around.now_ms()
+        began_ms, now_ms = self._around.monotonic_ms(), self._around.now_ms()
         feed.catch_up()
-        self.board.post(reading_of(feed, self._around.limits.longest_ms, began_ms))
+        self.board.post(reading_of(feed, self._around.limits.longest_ms, now_ms, began_ms))
         if self._is_away:
             log.warning("autopilot.telemetry.recovered")
         self._is_away = False
@@ -176,7 +189,7 @@ class Autopilot:
         if found is not None:
             self._tell(action, found, lane)
             return False
-        if now_ms < lane.waits_until_ms.get(action.action_id, 0):
+        if self._around.monotonic_ms() < lane.waits_until_ms.get(action.action_id, 0):
             return False
         log.info(
             "autopilot.starts", cluster=action.cluster, action=action.action_id, kind=action.kind, why=action.reason
@@ -197,8 +210,11 @@ class Autopilot:
         )
 
     def _does_not_hold(self, action: ActionRecord, reasons: list[str], lane: Lane) -> None:
-        lane.waits_until_ms[action.action_id] = self._around.now_ms() + self._around.limits.autopilot.recheck_ms
+        self._wait(lane, action.action_id)
         self._tell(action, Refusal("live", f"does not hold on the cluster: {'; '.join(reasons)}"), lane)
+
+    def _wait(self, lane: Lane, action_id: str) -> None:
+        lane.waits_until_ms[action_id] = self._around.monotonic_ms() + self._around.limits.autopilot.recheck_ms
 
     def _reap(self) -> None:
         for name, lane in self.lanes.items():
@@ -222,7 +238,7 @@ class Autopilot:
                 meaning="this process changes nothing on the cluster until it is started again",
             )
         except UserError as error:
-            lane.waits_until_ms[about.action_id] = self._around.now_ms() + self._around.limits.autopilot.recheck_ms
+            self._wait(lane, about.action_id)
             told.warning("autopilot.interrupted", why=str(error))
         else:
             self._of_end(lane, end, about, told)
@@ -246,12 +262,12 @@ class Autopilot:
             self._does_not_hold(about, end, lane)
 
 
-def reading_of(feed: Feed, longest_ms: int, began_ms: int) -> Reading:
-    """Return what a feed has read."""
+def reading_of(feed: Feed, longest_ms: int, now_ms: int, began_ms: int) -> Reading:
+    """Return what a feed has read; ``began_ms`` is of the monotonic clock, ``now_ms`` of the wall clock."""
     return Reading(
         actions={action.action_id: action for action in feed.actions},
         said=feed.said(),
-        pauses=feed.pauses(longest_ms, began_ms),
+        pauses=feed.pauses(longest_ms, now_ms),
         executions=feed.executions,
         began_ms=began_ms,
     )

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from logdirwatch.autopilot.board import Board
 from logdirwatch.autopilot.judge import refusal
 from logdirwatch.autopilot.standing import reason_to_stop
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
@@ -46,6 +47,7 @@ class Place:
     check: Check
     now_ms: Callable[[], int]
     stop: threading.Event
+    monotonic_ms: Callable[[], int] = monotonic_ms
 
 
 def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | list[str]:
@@ -75,7 +77,7 @@ def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> Executi
 
 def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | str:
     """Return the first record of an execution, or why there must be none, by a reading that begins now."""
-    reading = place.board.newer_than(place.now_ms(), ANSWER_S)
+    reading = place.board.newer_than(place.monotonic_ms(), ANSWER_S)
     if reading is None:
         return "the telemetry topics do not answer"
     known = reading.actions.get(action.action_id)
@@ -129,7 +131,8 @@ def _carried_out(record: ExecutionRecord, noted: journal.Journal, place: Place) 
             lambda line: told.info("autopilot.progress", what=line),
             place.stop.wait,
             place.now_ms,
-            _Permits(place, Watch(looked, place.now_ms)),
+            _Permits(place, Watch(looked, place.monotonic_ms)),
+            place.monotonic_ms,
         )
         return carry_out(record, ports)
 
@@ -148,7 +151,7 @@ class _Permits:
     def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
         """Return whether an execution may continue."""
         place = self._place
-        reading = place.board.newer_than(place.now_ms(), ANSWER_S)
+        reading = place.board.newer_than(place.monotonic_ms(), ANSWER_S)
         if reading is None:
             if not self._is_away:
                 log.warning(

@@ -62,7 +62,7 @@ def execute(record: ExecutionRecord, cluster: KafkaSettings, watched: KafkaSetti
         noted = journal.Journal(cluster, record.cluster)
         try:
             looked = AdminCluster(admin)
-            ports = Ports(looked, noted.write, say, asked, now_ms, Watch(looked, now_ms))
+            ports = Ports(looked, noted.write, say, asked, now_ms, Watch(looked))
             if record.state is ExecutionState.CLAIMED and record.step == 0:
                 noted.write(record)
                 record = msgspec.structs.replace(record, state=ExecutionState.CHECKED, at_ms=now_ms())

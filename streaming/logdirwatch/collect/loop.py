@@ -1,12 +1,12 @@
 """Runs the rounds of every cluster at their intervals, in one asyncio loop. Wiring only."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import structlog
 
+from logdirwatch.clock import monotonic_ms, wall_ms
 from logdirwatch.collect.exporter.scrape import Exporters
 from logdirwatch.collect.kafka.connections import Wire, addresses
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf, no_capacity
@@ -60,7 +60,7 @@ class ClusterWatch:
     ) -> None:
         self.name = name
         self._settings = collect
-        self._exporters = Exporters(name, exporter, _monotonic_ms)
+        self._exporters = Exporters(name, exporter, monotonic_ms)
         self._scrape_interval_ms = exporter.interval_ms
         self._wire = Wire(clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
@@ -131,14 +131,6 @@ class ClusterWatch:
         self._publish([event_outgoing(records.canary_record(self._origin, self.poller.stamp(0)))])
 
 
-def _monotonic_ms() -> int:
-    return time.monotonic_ns() // 1_000_000
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _ignored() -> None:
     """Do nothing."""
 
@@ -161,7 +153,7 @@ async def every(
                 task = asyncio.create_task(_logged(work, ended))
                 running.add(task)
                 task.add_done_callback(running.discard)
-            await asyncio.sleep(until_round_ms(_now_ms(), interval_ms) / 1000)
+            await asyncio.sleep(until_round_ms(wall_ms(), interval_ms) / 1000)
     finally:
         for task in running:
             task.cancel()

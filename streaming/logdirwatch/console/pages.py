@@ -4,7 +4,6 @@ Decisions need a login; see :mod:`logdirwatch.console.deciding`.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -16,6 +15,7 @@ from flask import Flask, Response, abort, render_template, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.console import brokers, overview
 from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
 from logdirwatch.console.answers import finished
@@ -80,7 +80,7 @@ def application(
     capacity: Capacity | None = None,
     decisions: Decisions | None = None,
     runbook: Callable[[Rule], str | None] = lambda _: None,
-    monotonic_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000,
+    monotonic_ms: Callable[[], int] = monotonic_ms,
 ) -> Flask:
     """Return the application; ``reader`` is queried for every page, ``detect`` has the thresholds of the charts.
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck
@@ -87,6 +88,7 @@ class Ports:
     pause: Callable[[float], bool]
     now_ms: Callable[[], int]
     permit: Permit = field(default=always)
+    monotonic_ms: Callable[[], int] = monotonic_ms
 
 
 def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
@@ -150,7 +152,7 @@ def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") 
 
 def _settling(record: ExecutionRecord, step: Settle, ports: Ports, pace: "_Pace") -> ExecutionRecord:
     """Wait for some time; after a kill the whole time is waited again."""
-    if ports.now_ms() >= pace.waits_until_ms(record.step, step):
+    if ports.monotonic_ms() >= pace.waits_until_ms(record.step, step):
         return replace(record, step=record.step + 1)
     _pause(record, ports)
     return record
@@ -294,7 +296,7 @@ class _Pace:
     def waits_until_ms(self, number: int, step: Settle) -> int:
         """Return until when to wait for a step; the first call starts the time."""
         if number not in self._until_ms:
-            self._until_ms[number] = self._ports.now_ms() + step.delay_ms
+            self._until_ms[number] = self._ports.monotonic_ms() + step.delay_ms
             self._ports.say(f"now: {step}")
         return self._until_ms[number]
 
@@ -302,7 +304,7 @@ class _Pace:
         """Report progress, if it is not the same as before."""
         if progress == self._last:
             return
-        now = self._ports.now_ms()
+        now = self._ports.monotonic_ms()
         if self._first is None or self._last is None or progress.total_bytes != self._last.total_bytes:
             self._first = (now, progress.copied_bytes)
         self._last = progress

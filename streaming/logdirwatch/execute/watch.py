@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute.run import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.surroundings import Around, Surroundings, around, reason_to_stop, with_new_brokers
 from logdirwatch.model.records import ExecutionRecord
@@ -20,15 +21,15 @@ class Outlook(Protocol):
 class Watch:
     """Compares each observation with the first: what was there before the execution began does not stop it."""
 
-    def __init__(self, outlook: Outlook, now_ms: Callable[[], int]) -> None:
-        self._outlook, self._now_ms = outlook, now_ms
+    def __init__(self, outlook: Outlook, monotonic_ms: Callable[[], int] = monotonic_ms) -> None:
+        self._outlook, self._monotonic_ms = outlook, monotonic_ms
         self._first: Surroundings | None = None
-        self._looked_at_ms = -EVERY_MS
+        self._looked_at_ms: int | None = None
 
     def __call__(self, record: ExecutionRecord) -> Halt | None:
         """Return why an execution must not continue; a cluster that does not answer is left to the step's own retry."""
-        now_ms = self._now_ms()
-        if now_ms - self._looked_at_ms < EVERY_MS:
+        now_ms = self._monotonic_ms()
+        if self._looked_at_ms is not None and now_ms - self._looked_at_ms < EVERY_MS:
             return None
         ours = around(record)
         try:

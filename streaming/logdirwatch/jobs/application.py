@@ -1,6 +1,5 @@
 """The Spark application: startup checks, then the requested queries."""
 
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,6 +8,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, pipeline, small_fleet
 from logdirwatch.jobs.checkpoint import moved, torn
@@ -86,7 +86,7 @@ def _is_small(settings: Settings) -> bool:
     """Tell whether this process starts the Java of a small fleet."""
     if settings.stream.master is None:
         return False
-    return small_fleet.is_small(small_fleet.arriving_per_s(settings.telemetry, time.time_ns() // 1_000_000))
+    return small_fleet.is_small(small_fleet.arriving_per_s(settings.telemetry, wall_ms()))
 
 
 def operations(settings: Settings, names: Sequence[str]) -> dict[str, set[str]]:
@@ -133,7 +133,7 @@ def _sound(name: str, start: Start) -> Start:
     """Return how to start a query from the readable part of its checkpoint, wherever that is now."""
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
-        torn.take_back(spark, checkpoint(settings, name), time.time_ns() // 1_000_000)
+        torn.take_back(spark, checkpoint(settings, name), wall_ms())
         moved.follow(spark, checkpoint(settings, name))
         return start(spark, settings)
 

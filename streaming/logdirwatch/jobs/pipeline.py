@@ -1,13 +1,13 @@
 """Monitors the stream's own queries and writes their progress to ``logdir.metrics``, for ``detect`` to judge."""
 
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 from pyspark.sql import SparkSession
 
+from logdirwatch.clock import monotonic_ms, steady_ms
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
@@ -40,15 +40,15 @@ def watching(
         return
     publisher = Publisher(lambda: Channel(settings.telemetry), KEPT_RECORDS, settings.collect.backoff_max_ms)
     bounds = KafkaBounds(settings.telemetry, sorted({topic for name in names for topic in TOPICS[name]}))
-    watched = _watched(spark, settings, names, _now_ms())
+    watched = _watched(spark, settings, names, steady_ms())
     watcher = Watcher(
         watched,
         queries,
         bounds,
         rejects,
         lambda told: publisher.put(map(_outgoing, told)),
-        clock=_now_ms,
-        timer_ms=_timer_ms,
+        clock=steady_ms,
+        timer_ms=monotonic_ms,
     )
     stop = threading.Event()
     looks = threading.Thread(
@@ -71,7 +71,7 @@ def _watched(spark: SparkSession, settings: Settings, names: Sequence[str], at_m
     speaker, last_ms = _speaker(tellers), last_commit_ms(spark, settings, names)
     if speaker is not None and last_ms is not None:
         speaker.away_ms = max(0, at_ms - last_ms)
-    return {name: Watched(TOPICS[name], Meter(_timer_ms()), teller) for name, teller in tellers.items()}
+    return {name: Watched(TOPICS[name], Meter(monotonic_ms()), teller) for name, teller in tellers.items()}
 
 
 def _speaker(tellers: Mapping[str, Teller]) -> Teller | None:
@@ -96,11 +96,3 @@ def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
 
 def _outgoing(record: PipelineRecord) -> Outgoing:
     return Outgoing(topics.METRICS, record.key.encode(), msgspec.json.encode(record))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _timer_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

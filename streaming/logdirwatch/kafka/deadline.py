@@ -22,14 +22,14 @@ LEAST_MS = 1_000
 
 
 class Deadline:
-    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, a time of ``clock``."""
+    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, a time of ``monotonic_s``."""
 
-    def __init__(self, started_s: float, wait_ms: int = ANSWER_MS, clock: Clock = time.monotonic) -> None:
-        self._ends_s, self._clock = started_s + wait_ms / 1000, clock
+    def __init__(self, started_s: float, wait_ms: int = ANSWER_MS, monotonic_s: Clock = time.monotonic) -> None:
+        self._ends_s, self._monotonic_s = started_s + wait_ms / 1000, monotonic_s
 
     def left_ms(self) -> int:
         """Return how long a request may still wait."""
-        return max(LEAST_MS, round(1000 * (self._ends_s - self._clock())))
+        return max(LEAST_MS, round(1000 * (self._ends_s - self._monotonic_s())))
 
 
 _AMBIENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("deadline", default=None)

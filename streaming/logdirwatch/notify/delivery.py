@@ -29,7 +29,6 @@ class Delivery:
     """At most one message is in flight to each receiver; one log line reports a failure, one the recovery."""
 
     def __init__(self, senders: Mapping[str, Sender], backoff_max_ms: int) -> None:
-        self._backoff_max_ms = backoff_max_ms
         self._channels = {name: _Channel(sender, Backoff(backoff_max_ms)) for name, sender in senders.items()}
 
     def busy(self, now_ms: int) -> set[str]:
@@ -37,12 +36,8 @@ class Delivery:
         return {
             name
             for name, channel in self._channels.items()
-            if channel.message is not None or self._waits(channel, now_ms)
+            if channel.message is not None or now_ms < channel.retry_at_ms
         }
-
-    def _waits(self, channel: _Channel, now_ms: int) -> bool:
-        """Tell whether it is too early to try again; no pause exceeds the maximum, even if the clock was set back."""
-        return 0 < channel.retry_at_ms - now_ms <= self._backoff_max_ms
 
     def start(self, message: Message) -> None:
         """Send a message; its receiver must not be busy."""

@@ -36,7 +36,7 @@ class Keeper:
 
     def look(self, client: KafkaConsumer, now_ms: int) -> None:
         """Check the topic if it is time to; raises KafkaError when the cluster does not answer."""
-        if self._looked_ms is not None and 0 <= now_ms - self._looked_ms < CHECK_MS:
+        if self._looked_ms is not None and now_ms - self._looked_ms < CHECK_MS:
             return
         self._looked_ms = now_ms
         if not clients.exists(client, TOPIC):

@@ -27,8 +27,7 @@ class Pinger:
         if self._asking is not None and self._asking.done():
             self._tell(self._asking.exception())
             self._asking = None
-        waits = 0 < self._next_ms - now_ms <= self._interval_ms  # longer only if the clock was set back
-        if self._url is not None and is_well and self._asking is None and not waits:
+        if self._url is not None and is_well and self._asking is None and now_ms >= self._next_ms:
             self._next_ms = now_ms + self._interval_ms
             self._asking = self._thread.submit(ping, self._url, self._timeout_ms)
 

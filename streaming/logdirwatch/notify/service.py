@@ -1,6 +1,7 @@
 """The loop of ``logdirwatch notify``: reads alerts, sends the messages that are due, and records what was sent."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -8,6 +9,7 @@ import structlog
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
+from logdirwatch.clock import steady_ms
 from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.publisher import Publisher
@@ -47,12 +49,14 @@ class Notifier:
         senders: dict[str, dict[str, Sender]],
         publisher: Publisher,
         now_ms: Callable[[], int],
+        waiting_ms: Callable[[], int] = steady_ms,
     ) -> None:
+        """``now_ms`` is the wall clock, by which silences end; ``waiting_ms`` is steady, for all that waits."""
         channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
         keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
         router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
         self._telemetry = telemetry
-        self._now_ms = now_ms
+        self._now_ms, self._waiting_ms = now_ms, waiting_ms
         self._publisher = publisher
         self._outbox = Outbox(router, channels)
         self._switch = switch
@@ -84,10 +88,10 @@ class Notifier:
         self._reader.read_steps(is_there=clients.exists(client, topics.ACTIONS))
         self._reader.start(client)
         while not stop.is_set():
-            if self._reader.poll(client, self._now_ms()) and not self._is_ready:
+            if self._reader.poll(client, self._waiting_ms()) and not self._is_ready:
                 self._begin(client)
             self._can_read()
-            self._keeper.look(client, self._now_ms())
+            self._keeper.look(client, self._waiting_ms())
             self._tick()
 
     def _can_read(self) -> None:
@@ -107,7 +111,7 @@ class Notifier:
         else:
             known = []
         if not known:
-            self._outbox.has_no_memory(self._now_ms())
+            self._outbox.has_no_memory(self._waiting_ms())
         self._switch.remember(self._outbox.known())
         self._is_ready = True
         log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._outbox.known()))
@@ -116,14 +120,14 @@ class Notifier:
         self.health.is_reading(is_reading=False)
         if not self._backoff.is_away:
             log.warning("notify.telemetry.failed", error=one_line(error), meaning="the dead man's switch keeps running")
-        again_ms = self._now_ms() + self._backoff.failed()
-        while self._now_ms() < again_ms and not stop.wait(TICK_S):
+        again_s = time.monotonic() + self._backoff.failed() / 1000
+        while time.monotonic() < again_s and not stop.wait(TICK_S):
             self._tick()
 
     def _tick(self) -> None:
         self.health.went_round()
         self._note_finished()
-        now_ms = self._now_ms()
+        now_ms = self._waiting_ms()
         for message in self._outbox.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
             self._delivery.start(message)
         self._pinger.tick(now_ms, is_well=self._is_ready and self._switch.all_is_well(now_ms))
@@ -136,7 +140,7 @@ class Notifier:
         return self._reader.member_of(alert, self._now_ms())
 
     def _note_finished(self) -> None:
-        for message, arrived in self._delivery.finished(self._now_ms()):
+        for message, arrived in self._delivery.finished(self._waiting_ms()):
             record = self._outbox.delivered(message) if arrived else self._outbox.failed(message)
             if arrived:
                 _log_told(message)

@@ -80,8 +80,6 @@ class Watch:
 
     def alerts(self, now_ms: int) -> list[AlertRecord]:
         """Return an alert for each cluster that is silent or was, or a single one if all are."""
-        for heard in self._heard.values():
-            heard.since_ms = min(heard.since_ms, now_ms)  # the clock may have been set back
         self._end_for_all(now_ms)
         for cluster in self._silent_clusters(now_ms):
             self._fire(cluster, now_ms)

@@ -25,6 +25,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.store import first_version, log_store
 from logdirwatch.store.direct.table import DirectTable, NotDirectError
@@ -158,7 +159,7 @@ class Tables:
         columns = ", ".join(map(_definition, table.columns))
         properties = {**PROPERTIES, **kept_properties(table, self._upkeep)}
         if self._schema is None and first_version.can_write(self._spark):
-            schema, now_ms = StructType.fromDDL(columns).json(), time.time_ns() // 1_000_000
+            schema, now_ms = StructType.fromDDL(columns).json(), wall_ms()
             lines = first_version.actions(table, schema, properties, str(uuid.uuid4()), now_ms)
             first_version.write(self._spark, f"{self._path}/{table.name}", lines)
             return

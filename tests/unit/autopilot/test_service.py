@@ -27,6 +27,7 @@ class World:
     """A service over readings of the test's own; what would be executed is written down, and ends as the test says."""
 
     def __init__(self, monkeypatch):
+        self.set_by_ms = 0
         self.now_ms, self.begun, self.resumed, self.end, self.against = NOW_MS, [], [], [], []
         settings = AutopilotSettings(clusters={"c": {"kinds": {ActionKind.MOVE_LOG_DIR: {}}}})
         monkeypatch.setattr(worker, "begin", self.begin)
@@ -38,7 +39,8 @@ class World:
                 clusters={"c": KafkaSettings(), "not allowed": KafkaSettings()},
                 limits=Limits(settings, lambda _: PlanSettings(), WEEK_MS),
                 check=lambda _: self.against,
-                now_ms=lambda: self.now_ms,
+                now_ms=lambda: self.now_ms + self.set_by_ms,
+                monotonic_ms=lambda: self.now_ms,
             )
         )
 
@@ -68,7 +70,7 @@ class World:
         return [(entry["event"].removeprefix("autopilot."), entry.get("why")) for entry in logs]
 
     def metrics(self):
-        return AutopilotMetrics(self.service, 15_000, lambda: self.now_ms)
+        return AutopilotMetrics(self.service, 15_000)
 
     def gauges(self):
         return {

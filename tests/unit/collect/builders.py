@@ -364,22 +364,21 @@ class Brokers:
 
 
 class Clock:
-    """A clock that a test moves."""
+    """A wall clock that a test moves, and how long it has waited."""
 
     def __init__(self, at_ms=T0):
-        self.at_ms = at_ms
+        self.at_ms, self.waited_ms = at_ms, 0
+
+    def waited_s(self):
+        return self.waited_ms / 1_000
 
     def __call__(self):
         return self.at_ms
 
 
 def poller(brokers, sent, clock=None, backoff_max_ms=30_000):
-    return ClusterPoller(
-        ORIGIN,
-        [Address("boot", 9092)],
-        brokers,
-        sent.extend,
-        clock or Clock(),
-        lambda path, total: RESERVE,
-        backoff_max_ms,
-    )
+    clock = clock or Clock()
+    bootstrap = [Address("boot", 9092)]
+    made = ClusterPoller(ORIGIN, bootstrap, brokers, sent.extend, clock, lambda path, total: RESERVE, backoff_max_ms)
+    made.monotonic_s = clock.waited_s
+    return made

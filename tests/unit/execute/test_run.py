@@ -1,5 +1,7 @@
 """An execution from its beginning to its end, on a cluster of the test's own."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -74,7 +76,9 @@ class World:
     def __init__(self, *found, stops=(), **configs):
         self.cluster, self.notes, self.said, self.at_ms = FakeCluster(**configs), [], [], NOW_MS
         self.stops = list(stops)
-        self.ports = Ports(self.cluster, self.notes.append, self.said.append, self.pause, self.now)
+        self.ports = Ports(
+            self.cluster, self.notes.append, self.said.append, self.pause, self.now, monotonic_ms=self.now
+        )
         self.record = ExecutionRecord(
             version=1,
             execution_id="e",
@@ -143,7 +147,9 @@ def test_killed_after_any_write_or_call_it_ends_the_same(after):
 
     record = world.record
     try:
-        record = carry_out(record, Ports(Dying(), note, world.said.append, world.pause, world.now))
+        record = carry_out(
+            record, Ports(Dying(), note, world.said.append, world.pause, world.now, monotonic_ms=world.now)
+        )
     except KeyboardInterrupt:
         record = world.notes[-1]
     ended = record if record.state is ExecutionState.DONE else carry_out(record, world.ports)
@@ -195,9 +201,7 @@ def permitted(world, *answers):
     """The world's ports, which get these answers to whether it may go on, and then always may."""
     left = list(answers)
     ports = world.ports
-    return Ports(
-        ports.cluster, ports.note, ports.say, ports.pause, ports.now_ms, lambda _: left.pop(0) if left else None
-    )
+    return dataclasses.replace(ports, permit=lambda _: left.pop(0) if left else None)
 
 
 @pytest.mark.parametrize("before", range(8))

@@ -25,7 +25,7 @@ def clock():
 
 @pytest.fixture
 def ends(clock):
-    return Deadline(clock(), clock=clock)
+    return Deadline(clock(), monotonic_s=clock)
 
 
 def test_every_question_gets_what_the_earlier_ones_left(clock, ends):

@@ -85,15 +85,6 @@ def test_after_a_delivery_the_first_pause_is_short_again():
     made.stop(DEADLINE_S)
 
 
-@pytest.mark.parametrize(("back_ms", "busy"), [(0, {"ops"}), (MAX_MS - 500, {"ops"}), (MAX_MS - 499, set())])
-def test_a_clock_that_was_set_back_makes_no_pause_longer_than_the_maximum(back_ms, busy):
-    made = delivery(ops=Sender(SendError("HTTP 500")))
-    made.start(message())
-    ended(made, NOW_MS)
-    assert made.busy(NOW_MS - back_ms) == busy
-    made.stop(DEADLINE_S)
-
-
 @pytest.mark.parametrize(
     ("error", "said"), [(SendError("HTTP 503"), "HTTP 503"), (ValueError("a secret"), "ValueError")]
 )

@@ -386,15 +386,6 @@ def test_a_mail_server_that_drips_is_given_up():
             Service(url, 300).send(message(alert()))
 
 
-def test_a_receiver_is_tried_again_in_time_though_the_clock_was_set_back(receiver):
-    delivery, receiver.status = Delivery({"ops": Service(f"json://127.0.0.1:{receiver.port}")}, 4_000), 500
-    delivery.start(message(alert()))
-    wait_until(lambda: list(delivery.finished(NOW_MS)), 30, "the attempt to end")
-    assert delivery.busy(NOW_MS) == {"ops"}
-    assert delivery.busy(NOW_MS - 3_600_000) == set()
-    delivery.stop(5)
-
-
 def test_a_receiver_that_is_away_is_one_line_and_its_return_another(receiver, capsys):
     delivery = Delivery({"ops": Service(f"json://127.0.0.1:{receiver.port}/{SECRET}")}, backoff_max_ms=4_000)
     receiver.status, now_ms, arrived = 500, NOW_MS, []

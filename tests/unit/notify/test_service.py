@@ -120,7 +120,7 @@ def now_ms():
 
 
 @contextmanager
-def notifying(kafka, url, clusters=(), **notify):
+def notifying(kafka, url, clusters=(), set_by=(0,), **notify):
     values = {
         "receivers": {"ops": {"urls": [url]}},
         "group_wait_ms": 0,
@@ -134,7 +134,11 @@ def notifying(kafka, url, clusters=(), **notify):
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     publisher, ways = SimpleNamespace(put=kafka.put), senders(settings.notify)
-    notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
+
+    def wall_ms():
+        return now_ms() + set_by[0]
+
+    notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, wall_ms)
     thread = threading.Thread(target=notifier.run, args=(stop,))
     thread.start()
     try:
@@ -311,3 +315,22 @@ def test_the_reader_notices_new_partitions(kafka, receiver):
         kafka.partitions_for_topic = lambda topic: {0, 1} if topic == topics.ALERTS else {0}
         kafka.end_offsets = lambda partitions: dict.fromkeys(partitions, 0)
         wait_until(lambda: TopicPartition(topics.ALERTS, 1) in kafka._positions, DEADLINE_S, "the new partition")
+
+
+@pytest.mark.parametrize("by_ms", [-3_600_000, 3_600_000])
+def test_a_wall_clock_that_is_set_delays_no_message_and_raises_no_false_one(kafka, receiver, by_ms):
+    set_by = [0]
+    heartbeats = {"timeout_ms": 60_000}
+    with notifying(kafka, url_of(receiver), ["prod"], set_by, heartbeat=heartbeats, backoff_max_ms=1_000) as health:
+        kafka.write(heartbeat(now_ms()))
+        wait_until(lambda: health.is_unready() is None, DEADLINE_S, "everything to be read")
+        set_by[0] = by_ms
+        kafka.is_away = True
+        wait_until(lambda: health.is_unready() is not None, DEADLINE_S, "the cluster to be away")
+        set_by[0] = 2 * by_ms
+        kafka.is_away = False
+        wait_until(lambda: health.is_unready() is None, DEADLINE_S, "the cluster to be read again")
+        kafka.write(alert("a"))
+        wait_for(receiver, 1)
+    assert len(titles(receiver)) == 1
+    assert "heartbeat" not in titles(receiver)[0].lower()

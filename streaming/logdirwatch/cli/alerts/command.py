@@ -10,6 +10,7 @@ from logdirwatch.cli.alerts import decisions as alert_decisions
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
@@ -67,12 +68,12 @@ class _Sayings:
 
     def about(self, alert: AlertRecord) -> AlertDecisions:
         """Return how an alert is handled now."""
-        if now_ms() - self._read_ms > REREAD_MS:
+        if monotonic_ms() - self._read_ms > REREAD_MS:
             self._read()
         return UNDECIDED if self._handling is None else self._handling.about(alert, now_ms())
 
     def _read(self) -> None:
-        self._handling, self._read_ms = handling(self._context, self._fold), now_ms()
+        self._handling, self._read_ms = handling(self._context, self._fold), monotonic_ms()
 
 
 def _print(fold: LatestAlerts, decided_by_alert: dict[str, AlertDecisions], *, as_json: bool, everything: bool) -> None:

@@ -83,12 +83,12 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 
 def _dry_run(around: Surroundings) -> None:
-    board = Board(around.limits)
+    board = Board(around.limits, around.now_ms, around.monotonic_ms)
     with clients.consumer(around.telemetry, auto_offset_reset="earliest", isolation_level="read_committed") as client:
-        feed, began_ms = Feed(client, around.skew_ms), now_ms()
+        feed, began_ms, at_ms = Feed(client, around.skew_ms), around.monotonic_ms(), now_ms()
         feed.catch_up()
-        board.post(reading_of(feed, around.limits.longest_ms, began_ms))
-    for line in dry.lines(board, around.clusters, around.check, began_ms):
+        board.post(reading_of(feed, around.limits.longest_ms, at_ms, began_ms))
+    for line in dry.lines(board, around.clusters, around.check, at_ms):
         typer.echo(printable(line))
     typer.echo("dry run: nothing was changed")
 
@@ -96,7 +96,7 @@ def _dry_run(around: Surroundings) -> None:
 def _run(settings: Settings, around: Surroundings) -> None:
     stop = stopping.on_signals()
     service = Autopilot(around)
-    metrics = AutopilotMetrics(service, settings.autopilot.telemetry_max_age_ms, now_ms)
+    metrics = AutopilotMetrics(service, settings.autopilot.telemetry_max_age_ms)
     with (
         serving(settings.autopilot.listen, [metrics], metrics.is_ill, metrics.is_unready),
         watching(lambda: [service.beat]),

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated
@@ -13,6 +12,7 @@ import typer
 from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
+from logdirwatch.clock import wall_ms
 from logdirwatch.collect import loop
 from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.channel import Channel
@@ -79,10 +79,6 @@ def chosen(clusters: dict[str, ClusterSettings], names: list[str] | None) -> dic
     return {name: clusters[name] for name in names or clusters}
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publisher:
     """Return a publisher to the telemetry cluster, not started; raises UserError for a wrong client property.
 
@@ -103,7 +99,7 @@ def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher
             settings.collect,
             partial(settings.detect.reserve_of, name),
             publisher.put,
-            _now_ms,
+            wall_ms,
             cluster.capacity_of,
         )
         for name, cluster in clusters.items()

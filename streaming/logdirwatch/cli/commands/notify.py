@@ -10,6 +10,7 @@ from logdirwatch.cli.commands.collect import DRAIN_S, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.clock import steady_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
@@ -69,7 +70,7 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     publisher = publisher_of(settings, f"topic {topics.NOTIFICATIONS}")
     publisher.start()
     log.info("notify.started", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
-    switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
+    switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, steady_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
     health = notifier.health

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from logdirwatch.cli import STARTED_S
 from logdirwatch.cli.context import Context
+from logdirwatch.clock import wall_ms
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.deadline import Deadline, answers_by
 from logdirwatch.kafka.settings import KafkaSettings
@@ -21,11 +21,8 @@ from logdirwatch.report.folding import Latest, Message, R
 from logdirwatch.text.printable import printable_lines
 
 PIPE_COLUMNS = 100
-
-
-def now_ms() -> int:
-    """Return the wall clock; only commands use it."""
-    return time.time_ns() // 1_000_000
+now_ms = wall_ms
+"""The wall clock, for what commands show and record."""
 
 
 def telemetry(context: Context) -> KafkaSettings:

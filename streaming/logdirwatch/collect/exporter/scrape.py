@@ -38,15 +38,15 @@ class _Scrape(NamedTuple):
 
 
 class Exporters:
-    """The exporters of one cluster. ``now_ms`` is a monotonic clock; use from one asyncio loop.
+    """The exporters of one cluster. ``monotonic_ms`` is not the wall clock; use from one asyncio loop.
 
     Raises UserError when the file with the certificate authorities cannot be read.
     """
 
-    def __init__(self, cluster: str, settings: JmxExporterSettings, now_ms: Callable[[], int]) -> None:
+    def __init__(self, cluster: str, settings: JmxExporterSettings, monotonic_ms: Callable[[], int]) -> None:
         self._cluster = cluster
         self._settings = settings
-        self._now_ms = now_ms
+        self._monotonic_ms = monotonic_ms
         self._getter = Getter(_headers(settings), _tls(cluster, settings))
         self._newest: dict[int, _Scrape] = {}
         self._busy: set[int] = set()
@@ -70,7 +70,7 @@ class Exporters:
         newest = self._newest.get(broker.node.broker)
         if newest is None:
             return {}
-        age_ms = self._now_ms() - newest.begun_ms
+        age_ms = self._monotonic_ms() - newest.begun_ms
         if newest.found is None or age_ms > MAX_AGE_INTERVALS * self._settings.interval_ms:
             return {SCRAPE_OK: 0.0}
         found = mbeans.trusted(newest.found, broker.kafka_version)
@@ -82,7 +82,7 @@ class Exporters:
 
     async def _scrape(self, broker: int, url: str) -> None:
         self._busy.add(broker)
-        begun_ms = self._now_ms()
+        begun_ms = self._monotonic_ms()
         try:
             found = await self._found(url)
         except SCRAPE_ERRORS as error:

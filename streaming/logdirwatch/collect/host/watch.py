@@ -8,6 +8,7 @@ from queue import SimpleQueue
 
 import structlog
 
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.collect.host import records as host_records
 from logdirwatch.collect.host.logs import KernelLog
 from logdirwatch.collect.host.news import NewsDesk
@@ -51,6 +52,7 @@ class HostWatch:
         publish: Publish,
         is_delivered: Callable[[], bool],
         clock: Clock,
+        waiting_ms: Callable[[], int] = monotonic_ms,
     ) -> None:
         self._interval_ms = settings.interval_ms
         self._is_probing = settings.probe
@@ -61,7 +63,7 @@ class HostWatch:
         self._desk = NewsDesk(state.told_dirs)
         self._publish = publish
         self._is_delivered = is_delivered
-        self._clock = clock
+        self._waiting_ms = waiting_ms
         self._record_clock = RisingClock(clock)
         self._event_clock = RisingClock(clock)
         self._kernel_news: SimpleQueue[KernelError] = SimpleQueue()
@@ -134,7 +136,7 @@ class HostWatch:
                 self._kernel_news.put(found)
 
     def _tell(self, findings: Iterable[Finding]) -> None:
-        for news in self._desk.of_present_run(findings, self._clock()):
+        for news in self._desk.of_present_run(findings, self._waiting_ms()):
             self._is_event_out = True
             event = host_records.event_record(self._origin, self._broker, news, self._event_clock())
             self._publish([event_outgoing(event)])

@@ -79,7 +79,8 @@ class ClusterPoller:
         self._bootstrap = bootstrap
         self._reserve_of = reserve_of
         self._backoff = Backoff(backoff_max_ms)
-        self._failed_at_ms = self._pause_ms = 0
+        self._again_s = 0.0
+        self.monotonic_s: Callable[[], float] = time.monotonic
         self._unreachable: BaseException | None = None
         self._waiting: dict[int, int] = {}
         self._last: dict[int, LogDirsAnswer] = {}
@@ -119,7 +120,7 @@ class ClusterPoller:
         While the whole cluster is down it is queried less and less often; the rounds in between repeat the last facts.
         """
         self._rounds += 1
-        if self.is_away and 0 <= self.clock() - self._failed_at_ms < self._pause_ms:
+        if self.is_away and self.monotonic_s() < self._again_s:
             self._repeat_last()
             self.beat.beat()
             return
@@ -150,7 +151,7 @@ class ClusterPoller:
         if self._unreachable is not None and not any(map(self._answered, self._last)):
             if not self.is_away:
                 log.warning("collect.cluster.failed", cluster=self.origin.cluster, error=one_line(self._unreachable))
-            self._failed_at_ms, self._pause_ms = self.clock(), self._backoff.failed()
+            self._again_s = self.monotonic_s() + self._backoff.failed() / 1000
             return
         if self.is_away:
             log.warning("collect.cluster.recovered", cluster=self.origin.cluster)

@@ -1,11 +1,10 @@
 """The query ``detect``: metrics, events, decisions in, alerts and state out. Kafka to Kafka, no table on this path."""
 
-import time
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.clock import wall_ms
 from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
 from logdirwatch.detect.spark.shard import VARIABLES, shard_of
 from logdirwatch.jobs.checkpoint import older
@@ -103,7 +102,7 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     """Start the query, in a session of its own."""
     spark = without_empty_batches(spark, settings)
-    older.set_aside(spark, checkpoint(settings, NAME), VARIABLES, time.time_ns() // 1_000_000)
+    older.set_aside(spark, checkpoint(settings, NAME), VARIABLES, wall_ms())
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
     records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)

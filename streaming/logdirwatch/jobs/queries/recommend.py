@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.clock import wall_ms
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.jobs.streams import every, kafka_stream, start_query
 from logdirwatch.kafka.clients import one_line, read_all, spark_options
@@ -176,7 +177,7 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
     def take(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001 - Spark's signature; repeats change nothing
         rows = batch.select("topic", "key", "value", F.unix_millis("timestamp").alias("timestamp_ms")).collect()
         try:
-            keeper.take(rows, _now_ms())
+            keeper.take(rows, wall_ms())
         except Exception as error:
             # A long message makes Spark overflow its stack while a query is being stopped.
             raise RuntimeError(one_line(error)[:300]) from None
@@ -195,7 +196,7 @@ def _look_while_active(query: StreamingQuery, keeper: Recommender, interval_ms: 
 def _look(query: StreamingQuery, keeper: Recommender) -> None:
     """Run a round; an error is retried with the next one, and fails the batches too if it persists."""
     try:
-        keeper.look(_now_ms())
+        keeper.look(wall_ms())
     except Exception as error:
         if query.isActive:
             log.warning("recommend.round_failed", error=one_line(error)[:300])
@@ -212,7 +213,3 @@ def _publish(spark: SparkSession, settings: Settings, actions: Sequence[ActionRe
     rows = [(action.action_id.encode(), msgspec.json.encode(action)) for action in actions]
     frame = spark.createDataFrame(rows, "key binary, value binary").coalesce(1)
     frame.write.format("kafka").options(**spark_options(settings.telemetry)).option("topic", topics.ACTIONS).save()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

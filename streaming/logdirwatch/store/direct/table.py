@@ -4,7 +4,6 @@ A commit needs exactly the version after the one that was read. If another write
 from the new version, so no two writers ever decide from the same rows.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from logdirwatch import __version__
+from logdirwatch.clock import wall_ms
 from logdirwatch.store import log_store
 from logdirwatch.store.direct.arrow import arrow_schema, encoded_schema, statistics
 from logdirwatch.store.schema.columns import Table
@@ -175,7 +175,7 @@ class DirectTable:
 
         Raises ConcurrentWriteException if another writer was first.
         """
-        now_ms, version = time.time_ns() // 1_000_000, self._delta.version() + 1
+        now_ms, version = wall_ms(), self._delta.version() + 1
         added = [self._written(rows, now_ms) for rows in files if rows.num_rows]
         actions = [_commit_info(version, now_ms), *added, *(_remove(file, now_ms) for file in removed)]
         lines = [msgspec.json.encode(action).decode() for action in actions]

@@ -55,7 +55,14 @@ class Host:
         state = state_file.load()
         self.eyes = HostEyes(self.settings, self.dirs, reserve_of, state, look_at=self.look_at)
         self.watch = HostWatch(
-            self.settings, self.eyes, state_file, state, self.sent.extend, lambda: self.is_delivered, self.clock
+            self.settings,
+            self.eyes,
+            state_file,
+            state,
+            self.sent.extend,
+            lambda: self.is_delivered,
+            self.clock,
+            self.clock,
         )
         self.watch.read_logs()
 
