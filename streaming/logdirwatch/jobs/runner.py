@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import busy, native_memory
 from logdirwatch.jobs.session import silence
@@ -73,7 +72,7 @@ class Runner:
     """Ends the process when only a new one helps."""
     is_input_away: Callable[[], bool] = lambda: False
     """Whether the telemetry cluster does not answer: then no query can make progress."""
-    _clock: WallClock = field(default_factory=lambda: WallClock(wall_ms() / 1000, time.monotonic()))
+    _clock: WallClock = field(default_factory=lambda: WallClock(time.time(), time.monotonic()))
 
     @property
     def looked_s(self) -> float:
@@ -146,7 +145,7 @@ class Runner:
 
     def _look_at_clock(self, queries: list[Supervised]) -> None:
         """Plan a restart of every query when the wall clock was set back."""
-        back_s = self._clock.set_back_s(wall_ms() / 1000, time.monotonic())
+        back_s = self._clock.set_back_s(time.time(), time.monotonic())
         if back_s is not None:
             meaning = "Spark's triggers would wait for the old time: each query is started again after its batch"
             log.warning("stream.clock_set_back", by_s=round(back_s), meaning=meaning)
