@@ -41,6 +41,10 @@ class Watch(Protocol):
         """Release its resources."""
 
 
+def _unknown() -> None:
+    """Return that nobody knows."""
+
+
 class ClusterWatch:
     """One monitored cluster: its connections, its poller, its scanner and its brokers' exporters.
 
@@ -57,6 +61,7 @@ class ClusterWatch:
         publish: Publish,
         clock: Clock,
         capacity_of: CapacityOf = no_capacity,
+        samples_overdue_ms: Callable[[], int | None] = _unknown,
     ) -> None:
         self.name = name
         self._settings = collect
@@ -65,6 +70,7 @@ class ClusterWatch:
         self._wire = Wire(clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
         self._publish = publish
+        self._samples_overdue_ms = samples_overdue_ms
         self._heartbeat_clock = RisingClock(clock, min(REVISION_MS, collect.heartbeat_interval_ms))
         self.poller = ClusterPoller(
             self._origin,
@@ -124,7 +130,8 @@ class ClusterWatch:
         await self._exporters.scrape(self.poller.brokers.values())
 
     async def _heartbeat(self) -> None:
-        record = records.heartbeat_record(self._origin, self._heartbeat_clock(), self._settings.heartbeat_interval_ms)
+        interval_ms, overdue_ms = self._settings.heartbeat_interval_ms, self._samples_overdue_ms()
+        record = records.heartbeat_record(self._origin, self._heartbeat_clock(), interval_ms, overdue_ms)
         self._publish(outgoing(topics.METRICS, [(f"{self.name}/heartbeat", record)]))
 
     async def _canary(self) -> None:

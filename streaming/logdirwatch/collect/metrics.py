@@ -24,8 +24,8 @@ class CollectorMetrics(Collector):
         yield from self._records()
 
     def beats(self) -> list[Beat]:
-        """Return the progress of every round of every cluster; an unreachable cluster has rounds too."""
-        return [beat for watch in self._watched for beat in watch.beats]
+        """Return the progress of the publisher and of every round; an unreachable cluster has rounds too."""
+        return [self._publisher.beat, *(beat for watch in self._watched for beat in watch.beats)]
 
     def is_ill(self) -> str | None:
         """Return which rounds hang."""

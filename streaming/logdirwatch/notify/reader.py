@@ -17,6 +17,7 @@ from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.next_steps import NextSteps
+from logdirwatch.notify.unread import Unread
 from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_alerts
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
@@ -39,6 +40,7 @@ class Reader:
         self._ends: dict[TopicPartition, int] | None = None
         self._steps = NextSteps()
         self._reads_steps = False
+        self._unread = Unread()
 
     def read_steps(self, *, is_there: bool) -> None:
         """Read the actions too from the next start on, if their topic is visible."""
@@ -53,9 +55,13 @@ class Reader:
         for part, offset in begins.items():
             client.seek(part, offset)
         self._ends = {part: end for part, end in ends.items() if end > begins[part]}
+        self._unread.begin()
 
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
-        """Read records for half a second; return whether everything that was there at the start is read."""
+        """Read records for half a second; return whether everything that was there at the start is read.
+
+        Raises UserError when records wait and none is read, KafkaError when the cluster does not answer.
+        """
         if self._assigned != set(self._partitions(client)):
             self.start(client)  # a topic got more partitions
         try:
@@ -71,6 +77,7 @@ class Reader:
                 self._take(record, now_ms)
         if self._ends:
             self._ends = {part: end for part, end in self._ends.items() if client.position(part) < end}
+        self._unread.check(client, self._assigned)
         return self._ends == {}
 
     def _partitions(self, client: KafkaConsumer) -> list[TopicPartition]:

@@ -81,7 +81,9 @@ class SwitchSettings(Section):
     """The dead man's switch: what happens when the heartbeats of a cluster stop."""
 
     timeout_ms: Ms = Field(
-        120_000, description="How long heartbeats may be missing; 0: neither heartbeats nor canaries are watched."
+        120_000,
+        description="How long heartbeats may be missing, or samples be overdue; 0: neither heartbeats nor canaries are "
+        "watched.",
     )
     severity: Severity = Field(
         Severity.PAGE, description="Severity of the alert that heartbeats stopped; for canaries critical at most."

@@ -1,7 +1,7 @@
 """One kind of sign of life (heartbeat or canary) of all clusters, and the alerts when it is missing. Pure.
 
 Only progress counts, not the clocks of collectors: a sign with another identity than its collector's last one, or a
-newer one, counts when it arrives.
+newer one, counts when it arrives. A heartbeat counts as far as the samples of its collector pass.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -58,7 +58,11 @@ class Watch:
         """Record a sign of life that just arrived."""
         if not self.is_news(sign):
             return
-        self._heard[sign.cluster].since_ms = now_ms
+        heard = self._heard[sign.cluster]
+        # A heartbeat alone does not show that samples pass: their silence began when the next one was due.
+        heard.since_ms = max(heard.since_ms, now_ms - _overdue_ms(sign))
+        if now_ms - heard.since_ms > self._kind.timeout_ms:
+            return
         self._end(sign.cluster, now_ms, [sign.cluster])
         if self._is_firing(NO_CLUSTER):
             self._back.setdefault(sign.cluster, now_ms)
@@ -134,7 +138,16 @@ class Watch:
     def _lost(self, cluster: str) -> str:
         last_ms = self._last(cluster)
         when = "none ever arrived" if last_ms is None else f"the last one is of {utc(last_ms)}"
-        return f"No {self._kind.one} of {_whose(cluster)} arrives{self._kind.way}, {when}: {self._kind.meaning}"
+        overdue_ms = self._overdue_ms(cluster)
+        if overdue_ms:
+            when = f"though heartbeats do; a sample has been overdue for {human_ms(overdue_ms)}"
+        what = "sample" if overdue_ms else self._kind.one
+        return f"No {what} of {_whose(cluster)} arrives{self._kind.way}, {when}: {self._kind.meaning}"
+
+    def _overdue_ms(self, cluster: str) -> int:
+        """Return for how long samples are overdue by the last heartbeat of a cluster."""
+        signs = self._heard[cluster].collectors.values() if cluster in self._heard else ()
+        return max(((sign.at_ms, _overdue_ms(sign)) for sign in signs), default=(0, 0))[1]
 
     def _last(self, cluster: str) -> int | None:
         chosen = [heard for name, heard in self._heard.items() if cluster in (name, NO_CLUSTER)]
@@ -162,6 +175,12 @@ class Watch:
             summary=summary,
             reason="reported" if status is AlertStatus.RESOLVED else None,
         )
+
+
+def _overdue_ms(sign: AlertRecord) -> int:
+    """Return for how long the samples of a heartbeat's collector are overdue; an older release does not say."""
+    evidence = sign.evidence
+    return (evidence.samples_overdue_ms or 0) if isinstance(evidence, HeartbeatEvidence) else 0
 
 
 def _collector(sign: AlertRecord) -> str:

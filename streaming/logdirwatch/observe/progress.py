@@ -34,6 +34,8 @@ LONGEST_SILENCE_S: Mapping[str, float] = MappingProxyType(
         # The rounds of watch-host. Their interval is added.
         "logs": 60.0,
         "log_dirs": 60.0,
+        # Sending records to the telemetry cluster. The longest pause between two attempts is added.
+        "publisher": 60.0,
         # The loops of the services, which pass several times a second.
         "notify": 60.0,
         "autopilot": 60.0,

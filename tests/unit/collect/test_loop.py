@@ -82,6 +82,76 @@ def test_a_clock_that_is_set_back_makes_no_heartbeat_older_than_one_before(inter
     assert [decoded(outgoing).timestamp_ms for outgoing in sent] == [T0, T0 + step_ms, T0 + step_ms + interval_ms]
 
 
+def test_a_heartbeat_says_for_how_long_samples_are_overdue():
+    sent, clock = [], Clock()
+    collect = CollectSettings(collector="c")
+
+    async def beat():
+        watch = ClusterWatch(
+            "prod",
+            KafkaSettings(),
+            JmxExporterSettings(),
+            collect,
+            reserve_of,
+            sent.extend,
+            clock,
+            samples_overdue_ms=lambda: 7_000,
+        )
+        try:
+            await watch._heartbeat()
+        finally:
+            watch.close()
+
+    asyncio.run(asyncio.wait_for(beat(), DEADLINE_S))
+    assert [decoded(outgoing).samples_overdue_ms for outgoing in sent] == [7_000]
+
+
+def test_a_round_is_progress_when_it_ends_without_an_error():
+    ended = []
+
+    async def second_fails(number):
+        if number == 2:
+            raise ZeroDivisionError
+
+    with structlog.testing.capture_logs():
+        run_until(second_fails, 3, ended=lambda: ended.append(1))
+    assert len(ended) in {1, 2}, "the first, and the third if it had ended"
+
+
+def test_the_rounds_of_a_cluster_are_watched_from_when_they_begin():
+    async def rounds():
+        watch = ClusterWatch(
+            "prod", KafkaSettings(), JmxExporterSettings(), CollectSettings(), reserve_of, lambda _: None, Clock()
+        )
+        watch.poller.poll = asyncio.Event().wait
+        running = asyncio.create_task(watch.run())
+        try:
+            await asyncio.wait_for(_has(watch, 3), DEADLINE_S)
+            undiscovered = [beat.loop for beat in watch.beats]
+            watch.poller.discovered.set()
+            await asyncio.wait_for(_has(watch, 6), DEADLINE_S)
+            return undiscovered, [(beat.loop, beat.longest_s) for beat in watch.beats]
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            watch.close()
+
+    async def _has(watch, count):
+        while len(watch.beats) < count:
+            await asyncio.sleep(0)
+
+    undiscovered, watched = asyncio.run(rounds())
+    assert undiscovered == ["poll:prod", "heartbeat:prod", "canary:prod"]
+    assert dict(watched) == {
+        "poll:prod": 15.0,
+        "heartbeat:prod": 25.0,
+        "canary:prod": 3_660.0,
+        "inventory:prod": 660.0,
+        "partitions:prod": 65.0,
+        "exporters:prod": 75.0,
+    }
+
+
 def test_the_first_answer_wins_and_the_rest_is_not_waited_for():
     async def answers():
         return "me"

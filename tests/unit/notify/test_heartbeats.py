@@ -15,8 +15,8 @@ BEAT_MS = 10_000
 HOUR_MS = 3_600_000
 
 
-def heartbeat(cluster, at_ms, collector="c1"):
-    evidence = {"collector": collector, "interval_ms": BEAT_MS}
+def heartbeat(cluster, at_ms, collector="c1", **proof):
+    evidence = {"collector": collector, "interval_ms": BEAT_MS, **proof}
     return alert("h", at_ms // 1000, rule=Rule.HEARTBEAT, cluster=cluster, at_ms=at_ms, evidence=evidence)
 
 
@@ -228,3 +228,56 @@ def test_after_a_restart_it_goes_on_crying_until_a_canary_comes():
     assert (cry.alert_id, cry.status) == (known, AlertStatus.FIRING)
     made.hear(canary("prod", NOW_MS + 2), NOW_MS + 2)
     assert firing(made, NOW_MS + 2) == set()
+
+
+def blind_beats(made, from_ms, to_ms, collector="c1"):
+    """Heartbeats that arrive while no sample does."""
+    for at_ms in range(from_ms, to_ms, BEAT_MS):
+        made.hear(heartbeat("prod", at_ms, collector, samples_overdue_ms=at_ms - from_ms), at_ms)
+
+
+def test_heartbeats_without_samples_are_no_signs_of_life():
+    made = switch("prod")
+    beats(made, ["prod"], NOW_MS, NOW_MS + 60_000)
+    blind_ms = NOW_MS + 60_000
+    blind_beats(made, blind_ms, blind_ms + TIMEOUT_MS)
+    assert firing(made, blind_ms + TIMEOUT_MS) == set()
+    assert made.all_is_well(blind_ms + TIMEOUT_MS)
+    blind_beats(made, blind_ms, blind_ms + TIMEOUT_MS + 2 * BEAT_MS)
+    now_ms = blind_ms + TIMEOUT_MS + BEAT_MS + 1
+    (cry,) = made.alerts(now_ms)
+    assert (cry.alert_id, cry.severity) == (alert_id("prod"), Severity.PAGE)
+    assert "No sample of cluster prod arrives, though heartbeats do; a sample has been overdue for 2 min" in cry.summary
+    assert not made.all_is_well(now_ms)
+
+
+def test_it_ends_with_the_first_heartbeat_whose_samples_pass():
+    made = switch("prod")
+    blind_beats(made, NOW_MS, NOW_MS + 3 * TIMEOUT_MS)
+    back_ms = NOW_MS + 3 * TIMEOUT_MS
+    assert firing(made, back_ms) == {"prod"}
+    made.hear(heartbeat("prod", back_ms, samples_overdue_ms=0), back_ms)
+    assert firing(made, back_ms) == set()
+    assert made.all_is_well(back_ms)
+
+
+def test_a_collector_that_sees_covers_one_that_does_not():
+    made = switch("prod")
+    for at_ms in range(NOW_MS, NOW_MS + 4 * TIMEOUT_MS, BEAT_MS):
+        made.hear(heartbeat("prod", at_ms, "c1", samples_overdue_ms=at_ms - NOW_MS), at_ms)
+        made.hear(heartbeat("prod", at_ms, "c2", samples_overdue_ms=0), at_ms)
+        assert firing(made, at_ms) == set()
+
+
+def test_a_collector_of_an_older_release_does_not_say_and_is_believed():
+    made = switch("prod")
+    for at_ms in range(NOW_MS, NOW_MS + 4 * TIMEOUT_MS, BEAT_MS):
+        made.hear(heartbeat("prod", at_ms, samples_overdue_ms=None), at_ms)
+    assert made.all_is_well(NOW_MS + 4 * TIMEOUT_MS)
+
+
+def test_once_heartbeats_stop_as_well_that_is_what_a_new_alert_says():
+    made = switch("prod")
+    blind_beats(made, NOW_MS, NOW_MS + BEAT_MS)
+    (cry,) = made.alerts(NOW_MS + TIMEOUT_MS + 1)
+    assert "No heartbeat of cluster prod arrives" in cry.summary

@@ -15,6 +15,7 @@ from logdirwatch.cli.next_step import say_next
 from logdirwatch.clock import wall_ms
 from logdirwatch.collect import loop
 from logdirwatch.collect.metrics import CollectorMetrics
+from logdirwatch.collect.publish.arrivals import Arrivals
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.errors import UserError
@@ -90,7 +91,9 @@ def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publi
     )
 
 
-def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher: Publisher) -> list[loop.ClusterWatch]:
+def _watches(
+    settings: Settings, clusters: dict[str, ClusterSettings], publisher: Publisher, arrivals: Arrivals
+) -> list[loop.ClusterWatch]:
     return [
         loop.ClusterWatch(
             name,
@@ -101,6 +104,7 @@ def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher
             publisher.put,
             wall_ms,
             cluster.capacity_of,
+            partial(arrivals.overdue_ms, name),
         )
         for name, cluster in clusters.items()
     ]
@@ -108,7 +112,9 @@ def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher
 
 async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
     publisher = publisher_of(settings)
-    watched = _watches(settings, clusters, publisher)
+    arrivals = Arrivals(clusters, settings.collect.metrics_interval_ms)
+    publisher.arrived = arrivals.note
+    watched = _watches(settings, clusters, publisher, arrivals)
     stop = asyncio.Event()
     on_signal(stop.set)
     for remark in remarks(settings):
@@ -131,7 +137,7 @@ def on_signal(stop: Callable[[], None]) -> None:
 
 def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
     publisher = publisher_of(settings)
-    watched = _watches(settings, clusters, publisher)
+    watched = _watches(settings, clusters, publisher, Arrivals(clusters, settings.collect.metrics_interval_ms))
     publisher.start()
     incomplete = asyncio.run(loop.run_once(watched))
     left = publisher.stop(ONCE_DRAIN_S) + publisher.dropped + publisher.refused

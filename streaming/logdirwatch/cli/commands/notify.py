@@ -73,8 +73,8 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, steady_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
-    health = notifier.health
-    with serving(settings.notify.listen, [], health.is_ill, health.is_unready), watching(lambda: [health.beat]):
+    health, beats = notifier.health, (notifier.health.beat, publisher.beat)
+    with serving(settings.notify.listen, [], health.is_ill, health.is_unready), watching(lambda: beats):
         notifier.run(stop)
     left = publisher.stop(DRAIN_S)
     log.info("notify.stopped", not_kept=left)

@@ -102,7 +102,7 @@ async def _watch(settings: Settings, host: HostSettings, log_dirs: Sequence[str]
     on_signal(stop.set)
     publisher.start()
     log.info("host.started", cluster=host.cluster, broker=host.broker, log_dirs=list(log_dirs), collector=host.name)
-    with watching(lambda: watch.beats):
+    with watching(lambda: (publisher.beat, *watch.beats)):
         await loop.run([watch], stop)
     left = publisher.stop(DRAIN_S)
     watch.end()

@@ -12,10 +12,13 @@ from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Buffer, Outgoing
 from logdirwatch.collect.publish.channel import NO_PARTITIONS, Delivery
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.observe.progress import Beat
 
 log = structlog.get_logger(__name__)
 
 BATCH_RECORDS = 500
+IDLE_S = 10.0
+"""A pass without anything to send, which shows that the thread lives."""
 
 
 class Sender(Protocol):
@@ -26,6 +29,10 @@ class Sender(Protocol):
 
     def close(self) -> None:
         """Close within about a second."""
+
+
+def _ignored(_: Outgoing) -> None:
+    """Do nothing."""
 
 
 class Publisher:
@@ -41,6 +48,8 @@ class Publisher:
         """``target`` names what this publisher writes to in log lines about outages."""
         self.sent: Counter[str] = Counter()
         self.refused = 0
+        self.arrived: Callable[[Outgoing], None] = _ignored
+        """Gets each record that was acknowledged."""
         self._connect = connect
         self._target = target
         self._buffer = Buffer(capacity)
@@ -53,6 +62,7 @@ class Publisher:
         self._kept = 0
         self._channel: Sender | None = None
         self._changed = threading.Condition()
+        self.beat = Beat("publisher", more_s=backoff_max_ms / 1000)
         self._stop_at: float | None = None
         self._in_flight = 0
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
@@ -97,6 +107,7 @@ class Publisher:
     def _run(self) -> None:
         while batch := self._next_batch():
             self._settle(self._attempt(batch))
+            self.beat.beat()
         if self._channel is not None:
             self._channel.close()
 
@@ -112,6 +123,7 @@ class Publisher:
                 if batch:
                     self._in_flight = len(batch)
                     return batch
+                self.beat.beat()
                 self._changed.wait(self._idle_s())
         return []
 
@@ -121,12 +133,12 @@ class Publisher:
             return False
         return self._backoff.is_away or not len(self._buffer) or time.monotonic() >= self._stop_at
 
-    def _idle_s(self) -> float | None:
-        """Return how long there is nothing to do: until records set aside are tried again, or time is up."""
-        until = [self._retry_at] if self._buffer.aside else []
+    def _idle_s(self) -> float:
+        """Return how long there is nothing to do: until records set aside are tried again, time is up, or a pass."""
+        until = [time.monotonic() + IDLE_S, *([self._retry_at] if self._buffer.aside else [])]
         if self._stop_at is not None:
             until.append(self._stop_at)
-        return max(0.0, min(until) - time.monotonic()) if until else None
+        return max(0.0, min(until) - time.monotonic())
 
     def _attempt(self, batch: list[Outgoing]) -> Delivery:
         try:
@@ -141,6 +153,8 @@ class Publisher:
             self.refused += len(delivery.refused)
             self._keep(delivery)
             self._in_flight = 0
+        for record in delivery.delivered:
+            self.arrived(record)
         for record in delivery.refused:
             log.error("publish.record.refused", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
         is_lost = bool(delivery.failed) and not (delivery.delivered or delivery.refused)

@@ -161,7 +161,9 @@ def canary_record(origin: Origin, at_ms: int) -> EventRecord:
     )
 
 
-def heartbeat_record(origin: Origin, at_ms: int, interval_ms: int) -> HeartbeatRecord:
+def heartbeat_record(
+    origin: Origin, at_ms: int, interval_ms: int, samples_overdue_ms: int | None = None
+) -> HeartbeatRecord:
     """Return the collector's heartbeat; the next one follows ``interval_ms`` later."""
     return HeartbeatRecord(
         version=1,
@@ -169,6 +171,7 @@ def heartbeat_record(origin: Origin, at_ms: int, interval_ms: int) -> HeartbeatR
         timestamp_ms=at_ms,
         collector=origin.collector,
         interval_ms=interval_ms,
+        samples_overdue_ms=samples_overdue_ms,
     )
 
 

@@ -81,7 +81,11 @@ def _record(heartbeat: HeartbeatRecord, told: LastRecord) -> AlertRecord:
         opened_at_ms=heartbeat.timestamp_ms,
         at_ms=told.at_ms,
         lane=Lane.STATEFUL,
-        evidence=HeartbeatEvidence(collector=heartbeat.collector, interval_ms=heartbeat.interval_ms),
+        evidence=HeartbeatEvidence(
+            collector=heartbeat.collector,
+            interval_ms=heartbeat.interval_ms,
+            samples_overdue_ms=heartbeat.samples_overdue_ms,
+        ),
         affected={},
         summary=f"Heartbeat of collector {heartbeat.collector} for cluster {heartbeat.cluster}",
     )

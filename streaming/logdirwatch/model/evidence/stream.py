@@ -81,6 +81,9 @@ class HeartbeatEvidence(Evidence, frozen=True, kw_only=True):
 
     collector: Annotated[str | None, Meta(description="Name of the collector.")] = None
     interval_ms: Annotated[int | None, Meta(description="How often it sends one.")] = None
+    samples_overdue_ms: Annotated[
+        int | None, Meta(description="For how long its next sample has been overdue; 0: samples pass.")
+    ] = None
 
 
 @shown_by(Rule.HEARTBEAT, marker="origin")

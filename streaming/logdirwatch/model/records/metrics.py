@@ -207,3 +207,10 @@ class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="
     interval_ms: Annotated[
         Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two heartbeats, in milliseconds.")
     ] = 10_000
+    samples_overdue_ms: Annotated[
+        Annotated[int, Meta(ge=0, le=2**53)] | None,
+        Meta(
+            description="For how long a sample of the cluster has been overdue: none was acknowledged by the telemetry "
+            "cluster. In milliseconds; 0: samples pass; null: written by an older release."
+        ),
+    ] = None

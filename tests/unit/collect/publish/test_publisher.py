@@ -5,6 +5,7 @@ import threading
 import pytest
 import structlog
 
+from logdirwatch.collect.publish import publisher as publisher_module
 from logdirwatch.collect.publish.channel import Delivery
 from logdirwatch.collect.publish.publisher import BATCH_RECORDS, Publisher
 from logdirwatch.model import topics
@@ -92,6 +93,34 @@ def test_records_arrive_in_order_and_are_counted_by_topic(publish, telemetry, lo
     assert publish.stop(DEADLINE_S) == 0
     assert dict(publish.sent) == {"logdir.metrics": 2, "logdir.events": 1}
     assert logged == []
+
+
+def test_what_was_acknowledged_and_nothing_else_is_passed_on(publish, telemetry):
+    seen = []
+    publish.arrived = lambda record: seen.append(int(record.value))
+    telemetry.refuses = {2}
+    publish.put([metric(1), metric(2), event(3)])
+    arrived(telemetry, 1, 3)
+    assert publish.stop(DEADLINE_S) == 0
+    assert seen == [1, 3]
+
+
+def test_a_thread_with_nothing_to_send_makes_progress_and_one_that_hangs_in_a_batch_does_not(telemetry, monkeypatch):
+    monkeypatch.setattr(publisher_module, "IDLE_S", 0.001)
+    publisher, is_over = Publisher(telemetry.connect, capacity=5, backoff_max_ms=1_000), threading.Event()
+    assert publisher.beat.longest_s == 61.0
+    publisher.start()
+    publisher.beat.last_s = before_s = 0.0
+    wait_until(lambda: publisher.beat.last_s > before_s, DEADLINE_S, "a pass", pause_s=0.001)
+    telemetry.send = lambda batch: is_over.wait() and Delivery(delivered=list(batch))
+    publisher.put([metric(1)])
+    wait_until(lambda: publisher._in_flight, DEADLINE_S, "the batch in flight", pause_s=0.001)
+    publisher.beat.last_s = 0.0
+    publisher.put([metric(2)])
+    assert publisher.beat.last_s == 0.0
+    is_over.set()
+    publisher.stop(DEADLINE_S)
+    assert publisher.beat.last_s > 0.0
 
 
 def test_an_event_is_acknowledged_before_its_record_is_sent(publish, telemetry):

@@ -26,15 +26,15 @@ class Feed:
         self.fold = latest_alerts()
         self.offset = -1
 
-    def send(self, *times_ms, kafka_ms=None, collector="c1"):
+    def send(self, *times_ms, kafka_ms=None, collector="c1", **fields):
         """Return what a batch with heartbeats of these times says that is news."""
-        rows = [self.row(at_ms, at_ms if kafka_ms is None else kafka_ms, collector) for at_ms in times_ms]
+        rows = [self.row(at_ms, at_ms if kafka_ms is None else kafka_ms, collector, fields) for at_ms in times_ms]
         messages = [Message(row.key.encode(), row.value.encode()) for row in self.tester.test(KEY, rows)]
         return list(self.fold.take_all(messages))
 
-    def row(self, at_ms, kafka_ms, collector):
+    def row(self, at_ms, kafka_ms, collector, fields):
         self.offset += 1
-        record = HeartbeatRecord(version=1, cluster="prod", timestamp_ms=at_ms, collector=collector)
+        record = HeartbeatRecord(version=1, cluster="prod", timestamp_ms=at_ms, collector=collector, **fields)
         place = {"topic": "logdir.metrics", "partition": 0, "offset": self.offset, "timestamp_ms": kafka_ms}
         return Row(cluster="prod", broker=HEARTBEAT_BROKER, value=bytearray(msgspec.json.encode(record)), **place)
 
@@ -52,6 +52,12 @@ def test_the_newest_heartbeat_of_a_batch_is_answered_under_its_own_time():
     assert told(feed.send(T0 + STEP_MS, T0)) == [((T0 + STEP_MS) // 1000, T0 + STEP_MS, T0 + STEP_MS)]
     (other,) = feed.send(T0, collector="c2")
     assert (other.evidence["collector"], other.at_ms) == ("c2", T0)
+
+
+@pytest.mark.parametrize("overdue_ms", [0, 60_000, None])
+def test_how_long_samples_are_overdue_is_passed_on(overdue_ms):
+    (beat,) = Feed().send(T0, samples_overdue_ms=overdue_ms)
+    assert beat.evidence.samples_overdue_ms == overdue_ms
 
 
 @pytest.mark.parametrize("ahead_ms", [1, STEP_MS, HOUR_MS])
