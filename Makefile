@@ -126,7 +126,7 @@ dist: $(STAMP) ## build the source distribution, and from it the wheel, into dis
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
 
-lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, imports of all tests and the documentation build
+lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, exposure of the systemd units, imports of all tests and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
@@ -134,6 +134,7 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/vocabulary
+	@.ci/units
 	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
 	$(PYTEST) --collect-only -qq tests/browser tests/chart tests/cluster tests/kafka tests/scenarios tests/spark tests/sql tests/versions
 	$(BIN)/pre-commit validate-config

@@ -39,7 +39,7 @@ class _Environment(EnvSettingsSource):
     """The environment variables."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        return environment.without_line_ends(super()._load_env_vars())
+        return environment.prepared(super()._load_env_vars())
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
         """Return a value that is written as JSON; raises ``environment.NotJsonError``."""
@@ -182,7 +182,7 @@ def _not_json(error: SettingsError) -> str:
     cause = error.__cause__
     if not isinstance(cause, environment.NotJsonError):
         return "a variable cannot be read"
-    variables = environment.without_line_ends(os.environ)
+    variables = environment.prepared(os.environ)
     return f"{environment.holding(cause.value, variables)} {cause.reason}"
 
 

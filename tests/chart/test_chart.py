@@ -113,7 +113,16 @@ def test_every_pod_runs_a_command_that_there_is_without_privileges(helm, values)
         (container,) = pod["containers"]
         assert container["args"][0] in get_command(app).commands
         assert pod["securityContext"]["runAsNonRoot"], part
-        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+        }
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] == bool(values.get("serviceAccountName"))
+        assert pod["enableServiceLinks"] is False
+        assert {"name": "tmp", "emptyDir": {}} in pod["volumes"]
         assert {"requests", "limits"} == set(container["resources"])
         mounted = {mount["name"] for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in pod["volumes"]}, part
@@ -143,16 +152,59 @@ def test_probes_ask_the_ports_that_are_served(helm):
     )
 
 
-def test_passwords_are_referred_to_and_stand_in_no_manifest(helm, monkeypatch):
+PASSWORD_OF = "LOGDIRWATCH_{}__CLIENT__sasl.password"
+SECRETS = ["hush", 'a"b', "a\\b", "'a'", "{a: b}", '"}', "$(PATH) $$ ${HOME}", "a b ", "ключ 鍵 é", "true", "1e3", "null", "a\nb", "#"]
+
+
+def started(helm, pod, values, secrets, monkeypatch):
+    """Return the settings of a pod, whose variables from secrets have the given values."""
+    for name, value in environment(pod).items():
+        if name.startswith("LOGDIRWATCH_") and name != "LOGDIRWATCH_CONFIG":
+            monkeypatch.setenv(name, secrets if isinstance(value, dict) else as_kubernetes_does(value))
+    return rendered(helm, values)[1]
+
+
+def as_kubernetes_does(value):
+    """Return a variable's value with its references resolved: $(NAME) of a variable that there is not stays, $$ is $."""
+    return value.replace("$$", "$")
+
+
+def test_passwords_are_referred_to_and_stand_in_no_manifest(helm):
     parts, settings = rendered(helm, FULL)
     found = environment(parts["collect"])
-    assert found["PROD_PASSWORD"] == {"secretKeyRef": {"name": "prod", "key": "secret"}}
+    assert found[PASSWORD_OF.format("CLUSTERS__PROD")] == {"secretKeyRef": {"name": "prod", "key": "secret"}}
     assert settings.clusters["prod"].client == {}
-    client = found["LOGDIRWATCH_CLUSTERS__PROD__CLIENT"].replace("$(PROD_PASSWORD)", "hush")
-    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PROD__CLIENT", client)
-    _, settings = rendered(helm, FULL)
-    assert settings.clusters["prod"].client["sasl.password"] == "hush"
+    assert not [value for value in found.values() if "sasl" in str(value)]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_password_arrives_as_it_is_whatever_is_in_it(helm, monkeypatch, secret):
+    parts, _ = rendered(helm, FULL)
+    settings = started(helm, parts["collect"], FULL, secret, monkeypatch)
+    assert settings.clusters["prod"].client == {"sasl.password": secret}
+    assert settings.telemetry.client == {**FULL["telemetry"]["client"], "sasl.password": secret}
     assert settings.clusters["eu-west"].client == {"security.protocol": "PLAINTEXT"}
+
+
+def test_a_line_end_after_a_password_is_no_part_of_it(helm, monkeypatch):
+    parts, _ = rendered(helm, FULL)
+    assert started(helm, parts["collect"], FULL, "hush\n", monkeypatch).telemetry.client["sasl.password"] == "hush"
+
+
+def test_client_properties_of_a_secret_of_variables_are_added(helm, monkeypatch):
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PROD__CLIENT", '{"client.id": "disks"}')
+    parts, _ = rendered(helm, FULL)
+    settings = started(helm, parts["collect"], FULL, "hush", monkeypatch)
+    assert settings.clusters["prod"].client == {"client.id": "disks", "sasl.password": "hush"}
+
+
+@pytest.mark.parametrize("user", ["hand", 'a"b', "a\\b", "$(HOME)", "a$$b", "é"])
+def test_the_name_of_a_user_arrives_as_it_is(helm, monkeypatch, user):
+    autopilot = {**FULL["autopilot"], "users": {"prod": {"username": user, "passwordSecret": {"name": "hand"}}}}
+    values = {**FULL, "autopilot": autopilot}
+    parts, _ = rendered(helm, values)
+    settings = started(helm, parts["autopilot"], values, "hush", monkeypatch)
+    assert settings.clusters["prod"].client == {"sasl.username": user, "sasl.password": "hush"}
 
 
 def test_the_autopilot_is_off_unless_it_is_asked_for(helm):
@@ -164,11 +216,10 @@ def test_the_autopilot_is_off_unless_it_is_asked_for(helm):
 def test_the_autopilot_alone_has_users_that_may_change_a_cluster(helm):
     parts, settings = rendered(helm, FULL)
     own, other = environment(parts["autopilot"]), environment(parts["collect"])
-    assert own["PROD_PASSWORD"] == {"secretKeyRef": {"name": "hand", "key": "password"}}
-    assert own["TELEMETRY_PASSWORD"] == {"secretKeyRef": {"name": "hand-telemetry", "key": "password"}}
-    for name in ("LOGDIRWATCH_CLUSTERS__PROD__CLIENT", "LOGDIRWATCH_TELEMETRY__CLIENT"):
-        assert json.loads(own[name])["sasl.username"] == "hand"
-        assert list(json.loads(other[name])) == ["sasl.password"]
+    for name, secret in (("CLUSTERS__PROD", "hand"), ("TELEMETRY", "hand-telemetry")):
+        assert own[PASSWORD_OF.format(name)] == {"secretKeyRef": {"name": secret, "key": "password"}}
+        username = f"LOGDIRWATCH_{name}__CLIENT__sasl.username"
+        assert (own[username], username in other) == ("hand", False)
     assert list(settings.autopilot.clusters) == ["prod"]
     assert "hand" not in json.dumps({part: pod for part, pod in parts.items() if part != "autopilot"})
 

@@ -176,6 +176,45 @@ def test_a_unit_starts_a_command_that_there_is(path):
     assert unit["Service"]["NoNewPrivileges"] == "true"
 
 
+SERVICES = [path for path in UNITS if path.suffix == ".service"]
+WRITES_TABLES = {"stream", "maintain", "validate"}
+
+
+def settings_of(path):
+    """The settings of a unit's service, each with all of its values."""
+    found = {}
+    for line in path.read_text().partition("[Service]")[2].partition("[Install]")[0].splitlines():
+        name, sign, value = line.partition("=")
+        if sign and not line.startswith("#"):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.name)
+def test_a_unit_has_a_user_a_folder_and_secrets_of_its_part_alone(path):
+    unit, part = settings_of(path), path.stem.removeprefix("logdirwatch-")
+    user = "kafka" if part == "watch-host" else f"logdirwatch-{'stream' if part in WRITES_TABLES else part}"
+    secrets = "host" if part == "watch-host" else user.removeprefix("logdirwatch-")
+    assert unit["User"] == [user]
+    assert unit["EnvironmentFile"] == [f"-/etc/logdirwatch/{secrets}.env"]
+    (folder,), (home,) = unit["StateDirectory"], unit["WorkingDirectory"]
+    assert home == f"/var/lib/{folder}"
+    assert f"LOGDIRWATCH_HOME={home}" in unit["Environment"][0].split()
+    assert (folder == "logdirwatch") == (part in WRITES_TABLES)
+    assert user in (ROOT / "docs" / "deployment.md").read_text()
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.name)
+def test_a_unit_may_do_nothing_on_its_host_that_it_does_not_need(path):
+    unit = settings_of(path)
+    assert (unit["CapabilityBoundingSet"], unit["AmbientCapabilities"]) == ([""], [""])
+    for name in ("NoNewPrivileges", "PrivateTmp", "ProtectHome", "RestrictNamespaces", "RestrictSUIDSGID"):
+        assert unit[name] == ["true"], name
+    assert unit["SystemCallFilter"][0] == "@system-service"
+    # The probe takes a log directory that is read-only for a disk that failed.
+    assert unit["ProtectSystem"] == ["full" if "watch-host" in path.name else "strict"]
+
+
 def test_prometheus_is_asked_for_metrics_that_there_are():
     groups = yaml.safe_load((ROOT / "conf" / "prometheus" / "alerts.yaml").read_text())["groups"]
     asked = {

@@ -50,9 +50,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def without_line_ends(variables: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return values without line ends at their end, which a secret has that was made from a file."""
-    return {name: value and value.rstrip("\r\n") for name, value in variables.items()}
+def prepared(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the variables, a section before what is in it: its value would replace all of it.
+
+    A secret that was made from a file ends in a line end, which is no part of it.
+    """
+    return {name: value and value.rstrip("\r\n") for name, value in sorted(variables.items())}
 
 
 def unknown(variables: Iterable[str], sections: Iterable[str]) -> str | None:

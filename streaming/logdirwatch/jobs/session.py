@@ -107,6 +107,10 @@ _APPLICATION_CONF = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
+# Its ports are open to every user of the machine, and Spark deserializes what arrives there. With a local master it
+# makes a secret of its own for each application; with another one spark-submit or the cluster has it.
+_LOCAL_TRUST = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+
 _started: set[str] = set()
 """The ids of the applications that this process started: no other may be stopped."""
 
@@ -287,6 +291,7 @@ def _local_conf(settings: Settings, *, is_small: bool, records_classes: bool) ->
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
         **_LOCAL_FILES,
         **_SHORT_MEMORY,
+        **(_LOCAL_TRUST if _is_local(settings.stream.master) else {}),
         **worker_conf(settings.stream.master),
         **(small_fleet.FEW_WORKERS if is_small else {}),
         **({} if "://" in settings.checkpoints.path else {_CHECKPOINT_MANAGER: release.checkpoint_manager}),

@@ -64,6 +64,8 @@ annotations:
 {{- end }}
 
 {{- define "logdirwatch.pod" -}}
+# Variables of services that are named like ours would be taken for the configuration.
+enableServiceLinks: false
 automountServiceAccountToken: {{ ne .Values.serviceAccountName "" }}
 {{- with .Values.serviceAccountName }}
 serviceAccountName: {{ . }}
@@ -92,6 +94,8 @@ image: {{ include "logdirwatch.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  runAsNonRoot: true
   capabilities: { drop: [ALL] }
 {{- with .Values.environmentSecret }}
 envFrom:
@@ -99,26 +103,28 @@ envFrom:
 {{- end }}
 {{- end }}
 
-{{/* Passwords become client properties in the environment, which are added to those of the file. */}}
+{{/* Passwords become client properties in variables of their own, which are added to those of the file: in a JSON text a
+quote in a password would end it. */}}
 {{- define "logdirwatch.environment" -}}
 - { name: LOGDIRWATCH_CONFIG, value: /etc/logdirwatch/logdirwatch.yaml }
-{{- with .Values.telemetry.passwordSecret }}
-{{- if .name }}
-- name: TELEMETRY_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ .name }}, key: {{ .key }} } }
-- name: LOGDIRWATCH_TELEMETRY__CLIENT
-  value: '{ {{- with $.Values.telemetry.username }}"sasl.username": {{ . | toJson }}, {{ end }}"sasl.password": "$(TELEMETRY_PASSWORD)"}'
-{{- end }}
+{{- if .Values.telemetry.passwordSecret.name }}
+{{- include "logdirwatch.credentials" (dict "variable" "TELEMETRY" "of" .Values.telemetry) }}
 {{- end }}
 {{- range $name, $cluster := .Values.clusters }}
-{{- with $cluster.passwordSecret }}
-{{- $variable := $name | upper | replace "-" "_" }}
-- name: {{ $variable }}_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ .name }}, key: {{ .key | default "password" }} } }
-- name: LOGDIRWATCH_CLUSTERS__{{ $name | upper }}__CLIENT
-  value: '{ {{- with $cluster.username }}"sasl.username": {{ . | toJson }}, {{ end }}"sasl.password": "$({{ $variable }}_PASSWORD)"}'
+{{- if $cluster.passwordSecret }}
+{{- include "logdirwatch.credentials" (dict "variable" (printf "CLUSTERS__%s" ($name | upper)) "of" $cluster) }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* The user, if it is another one than the file's, and the password of one cluster; Kubernetes takes $( for a reference. */}}
+{{- define "logdirwatch.credentials" }}
+{{- with .of.username }}
+- name: LOGDIRWATCH_{{ $.variable }}__CLIENT__sasl.username
+  value: {{ . | replace "$" "$$" | toJson }}
+{{- end }}
+- name: LOGDIRWATCH_{{ .variable }}__CLIENT__sasl.password
+  valueFrom: { secretKeyRef: { name: {{ .of.passwordSecret.name }}, key: {{ .of.passwordSecret.key | default "password" }} } }
 {{- end }}
 
 {{- define "logdirwatch.mounts" -}}
@@ -132,6 +138,7 @@ envFrom:
 {{- define "logdirwatch.volumes" -}}
 - name: config
   configMap: { name: {{ include "logdirwatch.name" . }} }
+# All that a part writes outside of the volume of tables: temporary files, state of Spark's queries on its way.
 - name: tmp
   emptyDir: {}
 {{- range $index, $certificate := .Values.certificates }}
