@@ -2,12 +2,13 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ log = structlog.get_logger(__name__)
 
 KAFKA_VERSION = "4.3.1"
 MARKER = "coordinates.txt"
+PINS = Path(__file__).parent / "conf" / "jars.sha256"
+"""The hashes of the jars, as sha256sum writes them; ``.ci/jars`` adds those of another release."""
 # jgo has no exception class: unreadable POMs, failed requests and missing files raise any of these.
 DOWNLOAD_ERRORS = (OSError, ValueError, RuntimeError, AssertionError, KeyError, SyntaxError, zipfile.BadZipFile)
 
@@ -34,11 +37,14 @@ class JarSet:
     exclusions: tuple[str, ...] = ()
     provided: frozenset[str] = frozenset()
     provided_by: str = ""
+    is_pinned: bool = False
+    """Whether every jar has to be in the list of hashes; of others only those that are there are compared."""
 
     @property
     def marker(self) -> str:
-        """A marker of the content: a set with another marker is resolved again."""
-        return "\n".join((*self.coordinates, *(f"without {name}" for name in self.exclusions), self.provided_by, ""))
+        """A marker of the content: a set with another marker is resolved, and compared with the hashes, again."""
+        without = (f"without {name}" for name in self.exclusions)
+        return "\n".join((*self.coordinates, *without, self.provided_by, *(["pinned"] if self.is_pinned else []), ""))
 
 
 KAFKA_TOOLS_SINCE = (3, 0)
@@ -63,7 +69,7 @@ def spark_jars(home: Path) -> list[Path]:
     shipped = Path(pyspark.__file__).parent / "jars"
     provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
     return _materialised(
-        JarSet(f"spark-{release.minor}", release.connectors, provided=provided, provided_by=f"pyspark {version}"),
+        JarSet(f"spark-{release.minor}", release.connectors, (), provided, f"pyspark {version}", is_pinned=True),
         home,
     )
 
@@ -90,7 +96,14 @@ def kafka_set(version: str) -> JarSet:
         "kafka" if version == KAFKA_VERSION else f"kafka-{version}",
         (f"org.apache.kafka:kafka_2.13:{version}", *tools, f"org.apache.kafka:kafka-clients:{version}", logging),
         exclusions=tuple(excluded),
+        is_pinned=f"kafka_2.13-{version}.jar" in pinned(),
     )
+
+
+def pinned() -> dict[str, str]:
+    """Return the hashes of the jars by file name."""
+    lines = PINS.read_text(encoding="utf-8").splitlines() if PINS.is_file() else []
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def kafka_release(version: str) -> tuple[int, int]:
@@ -146,13 +159,37 @@ def _build(jar_set: JarSet, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{jar_set.name}-") as temporary:
         built = Path(temporary) / "jars"
         built.mkdir()
-        for jar in _download(jar_set, Path(temporary) / "repository"):
-            if artifact_id(jar.name) not in jar_set.provided:
-                _link_or_copy(jar, built / jar.name)
+        found = _download(jar_set, Path(temporary) / "repository")
+        needed = [jar for jar in found if artifact_id(jar.name) not in jar_set.provided]
+        _compare(jar_set, needed, pinned())
+        for jar in needed:
+            _link_or_copy(jar, built / jar.name)
         (built / MARKER).write_text(jar_set.marker, encoding="utf-8")
         if folder.exists():
             folder.rename(Path(temporary) / "replaced")
         built.rename(folder)
+
+
+def _compare(jar_set: JarSet, found: Iterable[Path], pins: Mapping[str, str]) -> None:
+    """Raise UserError for a jar that is not the one that was tested."""
+    for jar in found:
+        pin = pins.get(jar.name)
+        if pin is None and jar_set.is_pinned:
+            raise UserError(f"{jar.name} is not in the list of the jars of {jar_set.name}: it is not used")
+        if pin is not None and hashlib.sha256(jar.read_bytes()).hexdigest() != pin:
+            raise UserError(
+                f"{jar} is not the jar that was tested (its SHA-256 differs): delete it, and find out who changed it"
+                " or where it came from"
+            )
+    if not jar_set.is_pinned:
+        log.warning(
+            "jars.not_pinned", set=jar_set.name, meaning="this release is not among those whose hashes are known"
+        )
+
+
+def resolved(jar_set: JarSet) -> list[Path]:
+    """Return all jars of a set, also those that are provided elsewhere, as Maven keeps them; raises what jgo raises."""
+    return _resolve(jar_set, None)
 
 
 def _download(jar_set: JarSet, private: Path) -> list[Path]:

@@ -153,7 +153,22 @@ def test_probes_ask_the_ports_that_are_served(helm):
 
 
 PASSWORD_OF = "LOGDIRWATCH_{}__CLIENT__sasl.password"
-SECRETS = ["hush", 'a"b', "a\\b", "'a'", "{a: b}", '"}', "$(PATH) $$ ${HOME}", "a b ", "ключ 鍵 é", "true", "1e3", "null", "a\nb", "#"]
+SECRETS = [
+    "hush",
+    'a"b',
+    "a\\b",
+    "'a'",
+    "{a: b}",
+    '"}',
+    "$(PATH) $$ ${HOME}",
+    "a b ",
+    "ключ 鍵 é",
+    "true",
+    "1e3",
+    "null",
+    "a\nb",
+    "#",
+]
 
 
 def started(helm, pod, values, secrets, monkeypatch):
@@ -165,7 +180,7 @@ def started(helm, pod, values, secrets, monkeypatch):
 
 
 def as_kubernetes_does(value):
-    """Return a variable's value with its references resolved: $(NAME) of a variable that there is not stays, $$ is $."""
+    """Return a variable's value with its references resolved: those to unknown variables stay, $$ is $."""
     return value.replace("$$", "$")
 
 

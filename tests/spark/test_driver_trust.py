@@ -3,15 +3,28 @@
 import psutil
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.java_gateway import launch_gateway
+
+from tests.support.waiting import DEADLINE_S
 
 ENDPOINTS = ("BlockManagerMaster", "LocalSchedulerBackendEndpoint", "MapOutputTracker", "HeartbeatReceiver")
 PATIENCE = {"spark.rpc.askTimeout": "60s", "spark.rpc.lookupTimeout": "60s"}
 
 
+@pytest.fixture(scope="module")
+def other_jvm():
+    """A JVM of its own: in the driver's, Hadoop hands the secret to whoever asks."""
+    gateway = launch_gateway()
+    yield gateway.jvm
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(DEADLINE_S)
+
+
 @pytest.fixture
-def guest(spark):
+def guest(spark, other_jvm):
     """Return a function that reaches an endpoint of the driver through its port, with a configuration of its own."""
-    jvm, made = spark._jvm, []
+    jvm, made = other_jvm, []
 
     def reach(endpoint, **conf):
         client = jvm.org.apache.spark.SparkConf(False)

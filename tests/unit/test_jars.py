@@ -1,5 +1,6 @@
 """Jars: whole or not at all, once, and Kafka's of one version."""
 
+import hashlib
 import zipfile
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from logdirwatch import jars
 from logdirwatch.errors import UserError
 from logdirwatch.jars import JarSet, artifact_id
+from logdirwatch.reference.support import TESTED_KAFKA
+from logdirwatch.spark_version import RELEASES
 
 SET = JarSet("some", ("g:wanted:1.0", "g:shipped:2.0"), provided=frozenset({"shipped"}), provided_by="host 1")
 
@@ -103,6 +106,67 @@ def test_a_jar_cut_short_is_no_jar(tmp_path):
     assert jars._checked(whole) == whole
     with pytest.raises(zipfile.BadZipFile):
         jars._checked(cut)
+
+
+PINNED = JarSet("some", ("g:wanted:1.0", "g:shipped:2.0"), (), frozenset({"shipped"}), "host 1", is_pinned=True)
+
+
+def pin(monkeypatch, tmp_path, **digests):
+    """Let the list of hashes hold these."""
+    path = tmp_path / "jars.sha256"
+    path.write_text("".join(f"{digest}  {name}-1.0.jar\n" for name, digest in digests.items()))
+    monkeypatch.setattr(jars, "PINS", path)
+
+
+def hash_of(repository):
+    return hashlib.sha256(repository._jar("g:wanted:1.0").read_bytes()).hexdigest()
+
+
+def test_a_jar_with_the_hash_of_the_list_is_taken(repository, tmp_path, monkeypatch):
+    pin(monkeypatch, tmp_path, wanted=hash_of(repository))
+    assert [path.name for path in jars._materialised(PINNED, tmp_path / "home")] == ["wanted-1.0.jar"]
+
+
+@pytest.mark.parametrize("jar_set", [PINNED, SET], ids=["pinned", "not pinned"])
+def test_a_jar_with_another_hash_is_named_and_nothing_is_kept(repository, tmp_path, monkeypatch, jar_set):
+    pin(monkeypatch, tmp_path, wanted="0" * 64)
+    with pytest.raises(
+        UserError, match=r"wanted-1\.0\.jar is not the jar that was tested \(its SHA-256 differs\)"
+    ) as refused:
+        jars._materialised(jar_set, tmp_path / "home")
+    assert "\n" not in str(refused.value)
+    assert [path.name for path in (tmp_path / "home" / "jars").iterdir()] == ["some.lock"]
+
+
+def test_a_jar_that_the_list_lacks_is_refused_only_where_all_of_them_are_known(repository, tmp_path, monkeypatch):
+    pin(monkeypatch, tmp_path, other="0" * 64)
+    with pytest.raises(UserError, match=r"wanted-1\.0\.jar is not in the list of the jars of some"):
+        jars._materialised(PINNED, tmp_path / "home")
+    assert len(jars._materialised(SET, tmp_path / "home")) == 1
+
+
+def test_jars_that_an_older_release_kept_without_comparing_them_are_compared(repository, tmp_path, monkeypatch):
+    pin(monkeypatch, tmp_path, other="0" * 64)
+    jars._materialised(SET, tmp_path / "home")
+    with pytest.raises(UserError, match="is not in the list"):
+        jars._materialised(PINNED, tmp_path / "home")
+
+
+def test_the_list_has_every_connector_and_the_kafka_of_every_release_that_is_tested():
+    pins = jars.pinned()
+    assert {len(digest) for digest in pins.values()} == {64}
+    assert list(pins) == sorted(pins)
+    names = {
+        f"{artifact}-{number}.jar" for found in RELEASES.values() for _, artifact, number in parts(found.connectors)
+    }
+    names |= {f"kafka_2.13-{version}.jar" for version, _ in TESTED_KAFKA}
+    assert names <= set(pins)
+    assert all(jars.kafka_set(version).is_pinned for version, _ in TESTED_KAFKA)
+    assert not jars.kafka_set("3.0.0").is_pinned
+
+
+def parts(coordinates):
+    return [coordinate.split(":") for coordinate in coordinates]
 
 
 @pytest.mark.parametrize(
