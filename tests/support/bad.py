@@ -1,5 +1,6 @@
 """Records that nobody can read, each with what its reason says."""
 
+import gzip
 import json
 
 from logdirwatch.model import topics
@@ -63,3 +64,60 @@ INVENTORY = [
     (topics.INVENTORY, b'{"version":1,"type":"replicas","replicas":[{}]}', "missing required field"),
     (topics.INVENTORY, None, "no value"),
 ]
+
+
+def _extended(good: bytes, value: bytes) -> bytes:
+    """Add a field that nobody knows: a reader must not trust what it skips."""
+    return good[:-1] + b',"zz":' + value + b"}"
+
+
+UNREADABLE = {
+    "Latin-1": lambda good: _extended(good, '"M\u00fcller"'.encode("latin-1")),
+    "cut UTF-8": lambda good: _extended(good, b'"\xc3"'),
+    "UTF-8 of a surrogate": lambda good: _extended(good, b'"\xed\xa0\x80"'),
+    "UTF-16": lambda good: good.decode().encode("utf-16"),
+    "half of a surrogate pair": lambda good: _extended(good, b'"\\ud800"'),
+    "lists nested deeply": lambda good: _extended(good, b"[" * 50_000 + b"]" * 50_000),
+    "objects nested deeply": lambda good: _extended(good, b'{"a":' * 50_000 + b"1" + b"}" * 50_000),
+    "only a nest": lambda good: b"[" * 100_000,
+    "NaN": lambda good: _extended(good, b"NaN"),
+    "Infinity": lambda good: _extended(good, b"-Infinity"),
+    "a version beyond 64 bits": lambda good: good.replace(b'"version":1', b'"version":' + b"9" * 30, 1),
+    "a version of 5,000 digits": lambda good: good.replace(b'"version":1', b'"version":' + b"9" * 5_000, 1),
+    "a version with a fraction": lambda good: good.replace(b'"version":1', b'"version":1.0', 1),
+    "a version as text": lambda good: good.replace(b'"version":1', b'"version":"1"', 1),
+    "no version": lambda good: good.replace(b'"version":1,', b"", 1),
+    "a list": lambda good: b"[" + good + b"]",
+    "a number": lambda good: b"7",
+    "a huge number": lambda good: b"9" * 5_000,
+    "a text": lambda good: json.dumps(good.decode()).encode(),
+    "null": lambda good: b"null",
+    "an empty object": lambda good: b"{}",
+    "nothing": lambda good: b"",
+    "blanks": lambda good: b" \n",
+    "zeros": lambda good: bytes(1_000),
+    "every byte": lambda good: bytes(range(256)),
+    "the first half": lambda good: good[: len(good) // 2],
+    "without its end": lambda good: good[:-1],
+    "twice": lambda good: good + good,
+    "a byte order mark": lambda good: b"\xef\xbb\xbf" + good,
+    "a comment": lambda good: good + b" // said the operator",
+    "single quotes": lambda good: good.replace(b'"', b"'"),
+    "Avro with a schema id": lambda good: b"\0\0\0\0\x07" + good,
+    "compressed": lambda good: gzip.compress(good, mtime=0),
+    "terminal escapes": lambda good: b"\x1b]0;owned\x07\x1b[2J",
+    "a text without an end": lambda good: good[:-1] + b',"zz":"' + b"x" * (1 << 20),
+}
+"""What no reader of any topic can read, made of a record that it can."""
+
+READABLE = {
+    "a name twice": lambda good: good[:-1] + b',"version":1}',
+    "a text of 1 MiB": lambda good: _extended(good, b'"' + b"x" * (1 << 20) + b'"'),
+    "a list of 100,000": lambda good: _extended(good, b"[" + b"0," * 100_000 + b"0]"),
+    "control characters": lambda good: _extended(good, b'"\\u001b[2J\\u0000\\u202e"'),
+    "a new field": lambda good: _extended(good, b'{"of":"the future"}'),
+    "blanks around it": lambda good: b" \r\n\t" + good + b"\n",
+}
+"""What looks strange and is read all the same."""
+
+KEYS = {"no key": None, "an empty key": b"", "a key that is not UTF-8": b"\xff\xfe", "a key of 1 MiB": b"k" * (1 << 20)}

@@ -8,41 +8,15 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Struct, inspect
 
-from logdirwatch.model import topics
-from logdirwatch.model.records import (
-    ActionRecord,
-    AlertRecord,
-    DecisionRecord,
-    EventRecord,
-    ExecutionRecord,
-    HeartbeatRecord,
-    HostRecord,
-    MetricsRecord,
-    NotificationRecord,
-    PipelineRecord,
-    ReplicasRecord,
-    ScanRecord,
-    StateRecord,
-    TopicRecord,
-)
+from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import EventName
 from tests.support.hostile import NAMES
 
-RECORDS: dict[str, tuple[type[Struct], ...]] = {
-    topics.METRICS: (MetricsRecord, HeartbeatRecord, HostRecord, PipelineRecord),
-    topics.EVENTS: (EventRecord,),
-    topics.INVENTORY: (ReplicasRecord, TopicRecord, ScanRecord),
-    topics.STATE: (StateRecord,),
-    topics.ALERTS: (AlertRecord,),
-    topics.ACTIONS: (ActionRecord,),
-    topics.DECISIONS: (DecisionRecord,),
-    topics.NOTIFICATIONS: (NotificationRecord,),
-    topics.EXECUTIONS: (ExecutionRecord,),
-}
 LONGEST = 3
+LONG = st.integers(-(2**63), 2**63 - 1)
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | LONG | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=LONGEST) | st.dictionaries(st.text(), inner, max_size=LONGEST),
     max_leaves=8,
 )

@@ -8,6 +8,7 @@ from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.clock import monotonic_ms, wall_ms
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.settings import PlanSettings
 
 
@@ -20,6 +21,8 @@ class Reading:
     pauses: Mapping[str, DecisionRecord] = field(default_factory=dict)
     executions: Sequence[ExecutionRecord] = ()
     began_ms: int | None = None
+    unknown_executions: Mapping[str, Unreadable] = field(default_factory=dict)
+    """By cluster: a record that may be an execution of another release."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Board:
             said=reading.said,
             pause=reading.pauses.get(cluster),
             executions=reading.executions,
+            unknown_execution=reading.unknown_executions.get(cluster),
             alerts={name: action.alert_id for name, action in reading.actions.items()},
             read_at_ms=None if age_ms is None else self._now_ms() - age_ms,
             running_elsewhere=running_elsewhere,

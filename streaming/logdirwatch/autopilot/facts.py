@@ -7,6 +7,7 @@ from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSe
 from logdirwatch.decisions import holds
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionKind, Decision
+from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.settings import PlanSettings
 
@@ -19,7 +20,8 @@ class Facts:
     """The facts about one cluster.
 
     ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``alerts`` the alert of
-    each action. ``read_at_ms`` is when the topics were last read to their end, None: never.
+    each action, ``unknown_execution`` a record that may be an execution of another release.
+    ``read_at_ms`` is when the topics were last read to their end, None: never.
     """
 
     settings: AutopilotSettings
@@ -28,6 +30,7 @@ class Facts:
     said: Mapping[str, DecisionRecord] = field(default_factory=dict)
     pause: DecisionRecord | None = None
     executions: Sequence[ExecutionRecord] = ()
+    unknown_execution: Unreadable | None = None
     alerts: Mapping[str, str] = field(default_factory=dict)
     read_at_ms: int | None = None
     running_elsewhere: int = 0

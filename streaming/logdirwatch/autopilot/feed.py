@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 
-import msgspec
 from kafka import KafkaConsumer
 from kafka.consumer.fetcher import ConsumerRecord
 
@@ -13,7 +12,8 @@ from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import Decision
-from logdirwatch.report.folding import LatestDecisions, Message, latest_actions
+from logdirwatch.parse.reading import LastByKey, RecordReader, Unreadable, logged
+from logdirwatch.report.folding import LatestDecisions, latest_actions, message_of
 
 TOPICS = (topics.ACTIONS, topics.DECISIONS, topics.EXECUTIONS)
 POLL_MS = 200
@@ -24,12 +24,13 @@ _OF_ACTIONS = frozenset({Decision.ACCEPT, Decision.REJECT})
 class Feed:
     """Actions, decisions on them, pauses and executions, as of the last :meth:`catch_up`."""
 
-    def __init__(self, client: KafkaConsumer, skew_ms: int) -> None:
+    def __init__(self, client: KafkaConsumer, skew_ms: int, reader: RecordReader | None = None) -> None:
         """Start at the beginning; raises UserError when a topic is missing, KafkaError without an answer."""
         self._client = client
-        self._actions = latest_actions()
-        self._decisions = LatestDecisions(skew_ms)
-        self._executions: dict[bytes, ExecutionRecord] = {}
+        reader = reader or RecordReader(logged)
+        self._actions = latest_actions(reader)
+        self._decisions = LatestDecisions(skew_ms, reader)
+        self._executions = LastByKey(ExecutionRecord, reader)
         self._partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
         client.assign(self._partitions)
         client.seek_to_beginning()
@@ -54,7 +55,12 @@ class Feed:
     @property
     def executions(self) -> list[ExecutionRecord]:
         """The last record of each execution, in the order in which they began."""
-        return sorted(self._executions.values(), key=lambda one: one.started_at_ms)
+        return sorted(self._executions.records.values(), key=lambda one: one.started_at_ms)
+
+    @property
+    def unknown_executions(self) -> Mapping[str, Unreadable]:
+        """By cluster: a record that may be an execution of another release, which may be running."""
+        return {str(one.cluster): one for one in self._executions.other_releases.values()}
 
     def said(self) -> Mapping[str, DecisionRecord]:
         """Return the last acceptance or rejection of each action."""
@@ -67,23 +73,9 @@ class Feed:
         return {str(one.cluster): one for one in found if holds(one, longest_ms, now_ms)}
 
     def _take(self, record: ConsumerRecord) -> None:
-        message = Message(record.key, record.value, record.timestamp)
         if record.topic == topics.ACTIONS:
-            self._actions.take(message)
+            self._actions.take(message_of(record))
         elif record.topic == topics.DECISIONS:
-            self._decisions.take(message)
-        elif record.value is None:
-            self._executions.pop(record.key, None)
+            self._decisions.take(message_of(record))
         else:
-            self._executions[record.key] = _execution(record)
-
-
-def _execution(record: ConsumerRecord) -> ExecutionRecord:
-    """Read an execution: one that cannot be read may be running, so no other is started beside it."""
-    try:
-        return msgspec.json.decode(record.value, type=ExecutionRecord)
-    except msgspec.MsgspecError as error:
-        raise UserError(
-            f"a record of {topics.EXECUTIONS} (offset {record.offset}) is in a format that this release does not "
-            f"read, so nothing is started: {error}"
-        ) from None
+            self._executions.take(record)

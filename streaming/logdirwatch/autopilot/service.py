@@ -24,6 +24,7 @@ from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
 from logdirwatch.observe.progress import Beat
+from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.plan.content_hash import content_hash
 
 log = structlog.get_logger(__name__)
@@ -87,6 +88,8 @@ class Autopilot:
             if name in around.limits.autopilot.clusters
         }
         self._threads = ThreadPoolExecutor(max(1, len(self.lanes)), thread_name_prefix="execution")
+        self.records = RecordReader(logged)
+        """Counts the records that could not be read."""
         self._is_away = False
         self._is_first = True
         self.beat = Beat("autopilot")
@@ -116,7 +119,7 @@ class Autopilot:
             with clients.consumer(
                 around.telemetry, auto_offset_reset="earliest", isolation_level="read_committed"
             ) as client:
-                feed = Feed(client, around.skew_ms)
+                feed = Feed(client, around.skew_ms, self.records)
                 while not stop.is_set():
                     self._read(feed)
                     self._tick()
@@ -269,5 +272,6 @@ def reading_of(feed: Feed, longest_ms: int, now_ms: int, began_ms: int) -> Readi
         said=feed.said(),
         pauses=feed.pauses(longest_ms, now_ms),
         executions=feed.executions,
+        unknown_executions=feed.unknown_executions,
         began_ms=began_ms,
     )

@@ -1,15 +1,16 @@
 """The data of the pages from the tables: current rows, open alerts and actions, one directory's history."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-import msgspec
+from msgspec import Struct
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord, ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, ReplicaStatus
+from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
@@ -25,6 +26,7 @@ from logdirwatch.store.schema.definitions import (
 from logdirwatch.store.sql import by_age, newest, quoted
 
 Row = Mapping[str, Any]
+R = TypeVar("R", bound=Struct)
 Select = Callable[[str, str], Iterator[Row] | None]
 """Runs a query on a table, which it names ``t``; None if the table was never written."""
 
@@ -49,24 +51,25 @@ class Reader:
     """Reads with ``select``; ``rows`` are the rows of a table that the status needs, None if it was never written.
 
     ``live`` are the alerts and heartbeats of the telemetry cluster, newer than the tables; None while it does not
-    answer.
+    answer. ``records`` counts the records of both that cannot be read.
     """
 
     select: Select
     rows: Callable[[str], list[Row] | None]
     live: Callable[[], list[AlertRecord] | None] = nobody
+    records: RecordReader = field(default_factory=lambda: RecordReader(logged))
 
     def snapshot(self, tables: Iterable[str] = STATUS_TABLES) -> tuple[Snapshot, list[str]]:
         """Return the data for the status of every cluster, and which tables cannot be read and why."""
-        found, live = read_tables(self.rows, tables), self.live()
-        unreadable = list(found.unreadable.values())
-        if live is not None:
-            return snapshot_of(found, live), unreadable
-        try:
-            stored = self.open_alerts()
-        except UserError as error:
-            stored, unreadable = None, [*unreadable, str(error)]
-        return snapshot_of(found, stored, is_heard=False), unreadable
+        found, alerts = read_tables(self.rows, tables), self.live()
+        unreadable, is_heard = list(found.unreadable.values()), alerts is not None
+        if not is_heard:
+            try:
+                alerts = self.open_alerts()
+            except UserError as error:
+                unreadable.append(str(error))
+        snapshot = snapshot_of(found, alerts, is_heard=is_heard)
+        return snapshot, [*unreadable, *self.records.summaries()]
 
     def heads(self) -> Snapshot:
         """Return only the ages of the data, and the running executions."""
@@ -75,30 +78,27 @@ class Reader:
     def open_alerts(self) -> list[AlertRecord] | None:
         """Return the firing alerts; None if no alert was ever stored."""
         rows = self._newest(ALERTS.name, "alert_id", f"status = '{AlertStatus.FIRING}'")
-        return None if rows is None else [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows]
+        return None if rows is None else self._records(AlertRecord, rows)
 
     def open_actions(self) -> list[ActionRecord] | None:
         """Return the open actions; None if no action was ever stored."""
         statuses = ", ".join(f"'{status}'" for status in sorted(OPEN))
         rows = self._newest(ACTIONS.name, "action_id", f"status IN ({statuses})")
-        return None if rows is None else [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
+        return None if rows is None else self._records(ActionRecord, rows)
 
     def alert(self, alert_id: str) -> list[AlertRecord]:
         """Return every revision of an alert, the newest first; if none is stored yet, the live one."""
-        stored = [
-            msgspec.json.decode(record, type=AlertRecord) for record in self._life(ALERTS.name, "alert_id", alert_id)
-        ]
+        stored = self._records(AlertRecord, self._life(ALERTS.name, "alert_id", alert_id))
         return stored or [alert for alert in self.live() or () if alert.alert_id == alert_id]
 
     def action(self, action_id: str) -> ActionRecord | None:
         """Return the latest revision of an action; None if there is none."""
-        records = self._life(ACTIONS.name, "action_id", action_id)
-        return msgspec.json.decode(records[0], type=ActionRecord) if records else None
+        return next(iter(self._records(ActionRecord, self._life(ACTIONS.name, "action_id", action_id))), None)
 
     def actions_of(self, alert_id: str) -> list[ActionRecord]:
         """Return the latest revisions of the actions of an alert."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
-        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+        return self._records(ActionRecord, rows or ())
 
     def actions_named(self, action_ids: Iterable[str]) -> list[ActionRecord]:
         """Return the latest revisions of some actions."""
@@ -106,7 +106,7 @@ class Reader:
         if not names:
             return []
         rows = self.select(ACTIONS.name, newest("action_id", among=f"action_id IN ({names})"))
-        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+        return self._records(ActionRecord, rows or ())
 
     def executions(self, action_id: str | None = None) -> list[ExecutionRecord] | None:
         """Return the last record of each execution, or of those of one action, the newest first.
@@ -124,13 +124,13 @@ class Reader:
         if rows is None:
             return None
         ordered = sorted(rows, key=lambda row: -row["source_offset"])
-        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in ordered]
+        return self._records(ExecutionRecord, ordered)
 
     def execution(self, execution_id: str) -> list[ExecutionRecord]:
         """Return every record of an execution, the newest first."""
         where = f"execution_id = {quoted(execution_id)}"
         rows = self._rows(EXECUTIONS.name, "record", where, "ORDER BY source_offset DESC")
-        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows]
+        return self._records(ExecutionRecord, rows)
 
     def next_to_fill(self) -> list[Row]:
         """Return the directories that are forecast to be full first."""
@@ -191,14 +191,14 @@ class Reader:
             f"SELECT record FROM ({revisions}) WHERE record IS NOT NULL AND ({opened} OR status_before <> status "  # noqa: S608
             f"OR severity_before <> severity) ORDER BY at_ms DESC LIMIT {MOST_CHANGES}",
         )
-        return [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows or ()]
+        return self._records(AlertRecord, rows or ())
 
     def execution_changes(self, from_ms: int, to_ms: int) -> list[ExecutionRecord]:
         """Return the last records of executions in a period, the newest first."""
         order = f"ORDER BY at_ms DESC, source_offset DESC LIMIT {MOST_CHANGES}"
         where = f"record IS NOT NULL AND at_ms BETWEEN {from_ms} AND {to_ms}"
         rows = self._rows(EXECUTIONS.name, "record", where, order)
-        return [msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows]
+        return self._records(ExecutionRecord, rows)
 
     def transitions(self, cluster: str, broker: int, log_dir: str | None = None) -> list[Row]:
         """Return the last changes of status of a broker and of one or all of its directories, the newest first."""
@@ -253,9 +253,11 @@ class Reader:
         rows = self.select(table, newest(identity, which=condition))
         return None if rows is None else list(rows)
 
-    def _life(self, table: str, identity: str, wanted: str) -> list[str]:
-        rows = self._rows(table, "record", f"{identity} = {quoted(wanted)}", "ORDER BY revision DESC")
-        return [row["record"] for row in rows if row["record"] is not None]
+    def _life(self, table: str, identity: str, wanted: str) -> list[Row]:
+        return self._rows(table, "record", f"{identity} = {quoted(wanted)}", "ORDER BY revision DESC")
+
+    def _records(self, kind: type[R], rows: Iterable[Row]) -> list[R]:
+        return self.records.stored(kind, (row["record"] for row in rows))
 
 
 def _of_topic(cluster: str, topic: str) -> str:

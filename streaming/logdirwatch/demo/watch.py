@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-import msgspec
-
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.clients import follow
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, StateRecord
+from logdirwatch.parse.reading import RecordReader, logged
 
 R = TypeVar("R", AlertRecord, ActionRecord, StateRecord)
 
@@ -35,6 +34,7 @@ class Watch:
     alerts: list[Seen[AlertRecord]] = field(default_factory=list)
     actions: list[Seen[ActionRecord]] = field(default_factory=list)
     states: list[Seen[StateRecord]] = field(default_factory=list)
+    records: RecordReader = field(default_factory=lambda: RecordReader(logged))
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _error: UserError | None = None
 
@@ -69,12 +69,12 @@ class Watch:
         kept: list[Seen[R]],
         tell: Callable[[Seen[R]], None] | None,
     ) -> None:
-        decoder = msgspec.json.Decoder(kind)
         try:
             for message in follow(self.telemetry, topic, from_beginning=True):
-                if message.value is None:
+                record = self.records.take(message)
+                if not isinstance(record, kind):
                     continue
-                seen = Seen(decoder.decode(message.value), time.monotonic())
+                seen = Seen(record, time.monotonic())
                 with self._changed:
                     kept.append(seen)
                     self._changed.notify_all()

@@ -8,18 +8,32 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.parse.reading import LastByKey, RecordReader, Unreadable, logged
 
 TRANSACTION_TIMEOUT_MS = 10_000
 
 
-def read(telemetry: KafkaSettings, cluster: str) -> list[ExecutionRecord]:
+def read(telemetry: KafkaSettings, cluster: str, reader: RecordReader | None = None) -> list[ExecutionRecord]:
     """Return the last record of each execution on a cluster, in the order in which they began.
 
-    Raises UserError when the topic is missing or cannot be read.
+    Raises UserError when the topic is missing or does not answer, or when an execution of another release may run.
     """
-    records = clients.latest_by_key(clients.read_all(telemetry, topics.EXECUTIONS, isolation_level="read_committed"))
-    found = [msgspec.json.decode(record.value, type=ExecutionRecord) for record in records.values()]
-    return sorted((one for one in found if one.cluster == cluster), key=lambda one: one.started_at_ms)
+    found = LastByKey(ExecutionRecord, reader or RecordReader(logged))
+    for record in clients.read_all(telemetry, topics.EXECUTIONS, isolation_level="read_committed"):
+        found.take(record)
+    for unknown in found.other_releases.values():
+        if unknown.cluster == cluster:
+            raise UserError(f"nothing is done on cluster {cluster}: {unknown_execution(unknown)}")
+    known = (one for one in found.records.values() if one.cluster == cluster)
+    return sorted(known, key=lambda one: one.started_at_ms)
+
+
+def unknown_execution(record: Unreadable) -> str:
+    """Return in words that a record may be an execution of another release."""
+    return (
+        f"a record of {topics.EXECUTIONS} ({record.where}) may be of an execution that another release of logdirwatch "
+        f"began ({record.reason}): end it with that release, or write a tombstone for its key"
+    )
 
 
 class FencedError(UserError):

@@ -172,17 +172,6 @@ def exists(client: KafkaConsumer, topic: str) -> bool:
     return topic in client.topics()
 
 
-def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerRecord]:
-    """Return the last record of every key, as compaction does: a key whose last record is a tombstone is left out."""
-    latest: dict[bytes, ConsumerRecord] = {}
-    for record in records:
-        if record.value is None:
-            latest.pop(record.key, None)
-        else:
-            latest[record.key] = record
-    return latest
-
-
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
     """Write records (key, value) and wait for their acknowledgement, until the deadline if there is one.
 

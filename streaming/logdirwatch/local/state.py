@@ -12,6 +12,7 @@ import msgspec
 
 from logdirwatch.errors import UserError
 from logdirwatch.jars import KAFKA_VERSION
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 
 HOST = "127.0.0.1"
 
@@ -111,10 +112,10 @@ class StateFile:
     def load(self) -> State | None:
         """Return the state, None if there is no cluster; raises UserError if the file cannot be read."""
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=State)
+            return Decoder(State).decode(self.path.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, NotReadableError) as error:
             raise UserError(f"{self.path} cannot be read ({error}); remove it with: logdirwatch cluster down") from None
 
     def save(self, state: State) -> None:

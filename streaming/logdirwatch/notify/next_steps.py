@@ -2,14 +2,15 @@
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN
+from logdirwatch.parse.reading import RecordReader
 from logdirwatch.report.folding import Message, latest_actions
 
 
 class NextSteps:
     """The open actions of each alert, in their latest revision."""
 
-    def __init__(self) -> None:
-        self._latest = latest_actions()
+    def __init__(self, reader: RecordReader | None = None) -> None:
+        self._latest = latest_actions(reader)
         self._of_alert: dict[str, dict[str, ActionRecord]] = {}
 
     def take(self, message: Message) -> None:

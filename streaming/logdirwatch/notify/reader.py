@@ -1,9 +1,7 @@
 """Reads alerts, decisions and, if it may, actions: everything once, then new records."""
 
-import contextlib
 from collections.abc import Iterable
 
-import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import TopicAuthorizationFailedError
@@ -18,7 +16,8 @@ from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.next_steps import NextSteps
 from logdirwatch.notify.unread import Unread
-from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_alerts
+from logdirwatch.parse.reading import LastByKey, RecordReader, logged
+from logdirwatch.report.folding import LatestDecisions, is_heartbeat, latest_alerts, message_of
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
 OPTIONAL = topics.ACTIONS
@@ -32,13 +31,15 @@ class Reader:
     def __init__(self, switch: Switch, longest_ms: int, skew_ms: int) -> None:
         self._switch = switch
         self._longest_ms = longest_ms
-        self._alerts = latest_alerts()
-        self._decisions = LatestDecisions(skew_ms)
+        self.records = RecordReader(logged)
+        """Counts the records that could not be read."""
+        self._alerts = latest_alerts(self.records)
+        self._decisions = LatestDecisions(skew_ms, self.records)
         self._latest = DecisionIndex((), longest_ms)
         self._firing: dict[str, AlertRecord] = {}
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] | None = None
-        self._steps = NextSteps()
+        self._steps = NextSteps(self.records)
         self._reads_steps = False
         self._unread = Unread()
 
@@ -95,7 +96,7 @@ class Reader:
         return Member(alert, decided, self._steps.of(alert.alert_id, now_ms))
 
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
-        message = Message(record.key, record.value, record.timestamp)
+        message = message_of(record)
         if record.topic == topics.DECISIONS:
             if self._decisions.take(message) is not None:
                 self._latest = DecisionIndex(self._decisions.records, self._longest_ms)
@@ -122,11 +123,12 @@ class Reader:
             self._switch.hear(sign, now_ms)
 
 
-def told_before(settings: KafkaSettings) -> list[NotificationRecord]:
-    """Return the last record of each group; raises UserError when the topic cannot be read."""
-    decoder = msgspec.json.Decoder(NotificationRecord)
-    found = []
-    for record in clients.latest_by_key(clients.read_all(settings, topics.NOTIFICATIONS)).values():
-        with contextlib.suppress(msgspec.MsgspecError):  # of another version: its alerts are sent again
-            found.append(decoder.decode(record.value))
-    return found
+def told_before(settings: KafkaSettings, reader: RecordReader | None = None) -> list[NotificationRecord]:
+    """Return the last readable record of each group; raises UserError when the topic cannot be read.
+
+    The alerts of a group whose records cannot be read are sent again.
+    """
+    told = LastByKey(NotificationRecord, reader or RecordReader(logged))
+    for record in clients.read_all(settings, topics.NOTIFICATIONS):
+        told.take(record)
+    return list(told.records.values())

@@ -106,7 +106,7 @@ class Notifier:
         From now on a firing alert that was not sent is news, whenever it began.
         """
         if self._keeper.begin(client):
-            known = told_before(self._telemetry)
+            known = told_before(self._telemetry, self._reader.records)
             self._outbox.remember(known)
         else:
             known = []

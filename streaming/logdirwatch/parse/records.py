@@ -1,11 +1,10 @@
-"""The only parser of telemetry records: bytes to one record, or the reason for rejecting it. Pure.
+"""The only parser of the topics' records: bytes to one record, or the reason for rejecting it. Pure.
 
 Unknown fields are ignored. Nothing here raises, whatever the bytes are.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -21,16 +20,36 @@ from logdirwatch.model.records import (
     HostRecord,
     InventoryRecord,
     MetricsRecord,
+    NotificationRecord,
     PipelineRecord,
+    ReplicasRecord,
+    ScanRecord,
     StateRecord,
+    TopicRecord,
 )
 from logdirwatch.model.vocabulary import Decision, EventName
+from logdirwatch.parse.decoding import FAILURES, LONGEST_REASON, one_line, why
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
-from logdirwatch.text.printable import printable
+
+__all__ = ("LAST_MS", "LONGEST_REASON", "RECORDS", "Accepted", "Deleted", "Record", "Rejected", "parse")
 
 VERSION = 1
-LONGEST_REASON = 300
 LAST_MS = 2**53
+DEEPEST = 64
+"""How deeply the parts of a record that have no type may be nested: what reads them later needs a stack, too."""
+
+RECORDS: Mapping[str, tuple[type[Struct], ...]] = {
+    topics.METRICS: (MetricsRecord, HeartbeatRecord, HostRecord, PipelineRecord),
+    topics.EVENTS: (EventRecord,),
+    topics.INVENTORY: (ReplicasRecord, TopicRecord, ScanRecord),
+    topics.STATE: (StateRecord,),
+    topics.ALERTS: (AlertRecord,),
+    topics.ACTIONS: (ActionRecord,),
+    topics.DECISIONS: (DecisionRecord,),
+    topics.NOTIFICATIONS: (NotificationRecord,),
+    topics.EXECUTIONS: (ExecutionRecord,),
+}
+"""The types of the records of every topic."""
 
 Record = (
     MetricsRecord
@@ -44,6 +63,7 @@ Record = (
     | AlertRecord
     | ActionRecord
     | DecisionRecord
+    | NotificationRecord
     | ExecutionRecord
 )
 
@@ -55,10 +75,11 @@ class Accepted(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """A rejected record: the reason in one line, and the cluster that it names, if any."""
+    """A rejected record: the reason in one line, the cluster that it names, and its version if it is well-formed."""
 
     reason: str
     cluster: str | None = None
+    version: int | None = None
 
 
 class Deleted(NamedTuple):
@@ -81,7 +102,7 @@ def parse(
         if topic != topics.INVENTORY:
             value.decode()  # msgspec does not check the fields it skips
         return Accepted(_READERS[topic](value, Arrival(key, kafka_timestamp_ms, default_cluster)))
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except FAILURES as error:
         return _rejected(value, error)
 
 
@@ -105,12 +126,12 @@ _ALERT = msgspec.json.Decoder(AlertRecord)
 _ACTION = msgspec.json.Decoder(ActionRecord)
 _DECISION = msgspec.json.Decoder(DecisionRecord)
 _EXECUTION = msgspec.json.Decoder(ExecutionRecord)
+_NOTIFICATION = msgspec.json.Decoder(NotificationRecord)
 
 _COMPACTED = {topic.name for topic in topics.TOPICS if "compact" in topic.configs["cleanup.policy"]}
 _EVENT_NAMES = {name.value: name.value for name in EventName}
 # KIP-112 and KIP-928 write the event as the integer 1; older tools wrote every value as text.
 _EVENT_NUMBERS = {1: EventName.LOG_DIR_FAILURE.value, "1": EventName.LOG_DIR_FAILURE.value}
-_LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
 def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord | HostRecord | PipelineRecord:
@@ -189,15 +210,40 @@ def _refuse_repeats(paths: Sequence[str]) -> None:
         raise ValueError(f"log directory {repeated!r} is listed twice - at `$.log_dirs`")
 
 
+R = TypeVar("R", bound=Struct)
+
+
+def _bounded(record: R) -> R:
+    """Return a record whose parts without a type have ranges too: integers of 64 bits, and a bounded depth."""
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return record
+    raise RecursionError
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, Struct):
+        yield from (getattr(value, name) for name in value.__struct_fields__)
+    elif isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("an integer of more than 64 bits")
+
+
 _READERS: dict[str, Callable[[bytes, Arrival], Record]] = {
     topics.METRICS: _metrics,
     topics.EVENTS: _event,
     topics.INVENTORY: _inventory,
     topics.STATE: _state,
-    topics.ALERTS: lambda value, _: _ALERT.decode(value),
-    topics.ACTIONS: lambda value, _: _ACTION.decode(value),
+    topics.ALERTS: lambda value, _: _bounded(_ALERT.decode(value)),
+    topics.ACTIONS: lambda value, _: _bounded(_ACTION.decode(value)),
     topics.DECISIONS: _decision,
-    topics.EXECUTIONS: lambda value, _: _EXECUTION.decode(value),
+    topics.NOTIFICATIONS: lambda value, _: _NOTIFICATION.decode(value),
+    topics.EXECUTIONS: lambda value, _: _bounded(_EXECUTION.decode(value)),
 }
 
 
@@ -213,14 +259,18 @@ def _tombstone(topic: str, key: bytes | None) -> Deleted | Rejected:
 def _rejected(value: bytes, error: Exception) -> Rejected:
     envelope = _envelope(value)
     named = envelope.cluster if envelope else None
-    reason = _unknown_version(envelope) or _why(value, error)
-    return Rejected(_one_line(reason), named if isinstance(named, str) and named else None)
+    version = envelope.version if envelope and not isinstance(error, UnicodeDecodeError) else None
+    return Rejected(
+        _unknown_version(envelope) or why(value, error),
+        named if isinstance(named, str) and named else None,
+        version if type(version) is int else None,
+    )
 
 
 def _envelope(value: bytes) -> _Envelope | None:
     try:
         return _ENVELOPE.decode(value)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except FAILURES:
         return None
 
 
@@ -229,21 +279,4 @@ def _unknown_version(envelope: _Envelope | None) -> str | None:
         return None
     if type(envelope.version) is int and envelope.version == VERSION:
         return None
-    return f"version {msgspec.json.encode(envelope.version).decode()} is unknown, expected {VERSION}"
-
-
-def _why(value: bytes, error: Exception) -> str:
-    if not value.strip():
-        return "empty value: expected a JSON object"
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8: {error.reason} at byte {error.start}"
-    # msgspec calls a lone surrogate truncated input.
-    surrogate = None if isinstance(error, msgspec.ValidationError) else _LONE_SURROGATE.search(value)
-    return f"half of a surrogate pair at byte {surrogate.start()}" if surrogate else str(error)
-
-
-def _one_line(text: str) -> str:
-    line = printable(" ".join(text[: 2 * LONGEST_REASON].split()))
-    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+    return one_line(f"version {msgspec.json.encode(envelope.version).decode()} is unknown, expected {VERSION}")

@@ -4,49 +4,60 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from logdirwatch.decisions import Severities, dated
+from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
+from logdirwatch.parse.reading import KafkaRecord, RecordReader
+from logdirwatch.parse.records import Deleted
 
 R = TypeVar("R", bound=Struct)
 
 
 @dataclass(frozen=True)
 class Message:
-    """A Kafka record's key and value, and its timestamp (-1: none); no value is a tombstone."""
+    """A Kafka record's key and value, its timestamp and its position (-1: none); no value is a tombstone."""
 
     key: bytes | None
     value: bytes | None
     timestamp_ms: int = -1
+    partition: int = -1
+    offset: int = -1
+
+
+def message_of(record: KafkaRecord) -> Message:
+    """Return a record of kafka-python as a message."""
+    return Message(record.key, record.value, record.timestamp, record.partition, record.offset)
 
 
 class Latest(Generic[R]):
-    """The latest revision of every id, and the number of records that could not be read.
+    """The latest revision of every id; ``reader`` counts the records that cannot be read.
 
     Revisions decide, not the order of arrival: the fast lane's revision 0 counts until a stateful one is known, and a
     record repeated after a crash is ignored. A tombstone removes its id for good.
     """
 
-    def __init__(self, kind: type[R], identify: Callable[[R], tuple[str, int]]) -> None:
-        self._decoder = msgspec.json.Decoder(kind)
+    def __init__(
+        self, topic: str, kind: type[R], identify: Callable[[R], tuple[str, int]], reader: RecordReader | None
+    ) -> None:
+        self._topic, self._kind = topic, kind
+        self.reader = reader or RecordReader()
         self._identify = identify
         self._latest: dict[str, R] = {}
         self._gone: set[str] = set()
-        self.unreadable = 0
 
     def take(self, message: Message) -> R | None:
         """Add one record; return it if it is new."""
-        if message.value is None:
-            self._forget((message.key or b"").decode(errors="replace"))
+        origin = Origin(self._topic, message.partition, message.offset, message.timestamp_ms)
+        found = self.reader.read(origin, message.key, message.value)
+        if isinstance(found, Deleted):
+            self._forget(found.key)
+        if not isinstance(found, self._kind):
             return None
-        try:
-            record = self._decoded(message)
-        except msgspec.MsgspecError:
-            self.unreadable += 1
-            return None
+        record = self._understood(found, message)
         name, revision = self._identify(record)
         known = self._latest.get(name)
         if name in self._gone or (known is not None and self._identify(known)[1] >= revision):
@@ -67,8 +78,18 @@ class Latest(Generic[R]):
         """Return the latest record of one id."""
         return self._latest.get(name)
 
-    def _decoded(self, message: Message) -> R:
-        return self._decoder.decode(message.value or b"")
+    @property
+    def unreadable(self) -> int:
+        """The number of records that could not be read."""
+        return self.reader.unreadable[self._topic]
+
+    @property
+    def summary(self) -> str | None:
+        """The number of records that could not be read, with the reason, as text; None if there are none."""
+        return self.reader.summary(self._topic)
+
+    def _understood(self, record: R, _: Message) -> R:
+        return record
 
     def _forget(self, name: str) -> None:
         self._gone.add(name)
@@ -78,8 +99,8 @@ class Latest(Generic[R]):
 class LatestAlerts(Latest[AlertRecord]):
     """The latest revision of every alert, and the severities of the firing ones."""
 
-    def __init__(self) -> None:
-        super().__init__(AlertRecord, lambda alert: (alert.alert_id, alert.revision))
+    def __init__(self, reader: RecordReader | None = None) -> None:
+        super().__init__(topics.ALERTS, AlertRecord, lambda alert: (alert.alert_id, alert.revision), reader)
         self._severities: dict[str, list[tuple[int, Severity]]] = {}
 
     def take(self, message: Message) -> AlertRecord | None:
@@ -98,25 +119,29 @@ class LatestAlerts(Latest[AlertRecord]):
         return self._severities.get(alert_id, ())
 
 
-def latest_alerts() -> LatestAlerts:
+def latest_alerts(reader: RecordReader | None = None) -> LatestAlerts:
     """Return an empty fold of ``logdir.alerts``."""
-    return LatestAlerts()
+    return LatestAlerts(reader)
 
 
 class LatestDecisions(Latest[DecisionRecord]):
     """The latest decision of each kind about each target, by clocks that are at most ``skew_ms`` ahead of Kafka's."""
 
-    def __init__(self, skew_ms: int) -> None:
-        super().__init__(DecisionRecord, lambda decision: (f"{decision.decision}/{decision.id}", decision.at_ms))
+    def __init__(self, skew_ms: int, reader: RecordReader | None = None) -> None:
+        super().__init__(topics.DECISIONS, DecisionRecord, _decided_when, reader)
         self._skew_ms = skew_ms
 
-    def _decoded(self, message: Message) -> DecisionRecord:
-        return dated(super()._decoded(message), message.timestamp_ms, self._skew_ms)
+    def _understood(self, record: DecisionRecord, message: Message) -> DecisionRecord:
+        return dated(record, message.timestamp_ms, self._skew_ms)
 
 
-def latest_actions() -> Latest[ActionRecord]:
+def _decided_when(decision: DecisionRecord) -> tuple[str, int]:
+    return f"{decision.decision}/{decision.id}", decision.at_ms
+
+
+def latest_actions(reader: RecordReader | None = None) -> Latest[ActionRecord]:
     """Return an empty fold of ``logdir.actions``."""
-    return Latest(ActionRecord, lambda action: (action.action_id, action.revision))
+    return Latest(topics.ACTIONS, ActionRecord, lambda action: (action.action_id, action.revision), reader)
 
 
 def is_heartbeat(alert: AlertRecord) -> bool:

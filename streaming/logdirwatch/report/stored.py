@@ -17,9 +17,11 @@ from logdirwatch.model.records import (
     PartitionHealth,
     ReplicaMoves,
 )
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 
 Row = Mapping[str, Any]
+_PARTITIONS, _MOVES = Decoder(PartitionHealth), Decoder(ReplicaMoves)
 SOURCE = ("kafka_timestamp_ms", "source_topic", "source_partition", "source_offset")
 # Fields that a poll writes as JSON or as a map are read separately.
 _POLL_FIELDS = tuple(name for name in (*OF_POLL_AND_LOG_DIR, *OF_POLL) if name not in {"metrics", "configs"})
@@ -51,8 +53,8 @@ def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
             "version": 1,
             "metrics": dict(whole["metrics"] or ()),
             "configs": None if whole["configs"] is None else dict(whole["configs"]),
-            "partitions": None if partitions is None else msgspec.json.decode(partitions, type=PartitionHealth),
-            "moves": None if moves is None else msgspec.json.decode(moves, type=ReplicaMoves),
+            "partitions": None if partitions is None else _PARTITIONS.decode(partitions),
+            "moves": None if moves is None else _MOVES.decode(moves),
             "log_dirs": [_of(LogDirSample, row) for row in log_dirs],
         },
         MetricsRecord,

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from logdirwatch.errors import UserError
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -17,9 +18,13 @@ def refused(query: str, version: int, reads: int) -> UserError:
     )
 
 
-def unreadable(query: str, error: Exception) -> UserError:
+class UnreadableStateError(UserError):
+    """State that is damaged."""
+
+
+def unreadable(query: str, error: Exception) -> UnreadableStateError:
     """Return the error about state that is damaged."""
-    return UserError(f"{query}: the checkpoint's state cannot be read: {error}")
+    return UnreadableStateError(f"{query}: the checkpoint's state cannot be read: {error}")
 
 
 class StateCodec(Generic[T]):
@@ -28,7 +33,7 @@ class StateCodec(Generic[T]):
     def __init__(self, query: str, version: int, kind: type[T]) -> None:
         self._query, self._version = query, version
         self._encoder = msgspec.json.Encoder()
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = Decoder(kind)
 
     def encode(self, memory: T) -> str:
         """Return the serialized ``memory``."""
@@ -37,13 +42,13 @@ class StateCodec(Generic[T]):
     def decode(self, version: int, body: str) -> T:
         """Return the memory in ``body``.
 
-        Raises UserError when it was written by another release and cannot be read.
+        Raises UserError when another release wrote it, UnreadableStateError when it cannot be read.
         """
         if version != self._version:
             raise refused(self._query, version, self._version)
         try:
             return self._decoder.decode(body)
-        except msgspec.MsgspecError as error:
+        except NotReadableError as error:
             raise unreadable(self._query, error) from None
 
     def load(self, state: Any) -> T | None:

@@ -13,7 +13,10 @@ from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
 from logdirwatch.execute.run import StopAskedError
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
+from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.settings import PlanSettings
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, execution, move
@@ -57,11 +60,10 @@ class World:
             raise self.end
         return self.end
 
-    def reads(self, *actions, said=True, executions=()):
+    def reads(self, *actions, said=True, executions=(), unknown=None):
         decisions = {one.action_id: accepted(one) for one in actions} if said else {}
-        self.service.board.post(
-            Reading({one.action_id: one for one in actions}, decisions, {}, executions, began_ms=self.now_ms)
-        )
+        by_id = {one.action_id: one for one in actions}
+        self.service.board.post(Reading(by_id, decisions, {}, executions, self.now_ms, unknown or {}))
         with capture_logs() as logs:
             self.service._tick()
             running = [lane.running for lane in self.service.lanes.values() if lane.running is not None]
@@ -129,6 +131,18 @@ def test_one_that_another_process_begins_later_is_its_own(world):
     assert event == "not_taken"
     assert "is being carried out" in why
     assert world.resumed == []
+
+
+def test_beside_an_execution_of_another_release_its_own_goes_on_and_nothing_is_begun(world):
+    unknown = Unreadable(Origin(topics.EXECUTIONS, 0, 7, NOW_MS), "version 2 is unknown, expected 1", "c", 2)
+    ((event, why),) = world.reads(MADE, unknown={"c": unknown})
+    assert event == "not_taken"
+    assert "(partition 0, offset 7) may be of an execution that another release of logdirwatch began" in why
+    left = execution(move(), NAME, state=ExecutionState.COPYING)
+    world.end = replace(left, state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(MADE, executions=[left], unknown={"c": unknown})] == ["resumed", "done"]
+    assert (world.resumed, world.begun) == ([left.execution_id], [])
+    assert [event for event, _ in world.reads(MADE, unknown={"another": unknown})] == ["starts", "done"]
 
 
 def test_who_was_fenced_stands_by_unless_it_was_a_person(world):

@@ -257,7 +257,9 @@ def test_what_was_told_before_is_the_last_record_of_each_group(monkeypatch):
         )
 
     def written(name, value):
-        return SimpleNamespace(key=name.encode(), value=value, topic=topics.NOTIFICATIONS, partition=0, offset=0)
+        return SimpleNamespace(
+            key=name.encode(), value=value, topic=topics.NOTIFICATIONS, partition=0, offset=0, timestamp=-1
+        )
 
     first, last, other = record("ops", {}), record("ops", {"a": Severity.PAGE}), record("chat", {})
     values = [("ops", msgspec.json.encode(first)), ("ops", msgspec.json.encode(last))]

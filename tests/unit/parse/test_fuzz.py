@@ -12,9 +12,9 @@ from msgspec import Struct
 from logdirwatch.model import topics
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.parse.log_dirs_tool import Listing
-from logdirwatch.parse.records import LONGEST_REASON, Accepted, Deleted, Rejected, parse
+from logdirwatch.parse.records import LONGEST_REASON, RECORDS, Accepted, Deleted, Rejected, parse
 from logdirwatch.store.writing.intake import Belief, Position, thin_rows
-from tests.support.generated import RECORDS, documents, json_values, names, spoilt
+from tests.support.generated import documents, json_values, names, spoilt
 
 KAFKA_MS = 1_700_000_000_123
 MIB = 1 << 20

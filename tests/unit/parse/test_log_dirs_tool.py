@@ -116,7 +116,7 @@ def test_what_is_wrong_in_the_output_is_named() -> None:
     result = read(PROSE + json.dumps(record))
     assert isinstance(result, Rejected)
     assert result.reason == "Expected `int`, got `str` - at `$.brokers[0].logDirs[0].partitions[0].size`"
-    assert read(json.dumps({**record, "version": 2})) == Rejected("version 2 is unknown, expected 1")
+    assert read(json.dumps({**record, "version": 2})) == Rejected("version 2 is unknown, expected 1", None, 2)
 
 
 def test_a_key_that_is_not_text_is_refused() -> None:

@@ -107,7 +107,7 @@ def test_the_place_of_a_wrong_value_is_named() -> None:
 def test_another_version_is_refused_before_anything_else(topic: str, version: object, shown: str) -> None:
     record = {"version": version, "cluster": "prod", "type": "of the future"}
     result = read(topic, record)
-    assert result == Rejected(f"version {shown} is unknown, expected 1", "prod")
+    assert result == Rejected(f"version {shown} is unknown, expected 1", "prod", version if version == 2 else None)
 
 
 @pytest.mark.parametrize("topic", [topics.METRICS, topics.STATE])
@@ -195,7 +195,9 @@ def test_a_state_record_of_numbers_that_no_column_holds_is_refused(field: str) -
 
 
 def test_a_refused_record_tells_the_cluster_it_names() -> None:
-    assert read(topics.METRICS, metrics(broker="two")) == Rejected("Expected `int`, got `str` - at `$.broker`", "prod")
+    assert read(topics.METRICS, metrics(broker="two")) == Rejected(
+        "Expected `int`, got `str` - at `$.broker`", "prod", 1
+    )
     assert read(topics.METRICS, b"garbage").cluster is None  # type: ignore[union-attr]
     assert read(topics.METRICS, metrics(cluster=5)).cluster is None  # type: ignore[union-attr]
 

@@ -1,20 +1,19 @@
 """Shared by the commands about one action: how it is named and found."""
 
-import contextlib
 from collections.abc import Iterator
 from typing import Annotated
 
-import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.records import read_into, telemetry, waiting_for_kafka
+from logdirwatch.cli.reading.records import print_unreadable, read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.parse.reading import RecordReader
 from logdirwatch.report.actions.listing import find
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.settings import Settings
@@ -37,16 +36,19 @@ def read_action(context: Context, identity: str) -> ActionRecord:
         return find_action(telemetry(context), identity)
 
 
-def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[ActionRecord]:
+def every_revision(
+    settings: Settings, cluster: KafkaSettings, reader: RecordReader | None = None
+) -> Iterator[ActionRecord]:
     """Yield every revision of every action in the topic or the table; some of them twice.
 
     The topic is compacted and the table keeps all revisions; without the table only the topic is used, and a line says
     so.
     """
-    read = (record.value for record in clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
-    for value in (*read, *_stored(settings)):
-        with contextlib.suppress(msgspec.MsgspecError):
-            yield msgspec.json.decode(value, type=ActionRecord)
+    reader = reader or RecordReader()
+    read = map(reader.take, clients.read_all(cluster, topics.ACTIONS))
+    yield from (record for record in read if isinstance(record, ActionRecord))
+    yield from reader.stored(ActionRecord, _stored(settings))
+    print_unreadable(reader.summary(topics.ACTIONS))
 
 
 def _stored(settings: Settings) -> list[str]:

@@ -21,6 +21,7 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.unreadable import UnreadableRecords
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
@@ -97,8 +98,9 @@ def _run(settings: Settings, around: Surroundings) -> None:
     stop = stopping.on_signals()
     service = Autopilot(around)
     metrics = AutopilotMetrics(service, settings.autopilot.telemetry_max_age_ms)
+    unreadable = UnreadableRecords(service.records)
     with (
-        serving(settings.autopilot.listen, [metrics], metrics.is_ill, metrics.is_unready),
+        serving(settings.autopilot.listen, [metrics, unreadable], metrics.is_ill, metrics.is_unready),
         watching(lambda: [service.beat]),
     ):
         allowed = {name: [str(kind) for kind in found.kinds] for name, found in settings.autopilot.clusters.items()}

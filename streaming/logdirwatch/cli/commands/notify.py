@@ -15,6 +15,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.unreadable import UnreadableRecords
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import Settings
 
@@ -74,7 +75,8 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
     health, beats = notifier.health, (notifier.health.beat, publisher.beat)
-    with serving(settings.notify.listen, [], health.is_ill, health.is_unready), watching(lambda: beats):
+    unreadable = UnreadableRecords(reader.records)
+    with serving(settings.notify.listen, [unreadable], health.is_ill, health.is_unready), watching(lambda: beats):
         notifier.run(stop)
     left = publisher.stop(DRAIN_S)
     log.info("notify.stopped", not_kept=left)

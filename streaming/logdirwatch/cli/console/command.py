@@ -58,7 +58,7 @@ def console(
     own = _listening(settings.console, listen)
     tables = table_reader(settings)
     live = LiveAlerts(telemetry(context))
-    reader = Reader(tables.select, tables.rows, live.alerts)
+    reader = Reader(tables.select, tables.rows, live.alerts, live.records)
     patience = Patience.of(settings.detect, settings.collect, settings.stream)
     if own.login is not None:
         read(Path(own.login.users_file))

@@ -10,7 +10,8 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.report.folding import Message, latest_alerts
+from logdirwatch.parse.reading import KafkaRecord, RecordReader, logged
+from logdirwatch.report.folding import latest_alerts, message_of
 
 log = structlog.get_logger(__name__)
 RETRY_S = 5.0
@@ -24,7 +25,9 @@ class LiveAlerts:
 
     def __init__(self, cluster: KafkaSettings) -> None:
         self._cluster = cluster
-        self._fold = latest_alerts()
+        self.records = RecordReader(logged)
+        """Counts the records that could not be read."""
+        self._fold = latest_alerts(self.records)
         self._lock = threading.Lock()
         self._is_read = False
 
@@ -40,11 +43,11 @@ class LiveAlerts:
     def follow(self) -> None:
         """Read the topic to its end and follow it; raises UserError when the telemetry cluster does not answer."""
         for record in clients.read_all(self._cluster, topics.ALERTS):
-            self._take(record.key, record.value, record.timestamp)
+            self._take(record)
         with self._lock:
             self._is_read = True
         for record in clients.follow(self._cluster, topics.ALERTS, from_beginning=True):
-            self._take(record.key, record.value, record.timestamp)
+            self._take(record)
 
     def _run(self) -> None:
         is_said = False
@@ -57,6 +60,6 @@ class LiveAlerts:
                 is_said = True
             time.sleep(RETRY_S)
 
-    def _take(self, key: bytes | None, value: bytes | None, timestamp_ms: int) -> None:
+    def _take(self, record: KafkaRecord) -> None:
         with self._lock:
-            self._fold.take(Message(key, value, timestamp_ms))
+            self._fold.take(message_of(record))

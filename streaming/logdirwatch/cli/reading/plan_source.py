@@ -7,7 +7,7 @@ import typer
 
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import live_cluster
-from logdirwatch.cli.reading.records import read_into, telemetry, waiting_for_kafka
+from logdirwatch.cli.reading.records import print_unreadable, read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
@@ -158,10 +158,7 @@ def _take_stored(
     query = newest(identity, among=f"cluster = {quoted(cluster)}")
     for row in tables.select(table.name, query) or ():
         fold.take(Message(None, str(row["record"]).encode()))
-    if fold.unreadable:
-        typer.echo(
-            f"logdirwatch: {fold.unreadable} {table.name} are in a format that this version does not read", err=True
-        )
+    print_unreadable(fold.summary)
 
 
 def _told_records(context: Context, cluster: str) -> Records:

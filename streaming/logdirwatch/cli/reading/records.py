@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 
 import typer
-from kafka.consumer.fetcher import ConsumerRecord
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -17,7 +16,7 @@ from logdirwatch.clock import wall_ms
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.deadline import Deadline, answers_by
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.report.folding import Latest, Message, R
+from logdirwatch.report.folding import Latest, R, message_of
 from logdirwatch.text.printable import printable_lines
 
 PIPE_COLUMNS = 100
@@ -59,19 +58,21 @@ def waiting_for_kafka(since_s: float = STARTED_S) -> AbstractContextManager[None
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
     """Read ``topic`` from its beginning to its end into ``fold``; print how many records could not be read."""
-    for _ in fold.take_all(_messages(clients.read_all(cluster, topic))):
+    for _ in fold.take_all(map(message_of, clients.read_all(cluster, topic))):
         pass
-    if fold.unreadable:
-        typer.echo(
-            f"logdirwatch: {fold.unreadable} records of {topic} are in a format that this version does not read",
-            err=True,
-        )
+    print_unreadable(fold.summary)
 
 
 def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator[R]:
-    """Yield new records of ``topic`` forever; reads it again from the beginning, so that there is no gap."""
-    return fold.take_all(_messages(clients.follow(cluster, topic, from_beginning=True)))
+    """Yield new records of ``topic`` forever; reads it again from the beginning, so that there is no gap.
+
+    Prints how many records could not be read whenever that is news.
+    """
+    fold.reader.tell = lambda *_: print_unreadable(fold.summary)
+    return fold.take_all(map(message_of, clients.follow(cluster, topic, from_beginning=True)))
 
 
-def _messages(records: Iterable[ConsumerRecord]) -> Iterator[Message]:
-    return (Message(record.key, record.value, record.timestamp) for record in records)
+def print_unreadable(summary: str | None) -> None:
+    """Print on standard error that records were skipped, if any were."""
+    if summary is not None:
+        typer.echo(f"logdirwatch: {summary}", err=True)

@@ -14,6 +14,7 @@ from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.report.reading import usage
 from logdirwatch.errors import UserError
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.report.capacity.usage import Usage
 from logdirwatch.report.capacity.usage_view import table, view
 from logdirwatch.text.words import did_you_mean
@@ -83,10 +84,10 @@ def month_of(text: str | None, at_ms: int) -> Month:
 
 def _earlier(path: Path) -> Usage:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Usage)
+        return Decoder(Usage).decode(path.read_bytes())
     except OSError as error:
         raise UserError(f"report: --since {path} cannot be read: {error.strerror}", exit_code=2) from None
-    except msgspec.MsgspecError:
+    except NotReadableError:
         raise UserError(
             f"report: --since {path} is no report; write one with: logdirwatch report --json > FILE", exit_code=2
         ) from None

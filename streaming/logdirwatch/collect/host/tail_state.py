@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from logdirwatch.collect.host.tail import Position
 from logdirwatch.errors import UserError
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 
 log = structlog.get_logger(__name__)
 
@@ -19,6 +20,9 @@ class TailState(Struct, frozen=True):
 
     positions: dict[str, Position] = field(default_factory=dict)
     told_dirs: dict[str, str] = field(default_factory=dict)
+
+
+_DECODER = Decoder(TailState)
 
 
 class StateFile:
@@ -39,10 +43,10 @@ class StateFile:
     def load(self) -> TailState:
         """Return what was saved last, the empty state if there is nothing to read."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=TailState)
+            return _DECODER.decode(self._path.read_bytes())
         except FileNotFoundError:
             pass
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, NotReadableError) as error:
             log.warning(
                 "host.state.unreadable",
                 path=str(self._path),

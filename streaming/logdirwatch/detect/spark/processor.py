@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+import structlog
 from msgspec import Struct
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -30,11 +31,16 @@ from logdirwatch.model.records import (
     HeartbeatRecord,
     HostRecord,
     MetricsRecord,
+    NotificationRecord,
     PipelineRecord,
     StateRecord,
 )
 from logdirwatch.model.times import effective_ms
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.parse.records import Accepted, parse
+from logdirwatch.state.codec import UnreadableStateError
+
+log = structlog.get_logger(__name__)
 
 HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
@@ -48,6 +54,9 @@ class StartMemory(Struct, frozen=True):
     broker: int
     version: int
     body: str
+
+
+_MEMORIES = Decoder(list[StartMemory])
 
 
 class Tombstone(NamedTuple):
@@ -94,15 +103,23 @@ class ShardProcessor(StatefulProcessor):
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
         """Start with the memories of a shard's brokers; their timers belonged to another checkpoint."""
         del key, timerValues
-        for one in msgspec.json.decode(initialState["memories"], type=list[StartMemory]):
+        for one in _MEMORIES.decode(initialState["memories"]):
+            self._begin_with(one)
+        self._shard.write()
+
+    def _begin_with(self, one: "StartMemory") -> None:
+        """Keep the memory of a broker that its state record holds; one that cannot be read begins anew."""
+        try:
             if one.broker == PIPELINE_BROKER:
                 memory = query_state.CODEC.decode(one.version, one.body)
                 query_state.CODEC.keep(self._shard.entry(one.broker), memory)
-                continue
+                return
             known = broker_state.decode(one.version, one.body)
-            known.timer_ms = None
-            self._keep(known)
-        self._shard.write()
+        except UnreadableStateError as error:
+            log.warning("detect.memory_unreadable", broker=one.broker, error=str(error), meaning="it begins anew")
+            return
+        known.timer_ms = None
+        self._keep(known)
 
     def close(self) -> None:
         """Do nothing: no resource is held open."""
@@ -112,7 +129,7 @@ class ShardProcessor(StatefulProcessor):
         for row in rows:
             kafka_ms = row["timestamp_ms"]
             result = parse(row["topic"], None, row["value"], kafka_ms, self._default_cluster)
-            if not isinstance(result, Accepted) or isinstance(result.record, PipelineRecord):
+            if not isinstance(result, Accepted) or isinstance(result.record, PipelineRecord | NotificationRecord):
                 continue
             if result.record.cluster != cluster:
                 continue

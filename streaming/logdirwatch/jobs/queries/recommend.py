@@ -26,6 +26,7 @@ from logdirwatch.kafka.clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
+from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.plan.cluster.growth import Growth
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
@@ -44,8 +45,8 @@ RESTS = 4
 OpenAlerts = Counter[tuple[str, str, str]]
 """Open alerts by cluster, rule and severity."""
 
-Record = tuple[str, bytes | None, bytes | None, int]
-"""Topic, key, value and Kafka's time in milliseconds."""
+Record = tuple[str, bytes | None, bytes | None, int, int, int]
+"""Topic, key, value, Kafka's time in milliseconds, partition and offset."""
 
 
 def ignored(_: OpenAlerts) -> None:
@@ -64,6 +65,7 @@ class Recommender:
     note: Callable[[OpenAlerts], None] = ignored
     rests: float = RESTS
     clock_s: Callable[[], float] = time.monotonic
+    reader: RecordReader = field(default_factory=lambda: RecordReader(logged))
     wanted: threading.Event = field(default_factory=threading.Event)
     """Set while news waits for the end of the pause."""
     _rested_s: float = 0.0
@@ -99,7 +101,7 @@ class Recommender:
 
     def _opened(self) -> ActionTracker:
         if self._tracker is None:
-            tracker = ActionTracker(self.skew_ms)
+            tracker = ActionTracker(self.skew_ms, self.reader)
             for record in self.read():
                 tracker.take(*record)
             self._tracker = tracker
@@ -175,7 +177,8 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
     """Return the function that Spark calls with each batch."""
 
     def take(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001 - Spark's signature; repeats change nothing
-        rows = batch.select("topic", "key", "value", F.unix_millis("timestamp").alias("timestamp_ms")).collect()
+        when = F.unix_millis("timestamp").alias("timestamp_ms")
+        rows = batch.select("topic", "key", "value", when, "partition", "offset").collect()
         try:
             keeper.take(rows, wall_ms())
         except Exception as error:
@@ -205,7 +208,7 @@ def _look(query: StreamingQuery, keeper: Recommender) -> None:
 def _history(settings: Settings) -> Iterable[Record]:
     for topic in (topics.ALERTS, topics.ACTIONS, topics.DECISIONS):
         for record in read_all(settings.telemetry, topic):
-            yield topic, record.key, record.value, record.timestamp
+            yield topic, record.key, record.value, record.timestamp, record.partition, record.offset
 
 
 def _publish(spark: SparkSession, settings: Settings, actions: Sequence[ActionRecord]) -> None:

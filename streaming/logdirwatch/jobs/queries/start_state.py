@@ -5,10 +5,11 @@ them; older records change nothing, and firing alerts are not raised again.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-import msgspec
+import pyarrow as pa
 import structlog
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -23,6 +24,8 @@ from logdirwatch.kafka.clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import SILENT, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
+from logdirwatch.parse.reading import RecordReader, logged
+from logdirwatch.parse.records import Rejected, parse
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.store.tables import Tables
@@ -78,16 +81,41 @@ def _is_empty(settings: Settings, topic: str) -> bool:
 
 
 def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
-    """Return key, offset and record (JSON) of everything in a topic."""
-    return (
+    """Return key, offset and record (JSON, null for a tombstone) of everything in a topic that can be read."""
+    found = (
         spark.read.format("kafka")
         .options(**SHORT_FETCHES)
         .options(**spark_options(settings.telemetry))
         .option("subscribe", topic)
         .option("failOnDataLoss", "false")
         .load()
-        .select("key", "offset", F.col("value").cast("string").alias("record"))
     )
+    return readable(found.select("key", "offset", "value"), topic)
+
+
+def readable(rows: DataFrame, topic: str) -> DataFrame:
+    """Return the rows (key, offset, value) that the parser accepts, with ``record`` for the value.
+
+    What it does not accept hides no earlier record of its key; ``store`` counts and keeps it.
+    """
+    return rows.mapInArrow(partial(readable_batches, topic=topic), "key binary, offset bigint, record string")
+
+
+def readable_batches(batches: Iterator[pa.RecordBatch], topic: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that the parser accepts, a batch for each of ``batches``."""
+    for batch in batches:
+        rows = zip(*(batch.column(name).to_pylist() for name in ("key", "offset", "value")), strict=True)
+        read = [(k, o, None if v is None else v.decode()) for k, o, v in rows if _is_readable(topic, k, v)]
+        columns = zip(*read, strict=True) if read else ([], [], [])
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, _READ, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=_READ)
+
+
+_READ = pa.schema([("key", pa.binary()), ("offset", pa.int64()), ("record", pa.string())])
+
+
+def _is_readable(topic: str, key: bytes | None, value: bytes | None) -> bool:
+    return not isinstance(parse(topic, key, value, -1, ""), Rejected)
 
 
 def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) -> list[AlertRecord]:
@@ -97,7 +125,7 @@ def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) 
     is_about_them = F.get_json_object("record", "$.rule").isin([str(rule) for rule in rules])
     found = _records(spark, settings, topics.ALERTS).where(is_about_them)
     last = found.groupBy("key").agg(F.max_by("record", "offset").alias("last")).collect()
-    return [msgspec.json.decode(row["last"], type=AlertRecord) for row in last]
+    return RecordReader(logged).stored(AlertRecord, (row["last"] for row in last))
 
 
 def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:

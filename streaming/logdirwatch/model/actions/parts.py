@@ -29,7 +29,7 @@ class _Named(RecordPart, frozen=True):
 
     def _asdict(self) -> dict[str, Any]:
         """Return its JSON object, by the name that a named tuple has for it."""
-        return dict(msgspec.json.decode(msgspec.json.encode(self)))
+        return dict(msgspec.to_builtins(self))
 
 
 class Veto(_Named, frozen=True):

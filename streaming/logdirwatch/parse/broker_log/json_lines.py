@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import msgspec
-
 from logdirwatch.parse.broker_log.heads import LEVEL, Head, head, head_of
 from logdirwatch.parse.broker_log.prefixes import cleaned
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 
 _MESSAGES = (
     "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
@@ -42,6 +41,7 @@ _PAIRS_FIRST = re.compile(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
 _ESCAPED = {"n": "\n", "t": "\t"}
 _FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ more")
 DEPTH = 4
+_OBJECT = Decoder(dict[str, Any])
 
 
 def read_object(text: str) -> Head | str | None:
@@ -51,10 +51,9 @@ def read_object(text: str) -> Head | str | None:
     if not text.startswith("{"):
         return None
     try:
-        found = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
+        return _read(_opened(_OBJECT.decode(text)))
+    except NotReadableError:
         return None
-    return _read(_opened(found)) if isinstance(found, dict) else None
 
 
 def _unquoted(text: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from logdirwatch.model.records import KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.kernel_log import devices as kernel_devices
 from logdirwatch.parse.kernel_log import file_systems
 
@@ -134,8 +135,8 @@ def _message(line: str) -> str:
 def _of_journal(line: str) -> str:
     """Return a journal entry as JSON (``journalctl -o json``) as one line of syslog, without its date."""
     try:
-        entry = msgspec.json.decode(line, type=_JournalEntry)
-    except msgspec.MsgspecError:
+        entry = _ENTRY.decode(line)
+    except NotReadableError:
         return line
     return f"{entry.SYSLOG_IDENTIFIER}: {entry.MESSAGE}"
 
@@ -143,6 +144,9 @@ def _of_journal(line: str) -> str:
 class _JournalEntry(msgspec.Struct):
     MESSAGE: str
     SYSLOG_IDENTIFIER: str = "kernel"
+
+
+_ENTRY = Decoder(_JournalEntry)
 
 
 def _device(match: re.Match[str]) -> str | None:

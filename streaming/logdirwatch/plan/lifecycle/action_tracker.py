@@ -10,13 +10,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace as changed
 
 from logdirwatch.decisions import dated
 from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, AlertStatus, Decision, Rule
+from logdirwatch.parse.reading import RecordReader
+from logdirwatch.parse.records import Deleted
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
@@ -34,13 +36,6 @@ from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import investigate
 
 UNREADABLE = "the alert's record cannot be planned on; the log of logdirwatch stream says why"
-Record = AlertRecord | ActionRecord | DecisionRecord
-
-_TYPES: dict[str, type[Record]] = {
-    topics.ALERTS: AlertRecord,
-    topics.ACTIONS: ActionRecord,
-    topics.DECISIONS: DecisionRecord,
-}
 
 
 class SetAside(NamedTuple):
@@ -63,11 +58,12 @@ class ActionTracker:
     An alert on whose record the planner fails is set aside until its next revision: it keeps its runbook step, and all
     others get their actions as if it carried no evidence. An action whose record is malformed is set aside until a
     later revision of it arrives; what is planned instead continues its revisions. ``skew_ms`` is how far the clock of
-    the person deciding may be ahead of Kafka's.
+    the person deciding may be ahead of Kafka's; ``reader`` counts the records that cannot be read.
     """
 
-    def __init__(self, skew_ms: int) -> None:
+    def __init__(self, skew_ms: int, reader: RecordReader | None = None) -> None:
         self._skew_ms = skew_ms
+        self._reader = reader or RecordReader()
         self._alerts: dict[str, AlertRecord] = {}
         self._actions: dict[str, dict[str, ActionRecord]] = defaultdict(dict)
         self._decisions: list[DecisionRecord] = []
@@ -76,22 +72,33 @@ class ActionTracker:
         self._news_of_aside: list[SetAside] = []
         self._malformed: dict[str, int] = {}
         self._news_of_malformed: list[ActionSetAside] = []
-        self.unreadable = 0
+        self._set_aside_actions = 0
 
-    def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
+    def take(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        partition: int = -1,
+        offset: int = -1,
+    ) -> bool:
         """Process one record with its Kafka timestamp; return whether it may change what has to be published."""
-        if value is None:
-            return self._forget(topic, (key or b"").decode(errors="replace"))
-        try:
-            record = msgspec.json.decode(value, type=_TYPES[topic])
-        except msgspec.MsgspecError:
-            self.unreadable += 1
-            return False
+        record = self._reader.read(Origin(topic, partition, offset, timestamp_ms), key, value)
+        if isinstance(record, Deleted):
+            return self._forget(topic, record.key)
         if isinstance(record, AlertRecord):
             return self._take_alert(record)
         if isinstance(record, ActionRecord):
             return self._take_action(record)
-        return self._take_decision(dated(record, timestamp_ms, self._skew_ms))
+        if isinstance(record, DecisionRecord):
+            return self._take_decision(dated(record, timestamp_ms, self._skew_ms))
+        return False
+
+    @property
+    def unreadable(self) -> int:
+        """The number of records that could not be read, and of actions set aside."""
+        return self._reader.unreadable.total() + self._set_aside_actions
 
     @property
     def open_clusters(self) -> set[str]:
@@ -177,7 +184,7 @@ class ActionTracker:
         for action, _ in found:
             del self._actions[action.alert_id][action.action_id]
             self._malformed[action.action_id] = action.revision
-        self.unreadable += len(found)
+        self._set_aside_actions += len(found)
         self._news_of_malformed += found
         return bool(found)
 

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import msgspec
-
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
+from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.report.executions import Execution, unfinished
 from logdirwatch.report.handling import Handling, handled
 from logdirwatch.report.status import cluster as view
@@ -209,10 +208,10 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     )
 
 
-def _known_executions(rows: list[Row] | None) -> list[Execution] | None:
-    return (
-        None if rows is None else unfinished(msgspec.json.decode(row["record"], type=ExecutionRecord) for row in rows)
-    )
+def _known_executions(rows: list[Row] | None, reader: RecordReader | None = None) -> list[Execution] | None:
+    if rows is None:
+        return None
+    return unfinished((reader or RecordReader(logged)).stored(ExecutionRecord, (row["record"] for row in rows)))
 
 
 def _now(

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from logdirwatch import __version__
 from logdirwatch.clock import wall_ms
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store import log_store
 from logdirwatch.store.direct.arrow import arrow_schema, encoded_schema, statistics
 from logdirwatch.store.schema.columns import Table
@@ -29,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 Action: TypeAlias = Mapping[str, Any]
 """An action of Delta's log."""
+_ACTION = Decoder(dict[str, Any])
 
 FEATURES = frozenset({"domainMetadata", "clustering", "invariants", "appendOnly"})
 """The features that a table may have; the others ask more of a writer."""
@@ -114,7 +116,7 @@ class DirectTable:
             entries = [(log_folder / log_store.file_name(number)).read_bytes().splitlines() for number in numbers]
         except FileNotFoundError:
             return False
-        return all(is_fine([msgspec.json.decode(line) for line in lines]) for lines in entries)
+        return all(is_fine([_ACTION.decode(line) for line in lines]) for lines in entries)
 
     def files(self) -> Iterator[DataFile]:
         """Yield the table's files."""

@@ -6,12 +6,12 @@ Everything else is left to the rules of ``plain_replicas``.
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import encoded
 from logdirwatch.store.direct.merge import Key
 from logdirwatch.store.rows.plain_judgements import Broker
@@ -37,7 +37,7 @@ class _Listing(Struct):
     replicas: list[_Item]
 
 
-_DECODER = msgspec.json.Decoder(_Listing)
+_DECODER = Decoder(_Listing)
 
 
 class Listings(NamedTuple):

@@ -6,7 +6,6 @@ A test compares both. A column that a row lacks is null.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from logdirwatch.model.records import (
@@ -15,6 +14,7 @@ from logdirwatch.model.records import (
     ExecutionRecord,
     Transition,
 )
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.rows.history import EVENT, UNKNOWN_CLUSTER, fields_by_column
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import Table
@@ -23,11 +23,12 @@ from logdirwatch.store.schema.history_tables import OF_EVENT
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
+_OBJECT, _CONFIGS = Decoder(dict[str, Any]), Decoder(dict[str, str | None])
 
 
 def decoded(placed: Placed) -> Record:
     """Return the record of a thin row."""
-    found: Record = msgspec.json.decode(placed.thin.body or "")
+    found: Record = _OBJECT.decode(placed.thin.body or "")
     return found
 
 
@@ -68,8 +69,7 @@ def rejected(placed: Placed) -> Iterator[Row]:
 
 def configs(placed: Placed) -> dict[str, str | None]:
     """Return the configuration of a broker."""
-    found: dict[str, str | None] = msgspec.json.decode(placed.thin.body or "")
-    return found
+    return _CONFIGS.decode(placed.thin.body or "")
 
 
 def _source(placed: Placed) -> Row:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from logdirwatch.model.records import HostLogDir, HostRecord, LogDirSample, MetricsRecord, PartitionHealth, StateRecord
 from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import Columns, arrow_columns, repeated
 from logdirwatch.store.rows.brokers import OF_BROKER, OF_LOG_DIR, OF_PARTITIONS
 from logdirwatch.store.rows.history import HOST, LOG_DIR, POLL
@@ -96,7 +97,7 @@ def _contents(placed: Iterable[Placed], record: type[Content]) -> list[Content]:
 
 def _content(placed: Placed, record: type[Content]) -> Content:
     content = placed.thin.content
-    return content if isinstance(content, record) else msgspec.json.decode(placed.thin.body or "", type=record)
+    return content if isinstance(content, record) else Decoder(record).decode(placed.thin.body or "")
 
 
 def _each(lists: Sequence[Sequence[Content]]) -> tuple[list[Content], list[int]]:

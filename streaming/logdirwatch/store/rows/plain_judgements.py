@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.rows.thin import Placed
 
 Broker: TypeAlias = tuple[str, int]
@@ -50,13 +51,13 @@ class _Record(Struct):
     log_dirs: list[_View]
 
 
-_DECODER = msgspec.json.Decoder(_Record)
+_DECODER = Decoder(_Record)
 
 
 def judgements(records: Iterable[str]) -> dict[Broker, Judgement]:
     """Return the judgements in state records, one per broker.
 
-    Raises msgspec.DecodeError for anything else.
+    Raises NotReadableError for anything else.
     """
     found = (_DECODER.decode(text) for text in records)
     return {(record.cluster, record.broker): _judgement(record) for record in found}

@@ -32,6 +32,7 @@ from logdirwatch.model.records import (
 )
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import EventName, Rule
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
 from logdirwatch.store.rows.thin import Placed, Position, Thin
@@ -155,7 +156,7 @@ def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
     if record.rule is not Rule.HEARTBEAT:
         spoken_of = identity(record.alert_id, str(record.revision))
         # Every revision of an alert has its opening time, so repeats are found by it.
-        sent = msgspec.json.decode(position.value or b"", type=_Sent)
+        sent = _SENT.decode(position.value or b"")
         body = flattened(record, evidence=bytes(sent.evidence).decode()).decode()
         yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, content=body, record=_text(position))
 
@@ -164,6 +165,9 @@ class _Sent(msgspec.Struct):
     """The fields of an alert kept as sent: a later version's evidence has fields that this one does not know."""
 
     evidence: msgspec.Raw
+
+
+_SENT = Decoder(_Sent)
 
 
 def _action(record: ActionRecord, position: Position) -> Iterator[Thin]:

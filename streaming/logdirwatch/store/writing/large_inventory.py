@@ -10,11 +10,11 @@ Every step is idempotent; the markers come last. Spark can repeat all of it.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import pyarrow as pa
 
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.merge import Changes, Key, Stored
 from logdirwatch.store.direct.rewriting import decide_and_rewrite, places_of, read_columns
 from logdirwatch.store.direct.table import NotDirectError
@@ -62,6 +62,7 @@ from logdirwatch.store.writing.trust import Trust
 MOST_CANDIDATES = 200_000
 """The number of replicas that the driver decides about."""
 
+_OBJECT = Decoder(dict[str, Any])
 _OF_METADATA = (*TOPIC_STATE.key, "leader", "replicas", "isr", "offline_replicas", *WHEN)
 
 
@@ -108,7 +109,7 @@ def still_recognized(kept: Iterable[Placed], known: Known) -> list[Placed]:
 
 
 def _is_stored(thin: Thin, known: Known) -> bool:
-    topic = msgspec.json.decode(thin.body or "")["topic"] if thin.kind == "topic" else None
+    topic = _OBJECT.decode(thin.body or "")["topic"] if thin.kind == "topic" else None
     assert thin.cluster is not None
     return known.has(Subject(thin.cluster, thin.broker, thin.log_dir, topic), bytes.fromhex(thin.record or ""))
 

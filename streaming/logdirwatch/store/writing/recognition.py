@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.model import topics
 from logdirwatch.model.records import ReplicasRecord, TopicRecord
 from logdirwatch.model.times import effective_ms
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.rows.content import Subject, Timeless, partitions_digests, replicas_digests, timeless
 from logdirwatch.store.rows.digests import NO_ROWS
 from logdirwatch.store.rows.plain_judgements import essence
@@ -31,7 +32,7 @@ MOST_ITEMS = 50_000
 """The number of replicas and partitions whose digests are computed at once."""
 
 _SIZED = ("body", "record", "key", "value")
-_REPLICAS, _TOPIC = msgspec.json.Decoder(ReplicasRecord), msgspec.json.Decoder(TopicRecord)
+_REPLICAS, _TOPIC = Decoder(ReplicasRecord), Decoder(TopicRecord)
 
 
 class Content(NamedTuple):

@@ -1,7 +1,6 @@
 """``actions check``, ``actions export`` and ``actions --accuracy`` over a scripted telemetry and a scripted cluster."""
 
 import json
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -12,8 +11,10 @@ from logdirwatch.cli.actions import check as action_check
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.kafka import clients
+from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, PollStatus
+from tests.support.kafka_records import kafka_record
 from tests.unit.report.builders import action
 
 GIB = 1 << 30
@@ -27,7 +28,7 @@ def told(monkeypatch):
     """What the topic of actions holds."""
     records = []
     messages = lambda settings, topic: iter(  # noqa: E731
-        [SimpleNamespace(key=b"k", value=msgspec.json.encode(r), timestamp=r.at_ms) for r in records]
+        [kafka_record(topics.ACTIONS, b"k", msgspec.json.encode(r), n, r.at_ms) for n, r in enumerate(records)]
     )
     monkeypatch.setattr(clients, "read_all", messages)
     return records
