@@ -108,7 +108,7 @@ class ShardProcessor(StatefulProcessor):
         self._shard.write()
 
     def _begin_with(self, one: "StartMemory") -> None:
-        """Keep the memory of a broker that its state record holds; one that cannot be read begins anew."""
+        """Keep the memory of a broker that its state record holds; one that cannot be read begins again."""
         try:
             if one.broker == PIPELINE_BROKER:
                 memory = query_state.CODEC.decode(one.version, one.body)
@@ -116,7 +116,7 @@ class ShardProcessor(StatefulProcessor):
                 return
             known = broker_state.decode(one.version, one.body)
         except UnreadableStateError as error:
-            log.warning("detect.memory_unreadable", broker=one.broker, error=str(error), meaning="it begins anew")
+            log.warning("detect.memory_unreadable", broker=one.broker, error=str(error), meaning="it begins again")
             return
         known.timer_ms = None
         self._keep(known)
