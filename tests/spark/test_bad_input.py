@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model import topics
+from logdirwatch.parse.records import RECORDS
 from logdirwatch.settings import Settings
 from logdirwatch.store.writing.intake import Position, thin_rows
 from tests.spark.lake import (
@@ -27,7 +28,7 @@ from tests.spark.lake import (
 from tests.spark.test_detect import Feed
 from tests.spark.test_detect import metrics as polled
 from tests.support import bad
-from tests.support.generated import RECORDS, documents
+from tests.support.generated import documents
 
 POSITION = ("topic", "partition", "offset")
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.parse.patterns import compiled
 
 _QUOTA = ("[Qq]uota exceeded", "EDQUOT")
 
@@ -87,12 +88,12 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
 
 def _any_of(patterns: Sequence[str]) -> "re.Pattern[str]":
     """Compile alternatives; the bare name of an error does not count as a part of a path."""
-    return re.compile("|".join(rf"(?<![\w/.-]){p}(?![\w/.-])" if p.startswith("E") else p for p in patterns))
+    return compiled("|".join(rf"(?<![\w/.-]){p}(?![\w/.-])" if p.startswith("E") else p for p in patterns))
 
 
 _TABLE = {cause: _any_of(patterns) for cause, patterns in _CAUSES.items()}
 _BY_QUOTA = _any_of(_QUOTA)
-_SUPPRESSED = re.compile(r"\s*Suppressed: ")
+_SUPPRESSED = compiled(r"\s*Suppressed: ")
 
 
 def cause_of(text: str) -> Cause:

@@ -5,13 +5,13 @@ to it. A line that neither begins an entry nor belongs to one is counted as not 
 on how the bytes are split into reads.
 """
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logdirwatch.parse.broker_log.heads import Head, is_aside
 from logdirwatch.parse.broker_log.layouts import Layout
 from logdirwatch.parse.broker_log.parts import Parts
+from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 # More than any useful line, including an exception as a JSON object; the rest of a longer one is only counted.
 LINE_BYTES = 65_536
@@ -21,7 +21,7 @@ ENTRY_LINES = 50
 # What log4j2's JsonLayout writes of one event unless it is told to be compact.
 OBJECT_LINES = 2_000
 _OBJECT_ENDS = frozenset({"}", "},"})
-_FRAME = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
+_FRAME = compiled(r"\s+(?:at |\.\.\. \d+ more)")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Entry:
     def exception(self) -> str:
         """The exception with its causes, one per line; empty if there is none."""
         return "\n".join(self.more)
+
+    def shortened(self) -> "Entry":
+        """Return it with lines of at most ``LINE_CHARACTERS``, for patterns."""
+        more = tuple(line[:LINE_CHARACTERS] for line in self.more)
+        return replace(self, message=self.message[:LINE_CHARACTERS], more=more)
 
 
 class Lines:

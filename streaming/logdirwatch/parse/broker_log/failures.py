@@ -14,13 +14,14 @@ from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.process_ends import HOST, reason_of
+from logdirwatch.parse.patterns import compiled
 from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300
 
 # Messages that are conclusive in any entry, since only a broker that is about to end logs them.
 _ALWAYS: Mapping[Reason, Sequence[str]] = {
-    Reason.FOREIGN_FOLDER: [r"Found directory .* is not in the form of topic-partition"],
+    Reason.FOREIGN_FOLDER: [r"Found directory .{0,4096} is not in the form of topic-partition"],
     Reason.NODE_ID_MISMATCH: [
         r"Inconsistent(?:Node|Broker)IdException",
         r"Configured (?:node|broker)\.id .* doesn't match stored",
@@ -55,14 +56,14 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
     ],
     Reason.DUPLICATE_REPLICA: [r"Duplicate log directories (?:for|found)"],
     Reason.DIRECTORY_LOCKED: [r"Failed to acquire lock on file \.lock"],
-    Reason.NO_USABLE_DIRECTORY: [r"none of the specified log dirs from .* can be created or validated"],
+    Reason.NO_USABLE_DIRECTORY: [r"none of the specified log dirs from .{0,4096} can be created or validated"],
     Reason.METADATA_DIRECTORY_FAILED: [
-        r"Shutdown broker because the metadata log dir .* has failed",
+        r"Shutdown broker because the metadata log dir .{0,4096} has failed",
         r"I/O error in metadata log directory",
     ],
     Reason.ALL_DIRECTORIES_FAILED: [
-        r"Shutdown broker because all log dirs in .* have failed",
-        r"Halting broker because dir .* is offline",
+        r"Shutdown broker because all log dirs in .{0,4096} have failed",
+        r"Halting broker because dir .{0,4096} is offline",
         r"Shutdown broker because some log directory has failed",
     ],
     Reason.FAILURE_NOT_TOLD: [
@@ -196,28 +197,30 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     ],
 }
 
-_FATAL = re.compile(
+_FATAL = compiled(
     r"Exiting Kafka|[Ff]atal error|Encountered fatal fault|errors? in one of the threads during logs loading"
     r"|There was an error in one of the threads|Shutdown broker because|Shutting down because|Halting"
     r'|Exception in thread "main"|Unable to start(?! fetching)|Exit(?:ing)? (?:due to|because)'
     r"|exception while starting SharedServer"
 )
-_SAID_ALWAYS = {reason: re.compile("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
-_SAID_WHEN_FATAL = {reason: re.compile("|".join(patterns)) for reason, patterns in _WHEN_FATAL.items()}
-_ENDS = re.compile(
+_SAID_ALWAYS = {reason: compiled("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
+_SAID_WHEN_FATAL = {reason: compiled("|".join(patterns)) for reason, patterns in _WHEN_FATAL.items()}
+_ENDS = compiled(
     r"Exiting Kafka|Fatal error during|Encountered fatal fault|logs loading|Shutdown broker|Shutting down because"
     r'|Halting|"main"'
 )
 # Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
-_LIFECYCLE = re.compile(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
+_LIFECYCLE = compiled(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
 QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
 # Messages about others: clients, and brokers that register with a controller.
-_OF_OTHERS = re.compile(
+_OF_OTHERS = compiled(
     r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
     r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)"
 )
 # Secrets that a rejected configuration may quote.
-_SECRET = re.compile(r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\s,;]+)")
+_SECRET = compiled(
+    r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]{0,65536}\"?|'[^']{0,65536}'?|[^\s,;]{1,65536})"
+)
 _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 _OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})
 

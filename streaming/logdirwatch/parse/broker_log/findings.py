@@ -24,6 +24,7 @@ from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
+from logdirwatch.parse.patterns import compiled
 
 UNKNOWN_OPERATION = "unknown operation"
 DETAIL_CHARACTERS = 500
@@ -107,64 +108,67 @@ Finding = (
 )
 
 _OPERATIONS = (
-    ("append", re.compile(r"appending records|Failed to append")),
-    ("roll", re.compile(r"rolling log segment")),
-    ("flush", re.compile(r"[Ff]lushing (?:log|topic)")),
-    ("clean", re.compile(r"clean up log|to cleaner-offset-checkpoint|checkpoint file (?:cleaner-\S+ )?in dir ")),
-    ("checkpoint", re.compile(r"checkpoint|highwatermark file|partition metadata file")),
-    ("delete", re.compile(r"[Dd]eleting ")),
-    ("rename", re.compile(r"renaming dir")),
-    ("truncate", re.compile(r"truncating ")),
-    ("read", re.compile(r"reading from|fetching offset by timestamp|increasing log start offset")),
-    ("lock", re.compile(r"locking directory|acquire lock")),
-    ("load", re.compile(r"loading (?:log dir|logs|ID)|Failed to load|meta\.properties")),
-    ("create", re.compile(r"creating log|create (?:or validate )?data directory")),
+    ("append", compiled(r"appending records|Failed to append")),
+    ("roll", compiled(r"rolling log segment")),
+    ("flush", compiled(r"[Ff]lushing (?:log|topic)")),
+    ("clean", compiled(r"clean up log|to cleaner-offset-checkpoint|checkpoint file (?:cleaner-\S+ )?in dir ")),
+    ("checkpoint", compiled(r"checkpoint|highwatermark file|partition metadata file")),
+    ("delete", compiled(r"[Dd]eleting ")),
+    ("rename", compiled(r"renaming dir")),
+    ("truncate", compiled(r"truncating ")),
+    ("read", compiled(r"reading from|fetching offset by timestamp|increasing log start offset")),
+    ("lock", compiled(r"locking directory|acquire lock")),
+    ("load", compiled(r"loading (?:log dir|logs|ID)|Failed to load|meta\.properties")),
+    ("create", compiled(r"creating log|create (?:or validate )?data directory")),
 )
 
 # The messages of LogDirFailureChannel, for a pattern without a logger.
-_CHANNEL = re.compile(
+_CHANNEL = compiled(
     r"Error while .*(?: in (?:log )?dir(?:ectory)? | file /|checkpoint|loading log dir)"
     r"|Disk error while (?:locking directory|writing to .* file in directory)"
     r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
     r"|Exception while (?:deleting|reading from) .* in dir "
 )
 # What a pattern may put before the message: threads and contexts in brackets, and the logger itself.
-_IN_FRONT = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\s:|-])*|.{0,200}\bLogDirFailureChannel\b.{0,100}")
+_IN_FRONT = compiled(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\s:|-])*|.{0,200}\bLogDirFailureChannel\b.{0,100}")
 # Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
-_META_PROPERTIES = re.compile(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
-_STARTS = re.compile(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
+_META_PROPERTIES = compiled(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
+_STARTS = compiled(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
 # What has more digits, or others, is no partition: lines may hold what clients call themselves.
 _PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>[0-9]{1,9})\b"
-_MARK = re.compile(rf"Partition {_PARTITION} marked as failed")
-_FENCED = re.compile(rf"Partition {_PARTITION} has an older epoch")
-_FETCHER = re.compile(
+_MARK = compiled(rf"Partition {_PARTITION} marked as failed")
+_FENCED = compiled(rf"Partition {_PARTITION} has an older epoch")
+_FETCHER = compiled(
     rf"(?:processing data for partition|occurred during truncation for|Failed to truncate) {_PARTITION} at offset"
 )
-_CLEANER_THREAD = re.compile(r"\[kafka-log-cleaner-thread-\d+\]:? (?:(?P<dies>Error due to)|Starting\b)")
-_UNCLEANABLE = re.compile(rf"Marking its partition \({_PARTITION}\) as uncleanable")
-_COORDINATOR = re.compile(
+_CLEANER_THREAD = compiled(r"\[kafka-log-cleaner-thread-\d+\]:? (?:(?P<dies>Error due to)|Starting\b)")
+_UNCLEANABLE = compiled(rf"Marking its partition \({_PARTITION}\) as uncleanable")
+_COORDINATOR = compiled(
     rf"(?:Error loading offsets from|Error loading transactions from transaction log|Failed to load metadata from)"
     rf" (?:partition )?{_PARTITION}"
 )
-_REMOTE_COPY = re.compile(rf"Error occurred while copying log segments of partition: (?:[\w-]+:)?{_PARTITION}")
+_REMOTE_COPY = compiled(rf"Error occurred while copying log segments of partition: (?:[\w-]+:)?{_PARTITION}")
 # So ends a run of the task that fails before it copies anything, where the metadata of remote storage cannot be read.
-_REMOTE_TASK = re.compile(
+_REMOTE_TASK = compiled(
     rf"Current task for (?:topic-)?partition (?:[\w-]+:)?{_PARTITION} received error but it will be scheduled"
 )
-_MOVED = re.compile(
+_MOVED = compiled(
     r"NotLeader\w*Exception|NotCoordinatorException|CoordinatorNotAvailable|CoordinatorLoadInProgress|Cancell"
     r"|KafkaStorageException|UnknownTopicOrPartition|InterruptedException|RejectedExecutionException"
 )
-_ENDS = re.compile(r"InterruptedException|ClosedByInterruptException|CancellationException")
-_BAD_RECORD = re.compile(r"\b(?:Corrupt|Invalid)RecordException\b")
+_ENDS = compiled(r"InterruptedException|ClosedByInterruptException|CancellationException")
+_BAD_RECORD = compiled(r"\b(?:Corrupt|Invalid)RecordException\b")
 # Of a mapped file a page could not be read or written: Java says no more of it, whether its disk is full or fails.
-_MEMORY_FAULT = re.compile(r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access")
+_MEMORY_FAULT = compiled(r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access")
 # A producer's bad batch is its own mistake: it is refused, and what is stored stays good. At DEBUG each one is told.
-_PRODUCER = re.compile(r"processing append operation on partition")
-_ANY_PARTITION = re.compile(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
-_DIR_IN_BRACKETS = re.compile(r"\bdir=(?P<dir>/[^\],)]+)")
-_DIR_AT_END = re.compile(r"(?:\bdir|\bdirectory) (?P<dir>/.*?)(?: with offset .*| due to IOException|\.)?$")
-_FILE = re.compile(r"\bfile (?P<file>/\S.*)$")
+_PRODUCER = compiled(r"processing append operation on partition")
+_ANY_PARTITION = compiled(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
+_DIR_IN_BRACKETS = compiled(r"\bdir=(?P<dir>/[^\],)]{1,4096})")
+_DIR_AT_END = compiled(r"(?:\bdir|\bdirectory) (?P<dir>/.{0,4096}?)(?: with offset .*| due to IOException|\.)?$")
+_FILE = compiled(r"\bfile (?P<file>/\S.{0,4096})$")
+_REPLICA = compiled(_PARTITION)
+_OF_COPIES = compiled(r"RLM(?:Copy|Leader)?Task\b")
+_THROWN = compiled(r"[\w.$]+(?:Exception|Error)\b")
 
 
 def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
@@ -172,6 +176,7 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
 
     ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them identifies it.
     """
+    entry = entry.shortened()
     if cleaner := _CLEANER_THREAD.search(entry.message):
         yield CleanerThread(cleaner["dies"] is not None, _detail(entry, "a thread of the log cleaner died"))
     if _is_of_channel(entry):
@@ -197,7 +202,7 @@ def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
 
 def _remote_copy(entry: Entry) -> "re.Match[str] | None":
     """Return the partition of a failed copy; tasks that delete or follow have other loggers."""
-    is_of_copies = re.search(r"RLM(?:Copy|Leader)?Task\b", entry.logger) is not None
+    is_of_copies = _OF_COPIES.search(entry.logger) is not None
     return _REMOTE_COPY.search(entry.message) or (_REMOTE_TASK.search(entry.message) if is_of_copies else None)
 
 
@@ -221,8 +226,12 @@ def operation_of(message: str) -> str:
 def dir_of(text: str, log_dirs: Sequence[str]) -> str | None:
     """Return the log directory named in ``text``: the longest of ``log_dirs`` that contains a path in it."""
     # A dot may end a sentence: only one with text behind it belongs to the path.
-    named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w-]|\.[\w.-])", text)]
+    named = [path for path in log_dirs if _whole(path).search(text)]
     return max(named, key=len, default=None)
+
+
+def _whole(path: str) -> "re.Pattern[str]":
+    return compiled(rf"(?<![\w./-]){re.escape(path)}(?![\w-]|\.[\w.-])")
 
 
 def _dir_failed(entry: Entry, log_dirs: Sequence[str]) -> DirFailed:
@@ -241,7 +250,7 @@ def _unlisted_dir(message: str) -> str | None:
         return match["dir"]
     if match := _FILE.search(message):
         folder = posixpath.dirname(match["file"])
-        is_replica = re.fullmatch(_PARTITION, posixpath.basename(folder)) is not None
+        is_replica = _REPLICA.fullmatch(posixpath.basename(folder)) is not None
         return posixpath.dirname(folder) if is_replica else folder
     return None
 
@@ -295,7 +304,7 @@ def _dir_in(entry: Entry, log_dirs: Sequence[str]) -> str | None:
 def _thrown(entry: Entry) -> str:
     """Return the innermost cause of an entry's exception, or its message."""
     causes = [line.strip().removeprefix("Caused by: ") for line in entry.more if "Suppressed: " not in line]
-    named = [cause for cause in causes if re.match(r"[\w.$]+(?:Exception|Error)\b", cause)]
+    named = [cause for cause in causes if _THROWN.match(cause)]
     return named[-1] if named else entry.message
 
 

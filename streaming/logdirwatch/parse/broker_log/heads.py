@@ -5,10 +5,10 @@ Strimzi's adds ``[%t]`` behind it and since Kafka 4.0 is ``%d{yyyy-MM-dd HH:mm:s
 with a date begins an entry only if it has a level or a logger as well: container runtimes date every line.
 """
 
-import re
 from dataclasses import dataclass, replace
 
 from logdirwatch.parse.broker_log.process_ends import HOST, level_of
+from logdirwatch.parse.patterns import compiled
 
 _TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
 _ZONE = r"(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT|[A-Z]{1,4}[DS]?T)\b)?"
@@ -28,16 +28,15 @@ _DATES = (
 )
 DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?=[ \])>]))?"
 
-_AT = re.compile(rf"[\[(<]?(?P<at>{DATE})[\])>]?[ \t|,;:-]*")
+_AT = compiled(rf"[\[(<]?(?P<at>{DATE})[\])>]?[ \t|,;:-]*")
 # A thread, a host or a process may stand before the level; a date in brackets is the entry's own, behind a prefix.
-_BEFORE = (
-    r"(?:(?:\[(?!\d{4}[-/])[^\]]{0,100}\]|\((?!\d{4}[-/])[^)]{0,100}\)|<[^>]{0,100}>|[\w./$@-]{1,100})[ \t|,;-]+){0,3}?"
-)
-_LEVEL = re.compile(
-    rf"{_BEFORE}(?:[\[(<]?(?P<level>{LEVEL})\b[\])>]?|[\[(<](?P<small>{LEVEL.lower()})[\])>])[ \t|:,;-]*"
-)
-_SMALL = re.compile(rf"(?P<level>{LEVEL.lower()})[ \t|:-]+")
-_LEVEL_FIRST = re.compile(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|)")
+_BRACKETS = r"\[(?!\d{4}[-/])[^\]]{0,100}\]|\((?!\d{4}[-/])[^)]{0,100}\)|<[^>]{0,100}>"
+# Neither begins nor ends with a dash, which may stand between words too.
+_WORD = r"[\w./$@](?:[\w./$@-]{0,98}[\w./$@])?"
+_BEFORE = rf"(?:(?:{_BRACKETS}|{_WORD})[ \t|,;-]+){{0,3}}?"
+_LEVEL = compiled(rf"{_BEFORE}(?:[\[(<]?(?P<level>{LEVEL})\b[\])>]?|[\[(<](?P<small>{LEVEL.lower()})[\])>])[ \t|:,;-]*")
+_SMALL = compiled(rf"(?P<level>{LEVEL.lower()})[ \t|:-]+")
+_LEVEL_FIRST = compiled(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|)")
 
 # Named by a package, or a class of several words: no word of a sentence looks like it.
 _LOGGER = (
@@ -47,7 +46,7 @@ _LOGGER = (
 _THREAD = r"[\[(][^\])=]{0,100}[\])]"
 _THREADS = rf"(?:{_THREAD}[ \t:-]+|[\w.-]{{1,100}} \| ){{0,3}}"
 _IN_FRONT = tuple(
-    re.compile(pattern)
+    compiled(pattern)
     for pattern in (
         rf"\[(?P<logger>{_LOGGER}) *\](?: \([^)]{{0,100}}\)|(?: \[[^\]=]{{0,100}}\]){{1,4}})?(?: -+| :|:)? *",
         rf"<(?P<logger>{_LOGGER}) *>(?: \[[^\]=]{{0,100}}\])?(?: -+| :|:)? *",
@@ -55,33 +54,33 @@ _IN_FRONT = tuple(
         rf"{_THREADS}(?P<logger>{_LOGGER}) +(?=[\[A-Z])",
     )
 )
-_BEHIND = re.compile(
+_BEHIND = compiled(
     rf" ?(?:\((?P<round>{_LOGGER})\)|\[(?P<square>{_LOGGER})\])"
     r"(?: \[[^\]]{0,100}\]| \([^)]{0,100}\)| \{[^}]{0,100}\})?$"
 )
 _EXCEPTION = r"(?:[a-z]\w{0,60}\.){1,12}[A-Z]\w{0,100}(?:Exception|Error|Throwable)\b"
-_INLINE = re.compile(rf": (?P<exception>{_EXCEPTION}(?:: |$))")
+_INLINE = compiled(rf": (?P<exception>{_EXCEPTION}(?:: |$))")
 # A pattern that keeps an entry on one line has the exception and its frames behind the logger.
-_ONE_LINE = re.compile(
+_ONE_LINE = compiled(
     rf"(?P<front>.{{0,2000}}?(?:\({_LOGGER}\)|\[{_LOGGER}\])(?: \[[^\]]{{0,100}}\])?)[ \t|;,\\n]+"
-    rf"(?P<thrown>{_EXCEPTION}.*)"
+    rf"(?P<thrown>{_EXCEPTION}.{{0,65536}})"
 )
-_ONE_LINE_FRAMES = re.compile(r"(?:[ \t|;,]|\\[nt])*(?:\bat [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?|\.\.\. \d+ more)")
+_ONE_LINE_FRAMES = compiled(r"(?:[ \t|;,]|\\[nt])*(?:\bat [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?|\.\.\. \d+ more)")
 # A logger is within this many characters of either end of a line.
 _FRONT_CHARACTERS, _BACK_CHARACTERS = 600, 400
 
 # A frame of an exception, whatever stands before and behind it: a runtime dates it, and it ends as a logger does.
-_FRAME = re.compile(r"(?:^|[\s:])at [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?$")
+_FRAME = compiled(r"(?:^|[\s:])at [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?$")
 
 # Messages of the JVM itself have no date.
-_OF_JAVA = re.compile(
+_OF_JAVA = compiled(
     r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening log file|Unrecognized '
     r"|(?:OpenJDK|Java HotSpot).*(?:warning|VM)|# There is insufficient memory|# A fatal error has been detected"
     r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap"
     r"|Could not (?:create|reserve)|library initialization failed)"
 )
 # Nor do the lines of its garbage collector and of logging libraries; they report no failure.
-_OF_LIBRARIES = re.compile(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
+_OF_LIBRARIES = compiled(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
 
 
 @dataclass(frozen=True)

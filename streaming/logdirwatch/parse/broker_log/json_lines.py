@@ -13,6 +13,7 @@ from typing import Any
 from logdirwatch.parse.broker_log.heads import LEVEL, Head, head, head_of
 from logdirwatch.parse.broker_log.prefixes import cleaned
 from logdirwatch.parse.decoding import Decoder, NotReadableError
+from logdirwatch.parse.patterns import compiled
 
 _MESSAGES = (
     "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
@@ -34,12 +35,13 @@ _WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
 _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
 _TYPES, _SAID = ("error.type", "error.name", "error.kind", "exception.type"), ("error.message", "exception.message")
 _NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes", "event")
-_LEVEL = re.compile(LEVEL, re.IGNORECASE)
+_LEVEL = compiled(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
-_PAIR = re.compile(r'([\w.@]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"]*)')
-_PAIRS_FIRST = re.compile(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
+_PAIR = compiled(r'([\w.@]{1,60})=("(?:[^"\\]|\\.){0,65536}"|[^\s"]{0,65536})')
+_PAIRS_FIRST = compiled(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
+_ESCAPE = compiled(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t"}
-_FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ more")
+_FRAME = compiled(r"\s+at |\s*\.\.\. \d+ more")
 DEPTH = 4
 _OBJECT = Decoder(dict[str, Any])
 
@@ -57,7 +59,7 @@ def read_object(text: str) -> Head | str | None:
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), text[1:-1]) if text[:1] == '"' else text
+    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), text[1:-1]) if text[:1] == '"' else text
 
 
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:

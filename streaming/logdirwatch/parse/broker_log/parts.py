@@ -1,15 +1,14 @@
 """Joins lines that a container runtime split because they are longer than 16 KiB. Pure."""
 
-import re
-
 from logdirwatch.parse.broker_log.prefixes import CRI
+from logdirwatch.parse.patterns import compiled
 
 LONGEST = 65_536
 """The maximum length of a line that is kept."""
 DOCKER_BYTES = 16_384
 """The maximum that Docker writes at once; shorter text without a line end comes from a program that strips it."""
 _DOCKER, _STREAM = '{"log":"', '","stream":"'
-_ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\n$")
+_ESCAPED_END = compiled(r"(?<!\\)(?:\\\\)*\\n$")
 
 
 class Parts:

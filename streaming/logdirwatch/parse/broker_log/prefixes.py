@@ -6,15 +6,16 @@ They may be nested, and a multi-line exception has them on each of its lines.
 import re
 
 from logdirwatch.parse.broker_log.heads import DATE, LEVEL
+from logdirwatch.parse.patterns import compiled
 
-_COLOURS = re.compile(r"(?:\x1b|#033)\[[0-9;]*[A-Za-z]")
+_COLOURS = compiled(r"(?:\x1b|#033)\[[0-9;]*[A-Za-z]")
 _RFC_3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
-CRI = re.compile(rf"{_RFC_3339} (?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S+)? ?")
+CRI = compiled(rf"{_RFC_3339} (?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S+)? ?")
 """The prefix of containerd and CRI-O; F ends a line, P is a part of one."""
 # Theirs, kubectl logs --prefix, the Java service wrapper, compose, syslog (RFC 5424, RFC 3164
 # and with an ISO date) and journalctl in its short forms, docker logs -t and kubectl logs --timestamps.
 _PREFIXES = tuple(
-    re.compile(pattern)
+    compiled(pattern)
     for pattern in (
         CRI.pattern,
         r"\[pod/[^\]]+\] ?",
@@ -25,9 +26,10 @@ _PREFIXES = tuple(
         rf"{_RFC_3339} ",
     )
 )
-_UNKNOWN = re.compile(rf"(?P<prefix>\S.{{0,120}}?[^\w.,-])(?=[\[(]?{DATE}[\])]?[ \t|:,-]+[\[(]?{LEVEL}\b)")
+_UNKNOWN = compiled(rf"(?P<prefix>\S.{{0,120}}?[^\w.,-])(?=[\[(]?{DATE}[\])]?[ \t|:,-]+[\[(]?{LEVEL}\b)")
 LONGEST = 500
-_SEPARATOR = re.compile(r",\s*(?=\{)")
+_DIGITS = compiled(r"\d+")
+_SEPARATOR = compiled(r",\s*(?=\{)")
 """What log4j2's JsonLayout writes between the events of one array (``complete="true"``)."""
 
 
@@ -55,4 +57,4 @@ def unknown_prefix(text: str) -> str | None:
 
 def shape_of(prefix: str) -> "re.Pattern[str]":
     """Return a pattern of a prefix for other lines: its numbers and times differ."""
-    return re.compile(re.sub(r"\d+", r"\\d+", re.escape(prefix)))
+    return compiled(_DIGITS.sub(r"\\d+", re.escape(prefix)))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 HOST = "host"
 """The logger of an entry written by the host."""
@@ -30,7 +31,7 @@ _OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
 _OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
 """The message of Confluent's images about a directory that they checked."""
 _OF_SCRIPT = rf"(?:\S+: line \d+: /|(?:{'|'.join(_TOOLS)}): )"
-_LINE = re.compile(
+_LINE = compiled(
     r"(?:\[ *[\d.]+\] )?"
     rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to"
     rf"|{_OF_CHECK}|{_OF_SCRIPT}.*: (?:{'|'.join(_REFUSALS)})$)"
@@ -38,7 +39,7 @@ _LINE = re.compile(
 
 _CRASHED = "(?:4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV|13[24569]/)"
 _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
-    (reason, re.compile(pattern))
+    (reason, compiled(pattern))
     for reason, pattern in (
         (Reason.OOM_KILLED, r"[Oo]ut of memory: Kill(?:ed)? process \d+|Killed process \d+,?(?: UID \d+,?)? \("),
         (Reason.OOM_KILLED, r"oom-kill:constraint="),
@@ -53,12 +54,13 @@ _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
     )
 )
 
-_JAVA = re.compile(r"process \d+,?(?: UID \d+,?)? \((?:java|kafka[^)]*)\)|oom-kill:constraint=.*\btask=(?:java|kafka)")
-_KAFKA = re.compile(r"kafka|confluent-server", re.IGNORECASE)
-_BESIDE_KAFKA = re.compile(
+_JAVA = compiled(r"process \d+,?(?: UID \d+,?)? \((?:java|kafka[^)]*)\)|oom-kill:constraint=.*\btask=(?:java|kafka)")
+_KERNELS = compiled(_OF_KERNEL)
+_KAFKA = compiled(r"kafka|confluent-server", re.IGNORECASE)
+_BESIDE_KAFKA = compiled(
     r"connect|mirror|exporter|rest|ui\b|manager|schema|ksql|lag|burrow|zookeeper|cruise|akhq|logdirwatch", re.IGNORECASE
 )
-_NAMED = re.compile(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
+_NAMED = compiled(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
 
 
 def level_of(text: str) -> str | None:
@@ -75,11 +77,12 @@ def reason_of(text: str) -> Reason | None:
 
 def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:
     """Return how a broker ended, with the wording, if a line of its host's log seems to be about one."""
+    line = line[:LINE_CHARACTERS]
     reason = reason_of(line)
     if reason is None:
         return None
     if (java := _JAVA.search(line)) is not None:
-        begins = re.search(_OF_KERNEL, line[: java.end()])
+        begins = _KERNELS.search(line, 0, java.end())
         return reason, line[begins.start() if begins else java.start() :].strip()
     unit = _NAMED.search(line)
     if unit is None or not _KAFKA.search(unit["unit"]) or _BESIDE_KAFKA.search(unit["unit"]):

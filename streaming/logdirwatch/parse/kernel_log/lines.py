@@ -15,13 +15,14 @@ from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.kernel_log import devices as kernel_devices
 from logdirwatch.parse.kernel_log import file_systems
+from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 ERRORS_KEPT = 20
 ERROR_CHARACTERS = 200
 
-_BENIGN = [re.compile(pattern, re.IGNORECASE) for pattern in (*file_systems.BENIGN, *kernel_devices.BENIGN)]
+_BENIGN = [compiled(pattern, re.IGNORECASE) for pattern in (*file_systems.BENIGN, *kernel_devices.BENIGN)]
 _TROUBLES = [
-    (trouble, re.compile(pattern, re.IGNORECASE))
+    (trouble, compiled(pattern, re.IGNORECASE))
     for trouble, pattern in chain(
         kernel_devices.BLOCK,
         kernel_devices.SCSI,
@@ -39,7 +40,7 @@ _TROUBLES = [
     )
 ]
 _ENDS = [
-    (troubles, re.compile(pattern, re.IGNORECASE)) for troubles, pattern in (*kernel_devices.ENDS, *file_systems.ENDS)
+    (troubles, compiled(pattern, re.IGNORECASE)) for troubles, pattern in (*kernel_devices.ENDS, *file_systems.ENDS)
 ]
 
 _DATE = (
@@ -50,7 +51,7 @@ _DATE = (
     r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
 _TAG = r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd)\b))\s*"
-_PREFIX = re.compile(
+_PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"
     rf"(?:\[\s*\+?[\d.]+\s*\]\s*)?(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
     re.IGNORECASE,
@@ -58,7 +59,7 @@ _PREFIX = re.compile(
 """Priority (``<3>``, or what /dev/kmsg writes), date or time since the start, host, and the tag of who wrote it."""
 
 
-_DAMAGE = re.compile(
+_DAMAGE = compiled(
     r"corrupt|checksum|\bcsum|\bcrc\b|inconsistent|inconsistency|\b(?:bad|invalid) (?!journal)|xfs_repair",
     re.IGNORECASE,
 )
@@ -72,7 +73,7 @@ def tells_damage(text: str) -> bool:
     return _DAMAGE.search(text) is not None
 
 
-_IO_ERROR = re.compile(r"I/O error|lost (?:async )?page write|rejecting I/O|device offline error", re.IGNORECASE)
+_IO_ERROR = compiled(r"I/O error|lost (?:async )?page write|rejecting I/O|device offline error", re.IGNORECASE)
 
 
 def is_io_error(text: str) -> bool:
@@ -128,6 +129,7 @@ def _message(line: str) -> str:
     """Return the kernel's message; those of other programs do not begin like it."""
     if line.startswith("{"):
         line = _of_journal(line)
+    line = line[:LINE_CHARACTERS]
     prefix = _PREFIX.match(line)
     return line[prefix.end() if prefix else 0 :].strip()
 
@@ -149,10 +151,15 @@ class _JournalEntry(msgspec.Struct):
 _ENTRY = Decoder(_JournalEntry)
 
 
+_CONNECTION = compiled(r"connection(\d+):\d+", re.IGNORECASE)
+_NVME_PATH = compiled(r"(nvme\d+)c\d+(n\d+)")
+_NAMESPACE = compiled(r"n\d+")
+
+
 def _device(match: re.Match[str]) -> str | None:
     named = {key: value for key, value in match.groupdict().items() if value is not None and key != "task"}
     name = named.get("device") or next(iter(named.values()), None)
-    if name is not None and (connection := re.fullmatch(r"connection(\d+):\d+", name, re.IGNORECASE)):
+    if name is not None and (connection := _CONNECTION.fullmatch(name)):
         return f"session{connection[1]}"  # what Linux calls its parent, see iscsi_conn_setup
     return f"session{name}" if "connection" in named else name
 
@@ -164,10 +171,10 @@ def is_below(device: str, names: frozenset[str]) -> bool:
     """
     if device in names or device.partition(".")[0] in names:
         return True
-    path = re.fullmatch(r"(nvme\d+)c\d+(n\d+)", device)
+    path = _NVME_PATH.fullmatch(device)
     if path:
         return f"{path[1]}{path[2]}" in names
-    return any(re.fullmatch(rf"{re.escape(device)}n\d+", name) for name in names)
+    return any(name.startswith(device) and _NAMESPACE.fullmatch(name, len(device)) for name in names)
 
 
 def says_more(before: str, after: str) -> bool:
