@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import msgspec
 
 from logdirwatch.model.records import DecisionRecord
+from tests.support.kafka_records import kafka_record
 
 TOPICS = ("logdir.alerts", "logdir.actions", "logdir.decisions")
 
@@ -22,17 +23,19 @@ class Telemetry:
         self.sent = []
 
     def read_all(self, settings, topic):
-        return iter([self._read(record) for record in self.topics[topic]])
+        return iter([self._read(topic, offset, record) for offset, record in enumerate(self.topics[topic])])
 
     def follow(self, settings, topic, from_beginning):
         assert from_beginning
         yield from self.read_all(settings, topic)
-        yield from [self._read(record) for record in self.later]
+        known = len(self.topics[topic])
+        yield from [self._read(topic, offset, record) for offset, record in enumerate(self.later, known)]
         raise KeyboardInterrupt
 
-    def _read(self, record):
-        timestamp_ms = record.at_ms if self.timestamp_ms is None else self.timestamp_ms
-        return SimpleNamespace(key=b"k", value=msgspec.json.encode(record), timestamp=timestamp_ms)
+    def _read(self, topic, offset, record):
+        timestamp_ms = getattr(record, "at_ms", -1) if self.timestamp_ms is None else self.timestamp_ms
+        value = record if isinstance(record, bytes) else msgspec.json.encode(record)
+        return kafka_record(topic, b"k", value, offset, timestamp_ms)
 
     def producer(self, settings, **arguments):
         return self

@@ -21,6 +21,7 @@ from logdirwatch.notify.senders import senders
 from logdirwatch.notify.service import Notifier
 from logdirwatch.notify.settings import SwitchSettings
 from logdirwatch.settings import Settings
+from tests.support.kafka_records import kafka_record
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
@@ -83,7 +84,7 @@ class Kafka:
     def read_all(self, settings, topic):
         self._check()
         for offset, (key, value) in enumerate(self.topics[topic]):
-            yield SimpleNamespace(topic=topic, partition=0, offset=offset, key=key, value=value)
+            yield kafka_record(topic, key, value, offset)
 
     def put(self, records):
         if topics.NOTIFICATIONS in self.topics:

@@ -1,7 +1,6 @@
 """``status`` over Delta tables that another writer than Spark made; Spark's own are read in tests/spark."""
 
 import json
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -10,6 +9,7 @@ from logdirwatch.cli.commands import status as command
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from tests.support.delta import Written
+from tests.support.kafka_records import kafka_record
 from tests.unit.report.builders import NOW_MS, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir, partition
 
@@ -42,7 +42,8 @@ def topic(monkeypatch):
             raise alerts[0]
         if topic != "logdir.alerts":
             return iter([])
-        return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(a), timestamp=a.at_ms) for a in alerts])
+        numbered = enumerate(alerts)
+        return iter([kafka_record(topic, b"k", msgspec.json.encode(a), offset, a.at_ms) for offset, a in numbered])
 
     monkeypatch.setattr(clients, "read_all", read_all)
     return alerts
