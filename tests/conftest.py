@@ -8,6 +8,9 @@ import pytest
 _UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("search", _UNTIMED)
 hypothesis.settings.register_profile("same", _UNTIMED, derandomize=True)
+# A planted defect is caught by the first case that fails; the smallest one is of no interest.
+_FIRST = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+hypothesis.settings.register_profile("mutation", _UNTIMED, derandomize=True, phases=_FIRST)
 hypothesis.settings.load_profile("same")
 
 

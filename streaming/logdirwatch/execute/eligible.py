@@ -1,5 +1,8 @@
 """Whether an action may be carried out at all, according to its record."""
 
+import msgspec
+
+from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
 from logdirwatch.plan.content_hash import content_hash
@@ -19,6 +22,16 @@ def reason_against_applying(action: ActionRecord) -> str | None:
         return f"is {action.status}"
     if (action.decision or {}).get("decision") == _OTHER_CONTENT:
         return "says something else than what was accepted: look at it and accept it again"
+    return _unknown(action)
+
+
+def _unknown(action: ActionRecord) -> str | None:
+    """Return that the operations or their undo have no steps: they are of a later release, or forged."""
+    try:
+        for back in (False, True):
+            steps_of(action.operations or (), back=back)
+    except (msgspec.MsgspecError, LookupError, TypeError, ValueError):
+        return "has operations that this release does not know"
     return None
 
 

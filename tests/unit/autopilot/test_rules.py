@@ -147,7 +147,7 @@ def test_operations_of_a_later_release_are_refused():
     made = of(ActionKind.MOVE_LOG_DIR)
     made = replace(made, operations=[{"op": "format_disk"}])
     made = replace(made, content_hash=content_hash(made))
-    says(made, facts(made), "fits_kind", "does not know")
+    says(made, facts(made), "record", "does not know")
 
 
 class TestFloors:
@@ -160,6 +160,16 @@ class TestFloors:
         says(made, facts(made, plan=FLOORED), "floor", "below its floor of 2 h")
         made = cut(str(MIB), key="retention.bytes")
         says(made, facts(made, plan=FLOORED), "floor", "sets retention.bytes of t to 1 MiB, below its floor")
+
+    @pytest.mark.parametrize("key", ["retention.ms", "retention.bytes"])
+    @pytest.mark.parametrize("owner", [None, 1, 10 * HOUR_MS])
+    def test_every_value_below_the_higher_floor_is_refused_and_no_other(self, key, owner):
+        plan = PlanSettings(topics=[{"topic": "t", "min_retention_ms": owner, "min_retention_bytes": owner}])
+        least = max(owner or 0, plan.min_retention_ms if key == "retention.ms" else 0)
+        for value in {-1, 0, 1, least - 1, least, least + 1}:
+            found = against(made := cut(str(value), key=key), facts(made, plan=plan))
+            assert (found is None) == (not 0 <= value < least), value
+            assert found is None or found.rule == "floor"
 
     @pytest.mark.parametrize("value", [None, "-1"])
     def test_no_limit_is_above_every_floor(self, value):
@@ -319,6 +329,17 @@ class TestRepetition:
         again = {made.action_id: accepted(made, at_ms=NOW_MS + 1)}
         assert against(made, facts(made, executions=[done], said=again)) is None
 
+    @pytest.mark.parametrize("state", ExecutionState)
+    @pytest.mark.parametrize("unattended", [False, True])
+    @pytest.mark.parametrize("later_ms", [0, 2 * HOUR_MS])
+    def test_only_what_has_ended_starts_again_by_itself_and_only_later(self, state, unattended, later_ms):
+        made = move(at_ms=NOW_MS + later_ms, expires_at_ms=NOW_MS + later_ms)
+        last = execution(made, "a person", state=state)
+        given = facts(made, executions=[last], unattended=unattended, read_at_ms=made.at_ms, alerts={})
+        found = against(made, given, made.at_ms)
+        is_ended = state in {ExecutionState.DONE, ExecutionState.ROLLED_BACK}
+        assert (found is None) == (unattended and later_ms > 0 and is_ended), found
+
     def test_what_is_stuck_waits_for_a_person(self):
         made = move()
         stuck = execution(made, state=ExecutionState.STUCK, reason="the disk is full")
@@ -386,6 +407,9 @@ class TestBudgets:
         allowed = {"max_actions_per_hour": 1}
         done = execution(cut(), state=ExecutionState.DONE)
         says(made, facts(made, allowed=allowed, executions=[done]), "budget", "1 actions started within the last hour")
+        assert against(made, facts(made, allowed={"max_actions_per_hour": 2}, executions=[done])) is None
+        just = replace(done, started_at_ms=NOW_MS - HOUR_MS + 1)
+        says(made, facts(made, allowed=allowed, executions=[just]), "budget", "1 actions started")
         for other in (
             replace(done, by="a person at the terminal"),
             replace(done, started_at_ms=NOW_MS - HOUR_MS),

@@ -16,6 +16,7 @@ from logdirwatch.execute.run import (
     StopAskedError,
     calls_of,
     carry_out,
+    is_running,
     is_unfinished,
     rolling_back,
     stopped,
@@ -195,6 +196,62 @@ def test_asked_to_stop_it_goes_back_to_where_it_began():
     assert world.cluster.configs["brokers", "1"] == {}
     assert world.states[-1] == "rolled_back"
     assert "verified" not in world.states
+
+
+BOTH = (CUT, MOVE)
+
+
+@pytest.mark.parametrize("operations_of_it", [BOTH, BOTH[::-1]], ids=["cut first", "move first"])
+@pytest.mark.parametrize("pauses", range(5))
+def test_wherever_it_is_stopped_it_goes_back_to_the_beginning_and_on_again(operations_of_it, pauses):
+    world = World(*operations_of_it, stops=[*[False] * pauses, True])
+    with pytest.raises(StopAskedError) as asked:
+        carry_out(world.record, world.ports)
+    back = rolling_back(asked.value.record, world.ports)
+    assert (back.back, back.step, back.state, world.notes[-1]) == (True, 0, ExecutionState.CANCELLING, back)
+    ended = carry_out(back, world.ports)
+    assert (ended.state, world.cluster.at, world.cluster.future) == (ExecutionState.ROLLED_BACK, "/a", None)
+    assert world.cluster.configs == {("brokers", "1"): {}, ("topics", "t"): {}}
+    again = carry_out(rolling_back(ended, world.ports), world.ports)
+    assert (again.back, again.step, world.cluster.at) == (False, len(steps_of(again.operations, back=False)), "/b")
+    assert world.cluster.configs == {("brokers", "1"): {}, ("topics", "t"): {"retention.ms": "5"}}
+
+
+class Keeping(FakeCluster):
+    """Whoever deletes a throttle is answered, or refused, and it stays."""
+
+    def __init__(self, error=None):
+        super().__init__()
+        self.refusal = error
+
+    def call(self, call):
+        if not (isinstance(call, ChangeConfig) and call.value is None):
+            super().call(call)
+        elif self.refusal:
+            raise self.refusal
+
+
+@pytest.mark.parametrize("error", [None, RefusedError("no ACL"), NoAnswerError("gone")])
+@pytest.mark.parametrize("reason", [None, "ann rejected it"])
+def test_throttles_that_are_left_are_said_and_nothing_is_done_then(error, reason):
+    world = World(MOVE)
+    world.cluster = Keeping(error)
+    world.ports = Ports(world.cluster, world.notes.append, world.said.append, world.pause, world.now)
+    answers = [None, None, Halt(reason)] if reason else []
+    ended = carry_out(world.record, permitted(world, *answers))
+    left = f"throttles are left: {error or 'they are still shown'}"
+    said = f"done, but {left}" if reason is None else f"{reason}; {left}"
+    assert (ended.state, ended.reason, world.notes[-1]) == (ExecutionState.STUCK, said, ended)
+    assert "cleaned" not in world.states
+    assert "the throttles that it set are gone" not in world.said
+    assert world.cluster.configs["brokers", "1"] == {LOG_DIR_THROTTLE: "5"}
+
+
+@pytest.mark.parametrize("state", ExecutionState)
+def test_what_has_not_ended_can_be_resumed_and_what_is_stuck_does_not_run(state):
+    record = replace(World().record, state=state)
+    assert is_unfinished(record) == (state not in {ExecutionState.DONE, ExecutionState.ROLLED_BACK})
+    assert is_running(record) == (is_unfinished(record) and state is not ExecutionState.STUCK)
 
 
 def permitted(world, *answers):

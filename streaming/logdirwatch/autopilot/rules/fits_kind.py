@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
@@ -26,12 +24,8 @@ _LISTS = frozenset(THROTTLED_REPLICAS)
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Return the operation that does something else than the action's kind."""
     del facts, now_ms
-    try:
-        operations = from_record(action.operations or ())
-    except msgspec.ValidationError:
-        return "has operations that this release does not know"
     fits = _FITS.get(action.kind)
-    for operation in operations:
+    for operation in from_record(action.operations or ()):
         if fits is None or not fits(operation, action.target):
             return f"has an operation that {action.kind} must not have: {operation.op}"
         if not all(_limits_only(args) for args in (operation.args, operation.inverse.args)):

@@ -1,8 +1,11 @@
 """Brokers judged in columns: it changes nothing of what is said, written and remembered, and it is taken."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import inspect
 from msgspec.structs import replace
 
 from logdirwatch.detect import machine, state_view, upkeep
@@ -11,11 +14,12 @@ from logdirwatch.detect.columns.table import Table
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from tests.unit.detect.builders import GIB, POLL_MS, T0
 from tests.unit.detect.state.test_clocks import SET, Clock
 from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
 from tests.unit.detect.test_machine import histories as of_machine
 from tests.unit.detect.test_machine import observations
-from tests.unit.detect.test_rest import SETTINGS, fleet_at_rest, histories, shown
+from tests.unit.detect.test_rest import HOUR_MS, SETTINGS, fleet_at_rest, histories, shown
 
 TIMER_MS = 1
 
@@ -127,6 +131,90 @@ def test_random_histories_are_judged_in_columns_too():
 
     played()
     assert sum(at_rest) > 200
+
+
+def changed(found, kind):
+    """Yield copies of a stored value in which one of its parts is another one of its type."""
+    if isinstance(found, dict):
+        for name, value in found.items():
+            part = kind.value_type if isinstance(kind, inspect.DictType) else fields_of(kind)[name]
+            yield from ({**found, name: other} for other in changed(value, part))
+        for name, part in fields_of(kind).items():
+            if name not in found:
+                yield from ({**found, name: other} for other in examples(part))
+    else:
+        yield from (other for other in [*examples(kind), *near(found)] if other != found)
+
+
+def fields_of(kind):
+    for part in getattr(kind, "types", [kind]):
+        if isinstance(part, inspect.StructType):
+            return {field.encode_name: field.type for field in part.fields}
+    return {}
+
+
+def near(value):
+    """Return what is a little more or less than a number."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return [value - 1, value + 1, -value, value + 4 * POLL_MS, value - HOUR_MS] if is_number else []
+
+
+PLAIN = {
+    inspect.NoneType: (None,),
+    inspect.BoolType: (False, True),
+    inspect.IntType: (0, 1, T0, T0 + HOUR_MS),
+    inspect.FloatType: (0.0, 0.97),
+    inspect.StrType: ("a", "b", "/d1"),
+}
+
+
+def examples(kind):
+    """Yield some values of a type."""
+    yield from PLAIN.get(type(kind), ())
+    match kind:
+        case inspect.UnionType(types=types):
+            for part in types:
+                yield from examples(part)
+        case inspect.EnumType(cls=members):
+            yield from map(str, members)
+        case inspect.ListType(item_type=part) | inspect.SetType(item_type=part) | inspect.VarTupleType(item_type=part):
+            yield from ([], [next(examples(part))])
+        case inspect.DictType(key_type=name, value_type=part):
+            yield from ({}, {next(examples(name)): next(examples(part))})
+        case inspect.StructType(fields=parts):
+            yield {part.encode_name: next(examples(part.type)) for part in parts if part.required}
+
+
+def at_rest_with(memory):
+    """Return both lives of a broker that is at rest, except for what a memory says."""
+    lives = Lived(SETTINGS[0], is_in_columns=False), Lived(SETTINGS[0], is_in_columns=True)
+    for life in lives:
+        for seen in QUIET[:5]:
+            life.step(seen)
+    assert lives[1].at_rest
+    for life in lives:
+        life.stored = json.dumps(memory)
+    lives[1].table.keep(decode(1, lives[1].stored), QUIET[4])
+    return lives
+
+
+QUIET = list(shown([(POLL_MS, "a", ("answer", [(GIB, {}), (0, {}), (-GIB, {})]))] * 8))
+
+
+def test_whatever_else_a_broker_at_rest_remembers_the_columns_leave_everything_as_the_state_machine_does():
+    """One part of its memory after the other is made another one of its type; what follows is the same both ways."""
+    resting, tried = Lived(SETTINGS[0], is_in_columns=False), 0
+    for seen in QUIET[:5]:
+        resting.step(seen)
+    of_others = {"cluster": {"prod"}, "broker": {7}, "timer_ms": {None, TIMER_MS}}
+    for other in changed(json.loads(resting.stored), inspect.type_info(BrokerMemory)):
+        if any(other.get(name) not in may_be for name, may_be in of_others.items()):
+            continue
+        alone, in_columns = at_rest_with(other)
+        for seen in QUIET[5:]:
+            assert in_columns.step(seen) == alone.step(seen), other
+        tried += 1
+    assert tried > 1_000
 
 
 def test_every_judge_of_answers_and_scans_is_known_to_the_columns():

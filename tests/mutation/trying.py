@@ -1,0 +1,168 @@
+"""Whether a test catches a planted defect: those tests are run that reach its line, in a copy of the repository."""
+
+import contextlib
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import takewhile
+from pathlib import Path
+
+import coverage
+import pytest
+
+from tests.mutation.defects import Defect
+
+PACKAGE = Path("streaming/logdirwatch")
+# A defect may loop for ever.
+CPU_S = 240
+
+
+class Outcome(Enum):
+    """What became of a defect."""
+
+    CAUGHT = "caught"
+    SURVIVED = "not caught"
+    UNREACHED = "reached by no unit test"
+
+
+class Reach:
+    """Which tests run which lines of which files."""
+
+    def __init__(self, tests_of: Mapping[str, Mapping[int, set[str]]]) -> None:
+        self._tests_of = tests_of
+
+    def tests(self, file: str, line: int) -> list[str]:
+        """Return the tests of a line, those of its own folder first; a line run by imports has those of its file."""
+        of_file = self._tests_of.get(file, {})
+        # Only the first line of a statement is measured.
+        first = max((measured for measured in of_file if measured <= line), default=None)
+        found = of_file[first] - {""} if first else set()
+        if first and not found:
+            found = set().union(*of_file.values()) - {""}
+        return sorted(found, key=lambda test: (-_in_common(test, file), test))
+
+
+def _in_common(test: str, file: str) -> int:
+    """Return how many folders of a test are those of a file, and its name: test_routing.py is about routing.py."""
+    names = test.partition("::")[0].replace("tests/unit/", "").replace("test_", "").split("/")
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(names, file.split("/"), strict=False)))
+
+
+@contextlib.contextmanager
+def copies(number: int, tests: Sequence[str]) -> Iterator[tuple[list[Path], Reach]]:
+    """Make copies of the repository; in the first the tests are run once, to know which lines each reaches."""
+    with tempfile.TemporaryDirectory(prefix="logdirwatch-mutation-") as scratch:
+        first = Path(scratch) / "0"
+        listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
+        for name in filter(os.path.exists, listed):
+            target = first / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(name, target)
+        reach = _reach(first, tests)
+        others = [Path(scratch) / str(more) for more in range(1, number)]
+        for other in others:
+            shutil.copytree(first, other, symlinks=True)
+        yield [first, *others], reach
+
+
+def _reach(stage: Path, tests: Sequence[str]) -> Reach:
+    data = stage / ".reach"
+    said = stage / ".output"
+    if _in_child(lambda: _run_covered(stage, data, tests), str(said)) != 0:
+        raise SystemExit(f"without a defect the tests fail:\n{said.read_text()}")
+    found: dict[str, dict[int, set[str]]] = defaultdict(dict)
+    read = coverage.CoverageData(str(data))
+    read.read()
+    for file in read.measured_files():
+        name = str(Path(file).relative_to(stage.resolve() / PACKAGE))
+        found[name] = {line: set(names) for line, names in read.contexts_by_lineno(file).items()}
+    return Reach(found)
+
+
+def _run_covered(stage: Path, data: Path, tests: Sequence[str]) -> int:
+    measured = coverage.Coverage(data_file=str(data), source=[str(stage / PACKAGE)], config_file=False)
+    measured.start()
+    code = _pytest(stage, [f"tests/unit/{name}" for name in tests], [_Switch(measured)])
+    measured.stop()
+    measured.save()
+    return code
+
+
+class _Switch:
+    """Says which test runs, by its function: its cases reach about the same."""
+
+    def __init__(self, measured: coverage.Coverage) -> None:
+        self._measured = measured
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._measured.switch_context(re.sub(r"\[.*", "", item.nodeid))
+        yield
+        self._measured.switch_context("")
+
+
+def tried(stage: Path, file: str, defect: Defect, reach: Reach) -> Outcome:
+    """Plant a defect, run the tests that reach it, and take it out again."""
+    tests = reach.tests(file, defect.line)
+    if not tests:
+        return Outcome.UNREACHED
+    path = stage / PACKAGE / file
+    source = path.read_text()
+    lines = source.splitlines()
+    lines[defect.line - 1] = defect.after
+    try:
+        _write(path, "\n".join([*lines, ""]))
+        code = _in_child(lambda: _pytest(stage, tests, []), os.devnull, CPU_S)
+    finally:
+        _write(path, source)
+    return Outcome.SURVIVED if code == 0 else Outcome.CAUGHT
+
+
+def _write(path: Path, source: str) -> None:
+    """Write a module, and forget its compiled file: Python compares only sizes and whole seconds."""
+    path.write_text(source)
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        compiled.unlink()
+
+
+def _pytest(stage: Path, tests: Iterable[str], plugins: list[object]) -> int:
+    os.chdir(stage)
+    sys.path[:0] = [str(stage), str(stage / "streaming")]
+    os.environ["PYTHONPATH"] = str(stage / "streaming")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    words = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation", "--timeout=300"]
+    # The parent imported libraries that bring plugins.
+    words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return int(pytest.main([*words, *tests], plugins=plugins))
+
+
+def _in_child(work: Callable[[], int], said: str, cpu_s: int = resource.RLIM_INFINITY) -> int:
+    """Run something in a process of its own, which has imported nothing of the package yet; return its exit code."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+        output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        try:
+            os._exit(work())
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    with contextlib.suppress(ProcessLookupError):
+        # What a test started that was ended.
+        os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status)
