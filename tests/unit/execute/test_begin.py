@@ -30,3 +30,13 @@ def test_its_execution_is_known_by_its_id_and_says_what_can_be_undone():
     again = as_action(record)
     assert (again.action_id, again.cluster, again.kind) == (record.action_id, "c", record.kind)
     assert steps_of(again.operations, back=True) == steps_of(record.operations, back=True)
+
+
+def test_an_execution_is_the_action_as_it_was_begun():
+    accepted = action(ActionKind.REASSIGN, revision=4)
+    record = begun(accepted, "me", NOW_MS)
+    assert (record.version, record.action_id, record.revision, record.kind) == (1, accepted.action_id, 4, accepted.kind)
+    assert (record.cluster, record.by, record.operations, record.back) == ("c", "me", [], False)
+    assert (record.started_at_ms, record.at_ms) == (NOW_MS, NOW_MS)
+    plan = as_action(begun(made(), "me", NOW_MS))
+    assert (made().version, plan.version) == (1, 1)

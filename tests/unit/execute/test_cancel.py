@@ -39,6 +39,9 @@ def test_it_is_one_step_and_its_way_back_begins_the_moves_again():
 
 def test_a_reassignment_that_runs_is_cancelled_and_then_it_is_over():
     assert decide(REASSIGNED, shown(RUNS), ()) == Do((Reassign({KEY: None}),))
+    only_adds = PartitionSeen((1, 2, 3), (1, 2), adding=(3,))
+    more = Cancel((THERE,), {KEY: (1, 2, 3)}, {KEY: (1, 2)})
+    assert decide(more, shown(only_adds), ()) == Do((Reassign({KEY: None}),))
     assert decide(REASSIGNED, shown(PartitionSeen((1, 2), (1, 2))), ()) == Reached()
 
 

@@ -45,6 +45,12 @@ def test_an_order_is_changed_where_it_is_the_old_one():
 
 
 @pytest.mark.parametrize("step", [ELECT, PREFERRED])
+def test_what_the_cluster_does_not_show_is_left_alone(step):
+    for seen in (Seen(), shown((), (), None)):
+        assert decide(step, seen, ()) == Stuck(not_shown("t-0"))
+
+
+@pytest.mark.parametrize("step", [ELECT, PREFERRED])
 def test_who_is_preferred_and_in_sync_is_elected_once(step):
     assert decide(step, shown((2, 1)), ()) == Do((ElectLeaders((KEY,)),))
     assert decide(step, shown((2, 1), leader=2), ()) == Reached()

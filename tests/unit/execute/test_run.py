@@ -43,20 +43,20 @@ class FakeCluster:
     def __init__(self, **configs):
         self.configs = {("brokers", "1"): dict(configs), ("topics", "t"): {}}
         self.at, self.future, self.copied, self.error, self.made = "/a", None, 0, 0, []
-        self.fails = []
+        self.fails, self.size = [], 100
 
     def look(self, step, limits):
         if self.fails:
             raise self.fails.pop(0)
         if isinstance(step, Move) and self.future is not None:
             self.copied += 50
-            if self.copied > 100:
+            if self.copied > self.size:
                 self.at, self.future, self.copied = self.future, None, 0
         futures = {} if self.future is None else {HELD: Copy(self.future, self.copied)}
         return Seen(
             configs={entity: dict(values) for entity, values in self.configs.items()},
             partitions={("t", 0): PartitionSeen((1,), (1,))},
-            replicas={HELD: Copy(self.at, 100)},
+            replicas={HELD: Copy(self.at, self.size)},
             futures=futures,
             log_dirs={(1, "/a"): 0, (1, "/b"): self.error},
         )
@@ -121,7 +121,13 @@ def test_a_move_is_throttled_started_copied_verified_and_cleaned():
 def test_the_rate_and_the_time_left_are_said():
     world = World(MOVE)
     carry_out(world.record, world.ports)
-    assert any("25 B/s" in line and "left" in line for line in world.said)
+    why = "(t-0 is being copied to /b)"
+    assert f"copying: 0 of 1 partitions, 50 B of 100 B {why}" in world.said
+    assert f"copying: 0 of 1 partitions, 100 B of 100 B, 25 B/s, 0 s left {why}" in world.said
+    slow = World(MOVE)
+    slow.cluster.size = 1_000
+    carry_out(slow.record, slow.ports)
+    assert f"copying: 0 of 1 partitions, 100 B of 1000 B, 25 B/s, 36 s left {why}" in slow.said
 
 
 @pytest.mark.parametrize("after", range(1, 12))
