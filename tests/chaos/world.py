@@ -11,6 +11,7 @@ from typing import Any
 
 from logdirwatch.demo.services import Service
 from logdirwatch.errors import UserError
+from logdirwatch.jobs.pipeline import TOPICS
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.local.volumes import Volumes
@@ -47,12 +48,7 @@ STREAM = {
     "stop_timeout_ms": 1_000,
 }
 QUERIES = ("fast_lane", "detect", "fleet", "store", "store_inventory")
-READS: dict[str, tuple[str, ...]] = {
-    "detect": (topics.METRICS, topics.EVENTS, topics.DECISIONS),
-    "fleet": (topics.STATE,),
-    "store": tuple(topics.STREAMED[:2]) + tuple(topics.STREAMED[3:]),
-    "store_inventory": (topics.INVENTORY, topics.STATE),
-}
+READS = {query: TOPICS[query] for query in QUERIES if query != "fast_lane"}
 """The topics of each query whose batches end; the one batch of ``fast_lane`` does not."""
 
 
