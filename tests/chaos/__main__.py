@@ -20,6 +20,9 @@ def main() -> int:
     arguments.add_argument("--kills", type=int, default=10, help="of the driver")
     arguments.add_argument("--seed", type=int, default=None, help="of the history and the strikes; none: any")
     arguments.add_argument("--each", type=int, default=5, help="kills of the driver before each strike of another kind")
+    arguments.add_argument(
+        "--minutes", type=float, default=1e9, help="how long to go on striking; none: until all is done"
+    )
     arguments.add_argument("--only", default="", help="words in the names of the other strikes to draw from; none: all")
     arguments.add_argument("--report", type=Path, help="JSON file to write what was found to")
     arguments.add_argument("--folder", type=Path, help="folder to keep tables, checkpoints and logs in")
@@ -33,7 +36,9 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         with cluster_in(_made(Path(scratch) / "cluster"), ClusterSpec(brokers=1, log_dirs=1)) as cluster:
             settings = configuration.load(cluster.config_path)
-            report = Campaign(cluster, settings, folder, seed, say, chosen.only).strike(chosen.kills, chosen.each)
+            report = Campaign(cluster, settings, folder, seed, say, chosen.only).strike(
+                chosen.kills, chosen.each, chosen.minutes
+            )
     say("\n".join(report.lines()))
     if chosen.report:
         chosen.report.write_text(json.dumps(asdict(report), indent=2))

@@ -75,8 +75,8 @@ class Campaign:
         self._blows = cycle(blows.drawn(self._random, only))
         self.report = Report(seed)
 
-    def strike(self, kills: int, each: int) -> Report:
-        """Strike so many times, in one of the other ways after ``each`` of them; return what the ledger says."""
+    def strike(self, kills: int, each: int, minutes: float) -> Report:
+        """Strike so many times, or so long, in one of the other ways after ``each``; return what the ledger says."""
         begin_s, world = time.monotonic(), self._world
         for name in ("checkpoints", "tables"):
             (world.run.folder / name).mkdir()
@@ -86,9 +86,9 @@ class Campaign:
         try:
             world.start()
             world.goes_on()
-            for number in range(kills):
+            while len(self.report.struck) < kills and time.monotonic() - begin_s < minutes * 60:
                 self._kill()
-                if number % each == each - 1 or number == kills - 1:
+                if not len(self.report.struck) % each or len(self.report.struck) == kills:
                     self._strike_otherwise()
             world.feeder.end()
             self._judge()
