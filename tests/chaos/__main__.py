@@ -23,7 +23,7 @@ def main() -> int:
     arguments.add_argument(
         "--minutes", type=float, default=1e9, help="how long to go on striking; none: until all is done"
     )
-    arguments.add_argument("--only", default="", help="words in the names of the other strikes to draw from; none: all")
+    arguments.add_argument("--only", default="", help="regular expression of the names of the other strikes; none: all")
     arguments.add_argument("--report", type=Path, help="JSON file to write what was found to")
     arguments.add_argument("--folder", type=Path, help="folder to keep tables, checkpoints and logs in")
     chosen = arguments.parse_args()

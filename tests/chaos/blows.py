@@ -1,6 +1,7 @@
 """What strikes beside the kills of the driver. The service is left to itself; what must hold afterwards is checked."""
 
 import random
+import re
 from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
@@ -27,10 +28,10 @@ class Blow(NamedTuple):
 
 
 def drawn(order: random.Random, only: str = "") -> list[Blow]:
-    """Return those with ``only`` in their names, in a drawn order after the first: all others meet what it leaves."""
+    """Return those whose names match ``only``, in a drawn order after the first: all others meet what it leaves."""
     first, *others = every()
     order.shuffle(others)
-    return [blow for blow in (first, *others) if only in blow.name]
+    return [blow for blow in (first, *others) if re.search(only, blow.name)]
 
 
 def every() -> list[Blow]:

@@ -12,43 +12,46 @@ from logdirwatch.notify.wording import step_words
 from logdirwatch.report.handling import marks
 from logdirwatch.report.words import change, place
 
-KEPT_FOR_RESENDS = 4
-"""An alert ends by itself after this many missed repeats, as with Prometheus."""
-
 TEST_NAME = "logdirwatch_test"
 """The name of a test's alert: no route for missing heartbeats should take it."""
 
 Alert = dict[str, Any]
 
 
-def alerts_of(message: Message, resend_ms: int, links: Links = NO_LINKS) -> list[Alert]:
-    """Return the firing alerts, with an end time that the next repeat extends, and the ended ones.
+def alerts_of(message: Message, links: Links = NO_LINKS) -> list[Alert]:
+    """Return the firing alerts, without an end time, and the ended ones.
+
+    Alertmanager itself gives a firing alert the end that each repeat extends, by ``resolve_timeout`` and its own clock:
+    an end by the clock of this host would end everything at once when that clock is behind.
 
     The severity is a label, for routing, and labels identify an alert: one sent before with another severity ends with
-    that severity.
+    that severity, when the new one began by the evidence.
     """
     posted: list[Alert] = []
     for member in message.firing:
         spoken = message.spoken.get(member.alert.alert_id)
         if spoken is not None and spoken is not member.alert.severity:
-            posted.append(_posted(Member(member.alert), spoken, message.at_ms, links, is_test=message.is_test))
-        until_ms = message.at_ms + KEPT_FOR_RESENDS * resend_ms
-        posted.append(_posted(member, member.alert.severity, until_ms, links, is_test=message.is_test))
-    for alert in message.ended:
-        spoken = message.spoken.get(alert.alert_id, alert.severity)
-        ended_ms = min(alert.at_ms, message.at_ms)
-        posted.append(_posted(Member(alert), spoken, ended_ms, links, is_test=message.is_test))
+            posted.append(_ended(member.alert, spoken, message, links))
+        posted.append(_posted(member, member.alert.severity, message.at_ms, links, is_test=message.is_test))
+    posted += [
+        _ended(alert, message.spoken.get(alert.alert_id, alert.severity), message, links) for alert in message.ended
+    ]
     return posted
 
 
-def _posted(member: Member, severity: Severity, ends_ms: int, links: Links, *, is_test: bool) -> Alert:
+def _ended(alert: AlertRecord, severity: Severity, message: Message, links: Links) -> Alert:
+    ended_ms = min(alert.at_ms, message.at_ms)
+    posted = _posted(Member(alert), severity, ended_ms, links, is_test=message.is_test)
+    return posted | {"endsAt": _rfc3339(ended_ms)}
+
+
+def _posted(member: Member, severity: Severity, latest_ms: int, links: Links, *, is_test: bool) -> Alert:
     alert = member.alert
     page = links.alert(alert.alert_id)
     return {
         "labels": _labels(alert, severity) | ({"alertname": TEST_NAME} if is_test else {}),
         "annotations": _annotations(member, links),
-        "startsAt": _rfc3339(min(alert.opened_at_ms, ends_ms)),
-        "endsAt": _rfc3339(ends_ms),
+        "startsAt": _rfc3339(min(alert.opened_at_ms, latest_ms)),
         **({"generatorURL": page} if page else {}),
     }
 

@@ -156,13 +156,12 @@ class Alertmanagers:
 
     def __init__(self, urls: list[str], settings: NotifySettings) -> None:
         self._urls = [f"{url.rstrip('/')}/api/v2/alerts" for url in urls]
-        self._resend_ms = settings.resend_interval_ms
         self._timeout_ms = settings.send_timeout_ms
         self._links = settings.links
 
     def send(self, message: Message) -> None:
         """Send a message to all at once; raises SendError when none of them accepted it."""
-        alerts = alerts_of(message, self._resend_ms, self._links)
+        alerts = alerts_of(message, self._links)
         answers = [
             (url, bounded.start(self._timeout_ms, partial(_posted, url, alerts, self._timeout_ms)))
             for url in self._urls

@@ -113,7 +113,10 @@ class NotifySettings(Section):
     )
     repeat_interval_ms: Ms = Field(4 * HOUR_MS, description="Time after which alerts that still fire are sent again.")
     resend_interval_ms: int = Field(
-        60_000, ge=1_000, description="How often Alertmanagers, which group by themselves, get all firing alerts."
+        60_000,
+        ge=1_000,
+        description="How often Alertmanagers, which group by themselves, get all firing alerts; less than half of "
+        "their resolve_timeout, which is 5 min by default.",
     )
     send_timeout_ms: int = Field(
         10_000,

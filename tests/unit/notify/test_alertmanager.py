@@ -7,13 +7,12 @@ import pytest
 from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
-from logdirwatch.notify.alertmanager import KEPT_FOR_RESENDS, alerts_of
+from logdirwatch.notify.alertmanager import alerts_of
 from logdirwatch.notify.groups import Member, Message, Reason
 from logdirwatch.notify.links import Links
 from logdirwatch.notify.routing import GroupKey
 from tests.unit.report.builders import NOW_MS, action, alert
 
-RESEND_MS = 60_000
 OPENED_MS = NOW_MS - 60_000
 NAME = "a" * 32
 
@@ -25,7 +24,7 @@ def message(*members, ended=(), spoken=None, at_ms=NOW_MS):
 
 def posted(*firing, **fields):
     members = [found if isinstance(found, Member) else Member(found) for found in firing]
-    return alerts_of(message(*members, **fields), RESEND_MS)
+    return alerts_of(message(*members, **fields))
 
 
 def over(**fields):
@@ -37,8 +36,11 @@ def at_ms(text):
 
 
 def said(found):
-    """Each posted alert as severity, start and end."""
-    return [(one["labels"]["severity"], at_ms(one["startsAt"]), at_ms(one["endsAt"])) for one in found]
+    """Each posted alert as severity, start, and end if it has one."""
+    return [
+        (one["labels"]["severity"], at_ms(one["startsAt"]), at_ms(one["endsAt"]) if "endsAt" in one else None)
+        for one in found
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ LINKS = Links("https://disks.example.com/", "https://wiki.example.com/{rule}.htm
 
 def test_annotations_say_what_to_do_and_where_to_read_more():
     about = alert(evidence={"host": "kafka-7"})
-    (found,) = alerts_of(message(Member(about, next_step=action(reason="room in /data/d2"))), RESEND_MS, LINKS)
+    (found,) = alerts_of(message(Member(about, next_step=action(reason="room in /data/d2"))), LINKS)
     assert found["annotations"] == {
         "summary": "Broker 7 /data/d1 is offline",
         "description": "log_dir_offline of prod broker 7 /data/d1, online > offline. "
@@ -81,13 +83,19 @@ def test_without_links_there_is_no_generator():
 
 
 def test_a_test_has_a_name_that_no_route_for_heartbeats_takes():
-    (found,) = alerts_of(message(Member(alert()))._replace(is_test=True), RESEND_MS)
+    (found,) = alerts_of(message(Member(alert()))._replace(is_test=True))
     assert found["labels"]["alertname"] == "logdirwatch_test"
 
 
-def test_a_firing_alert_ends_by_itself_after_four_missed_repeats():
-    assert said(posted(alert())) == [("critical", OPENED_MS, NOW_MS + KEPT_FOR_RESENDS * RESEND_MS)]
-    assert KEPT_FOR_RESENDS == 4
+@pytest.mark.parametrize("ahead_ms", [0, 3_600_000, -3_600_000])
+def test_when_a_firing_alert_ends_is_left_to_alertmanagers_clock(ahead_ms):
+    assert said(posted(alert(), at_ms=NOW_MS + ahead_ms)) == [("critical", min(OPENED_MS, NOW_MS + ahead_ms), None)]
+
+
+def test_a_severity_ends_by_the_evidence_when_the_clock_of_this_host_is_ahead():
+    raised = alert(severity=Severity.PAGE, at_ms=NOW_MS)
+    found = said(posted(raised, spoken={NAME: Severity.WARNING}, at_ms=NOW_MS + 3_600_000))
+    assert found == [("warning", OPENED_MS, NOW_MS), ("page", OPENED_MS, None)]
 
 
 @pytest.mark.parametrize(
@@ -113,10 +121,10 @@ def test_an_ended_alert_ends_when_it_did_and_never_before_it_began(ended_ms, end
     ],
 )
 def test_another_severity_is_another_alert_so_the_one_before_ends(spoken, sent):
-    found = said(posted(alert(severity=Severity.PAGE), spoken=spoken))
+    found = said(posted(alert(severity=Severity.PAGE, at_ms=NOW_MS), spoken=spoken))
     assert [severity for severity, _, _ in found] == sent
     ends_ms = [end_ms for _, _, end_ms in found]
-    assert ends_ms == [*[NOW_MS] * (len(sent) - 1), NOW_MS + KEPT_FOR_RESENDS * RESEND_MS]
+    assert ends_ms == [*[NOW_MS] * (len(sent) - 1), None]
 
 
 @pytest.mark.parametrize(("spoken", "severity"), [({}, "page"), ({NAME: Severity.WARNING}, "warning")])
