@@ -7,6 +7,7 @@ PYTHON ?=
 ARGS ?=
 KILLS ?= 10
 MUTANTS ?= 60
+COMMITS ?= 1000
 VERSIONS ?=
 DAYS ?= 30
 SEED ?=
@@ -24,7 +25,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply mutate soak dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -113,6 +114,13 @@ mutate: $(STAMP) ## plant defects in the judgement, count those that no unit tes
 
 soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, what is left (DAYS=30)
 	$(BIN)/python bench/bench_soak.py --days $(DAYS) $(ARGS)
+
+log-store: java $(STAMP) ## compile the class by which Spark commits to tables, and write its jar (needs javac)
+	$(BIN)/python -m tests.support.log_store_jar
+
+two-writers: java $(STAMP) ## two processes write one table and are killed, in a folder and in S3 (COMMITS=1000 KILLS=6)
+	$(BIN)/python -m tests.two_writers --commits $(COMMITS) --kills $(KILLS) $(ARGS)
+	$(BIN)/python -m tests.two_writers --commits $(COMMITS) --kills $(KILLS) --s3 $(ARGS)
 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and Databricks (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)

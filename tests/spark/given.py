@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs.session import DELTA_CONF
 from logdirwatch.local.config import INTERPRETED
+from logdirwatch.store import log_store
 
 CATALOG = "ForeignCatalog"
 # A platform's class stands in for Delta's and does more; this one does the same under another name.
@@ -22,6 +23,7 @@ OPTIONS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    **log_store.CONF,
     "spark.sql.extensions": DELTA_CONF["spark.sql.extensions"],
     "spark.sql.catalog.spark_catalog": CATALOG,
     # What somebody chose for work of their own.
@@ -33,7 +35,7 @@ OPTIONS = {
 def foreign_session(home, folder, **options):
     """Start the application; its one session is active, as that of a notebook or a job is."""
     jars = spark_jars(Path(home))
-    path = os.pathsep.join(map(str, (*jars, _compiled(jars, folder))))
+    path = os.pathsep.join(map(str, (*jars, log_store.JAR, _compiled(jars, folder))))
     builder = SparkSession.builder.master("local[2]").appName("theirs").config("spark.driver.extraClassPath", path)
     for key, value in {**OPTIONS, "spark.sql.warehouse.dir": str(folder / "warehouse"), **options}.items():
         builder = builder.config(key, value)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -42,7 +43,7 @@ class Lake:
     """The tables in a folder, and records on their way into them."""
 
     def __init__(self, spark, folder):
-        self.spark = spark
+        self.spark, self.folder = spark, Path(folder)
         self.settings = Settings(default_cluster="home", tables=TableSettings(path=str(folder)))
         self.tables = Tables(spark, self.settings)
         self.offsets = {}

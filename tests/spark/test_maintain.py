@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from deltalake import DeltaTable
@@ -21,7 +22,7 @@ from logdirwatch.store.tables import Tables
 from logdirwatch.store.upkeep.maintain import DELTA_CONF, Upkeep, upkeep
 from tests.spark.lake import T0, Lake, action, alert, execution, metrics, state, transition
 
-BATCHES = 7
+ROUNDS = 2
 CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
 KEPT = RetentionSettings(log_dir_samples_ms=30 * DAY_MS, transitions_ms=0)
 
@@ -149,19 +150,22 @@ def test_a_table_that_is_not_there_or_broken_keeps_no_other_from_its_upkeep(spar
 @pytest.mark.long
 def test_rows_that_are_written_meanwhile_are_all_there(lake):
     """A store that goes on writing beside it loses nothing and stores nothing twice."""
-    batches = [
-        lake.kafka(metrics(timestamp_ms=T0 + number), alert(f"a{number}"), state(sequence=number + 1))
-        for number in range(BATCHES)
-    ]
-    lake.store_rows(batches[0])
+    is_enough, written = Event(), []
+
+    def write():
+        while not is_enough.is_set():
+            number = len(written)
+            lake.store(metrics(timestamp_ms=T0 + number), alert(f"a{number}"), state(sequence=number + 1))
+            written.append(number)
+
     with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(lambda: [lake.store_rows(rows) for rows in batches[1:]])
-        rounds = 0
-        while not writing.done():
-            kept_up(lake, LOG_DIR_SAMPLES, ALERTS, TABLES["log_dir_state"], TABLES["broker_state"])
-            rounds += 1
+        writing = pool.submit(write)
+        try:
+            for _ in range(ROUNDS):
+                kept_up(lake, LOG_DIR_SAMPLES, ALERTS, TABLES["log_dir_state"], TABLES["broker_state"])
+        finally:
+            is_enough.set()
         writing.result()
-    assert rounds >= 2
-    assert len(lake.rows("log_dir_samples", "timestamp_ms", kind="poll")) == BATCHES
-    assert len(lake.rows("alerts", "alert_id")) == BATCHES
-    assert lake.rows("broker_state", "broker", "sequence") == [(7, BATCHES)]
+    assert len(lake.rows("log_dir_samples", "timestamp_ms", kind="poll")) == len(written)
+    assert len(lake.rows("alerts", "alert_id")) == len(written)
+    assert lake.rows("broker_state", "broker", "sequence") == [(7, len(written))]

@@ -4,14 +4,13 @@ import json
 import shutil
 
 import pytest
-from delta.exceptions import ConcurrentWriteException
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as drawing
 
 from logdirwatch.model import topics
 from logdirwatch.store import tables as store_tables
-from logdirwatch.store.direct.table import DirectTable
+from logdirwatch.store.direct.table import ConflictError, DirectTable
 from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
 from logdirwatch.store.writing import direct, small_batch, store
 from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, execution, metrics, state, transition
@@ -32,7 +31,7 @@ def jobs(lake, write):
 
 def writers(lake, table):
     """Return who wrote each version of a table after its first, the oldest first."""
-    log = lake.tables.folder() / table.name / "_delta_log"
+    log = lake.folder / table.name / "_delta_log"
     infos = [json.loads(path.read_text().splitlines()[0])["commitInfo"] for path in sorted(log.glob("*.json"))[1:]]
     return ["driver" if info["engineInfo"].startswith("logdirwatch/") else "spark" for info in infos]
 
@@ -159,9 +158,9 @@ def test_another_writer_in_between_means_to_decide_again(lake, monkeypatch):
         if not conflicts:
             conflicts.append(self.table.name)
             lake.store_rows(rows)
-            with pytest.raises(ConcurrentWriteException):
+            with pytest.raises(ConflictError):
                 commit(self, *args)
-            raise ConcurrentWriteException("as it was")
+            raise ConflictError("as it was")
         commit(self, *args)
 
     monkeypatch.setattr(DirectTable, "commit", disturbed)
@@ -169,7 +168,7 @@ def test_another_writer_in_between_means_to_decide_again(lake, monkeypatch):
     assert len(lake.rows("log_dir_samples")) == 4
     assert len(lake.rows("rejected_records")) == len(lake.rows("broker_state")) == 1
     for table in lake.content():
-        folder = lake.tables.folder() / table
+        folder = lake.folder / table
         assert len(list(folder.glob("*.parquet"))) == len(DeltaTable(folder).file_uris()), "no file is left over"
 
 
@@ -180,11 +179,11 @@ def test_spark_reads_optimizes_and_cleans_what_the_driver_wrote(lake, monkeypatc
     for number in range(1, batches):
         lake.store(*everything(number))
     name = lake.tables.name(LOG_DIR_SAMPLES)
-    log = lake.tables.folder() / LOG_DIR_SAMPLES.name / "_delta_log"
+    log = lake.folder / LOG_DIR_SAMPLES.name / "_delta_log"
     assert (log / f"{10:020}.checkpoint.parquet").exists()
     for version in range(10):
         (log / f"{version:020}.json").unlink()
-    fresh = Lake(lake.spark.newSession(), lake.tables.folder())
+    fresh = Lake(lake.spark.newSession(), lake.folder)
     lake.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     samples = fresh.tables.read(LOG_DIR_SAMPLES)
     assert samples.count() == 4 * (batches - 1)

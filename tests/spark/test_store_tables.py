@@ -2,19 +2,24 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace as changed
 from threading import Barrier
 
 import pytest
 from delta.exceptions import ConcurrentAppendException
 from deltalake import DeltaTable
+from msgspec.structs import replace
 
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.store import first_version
 from logdirwatch.store import tables as store_tables
-from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, DECISIONS, LOG_DIR_SAMPLES, TABLES
+from logdirwatch.store.delta_log.entries import encoded
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, DECISIONS, LOG_DIR_SAMPLES, TABLES, TOPIC_STATE
 from logdirwatch.store.settings import TableSettings
+from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.tables import Tables, retried, within
+from tests.spark.lake import Lake, scan_end, topic
 from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.long
@@ -50,7 +55,7 @@ def tables_in(spark, folder):
 
 def first_entry(folder):
     """Return the actions of version 0 by name, without what differs from table to table."""
-    lines = (folder / "_delta_log" / first_version.FILE_NAME).read_text().splitlines()
+    lines = (folder / first_version.FILE_NAME).read_text().splitlines()
     entry = {name: action for line in lines for name, action in json.loads(line).items()}
     for action, name in (("metaData", "id"), ("metaData", "createdTime"), ("commitInfo", "timestamp")):
         del entry[action][name]
@@ -77,7 +82,7 @@ def test_a_table_is_the_same_whether_spark_creates_it_or_its_log_entry_is_writte
     compared = (BROKER_STATE, LOG_DIR_SAMPLES, ALERTS)
     by_sql.create_missing(compared)
     for table in compared:
-        assert "logdirwatch/" in (empty_tables / table.name / "_delta_log" / first_version.FILE_NAME).read_text()
+        assert "logdirwatch/" in (empty_tables / table.name / first_version.FILE_NAME).read_text()
         assert first_entry(empty_tables / table.name) == first_entry(tmp_path / table.name)
         assert detail(written, table) == detail(by_sql, table)
         assert written.read(table).schema.jsonValue() == by_sql.read(table).schema.jsonValue()
@@ -97,11 +102,11 @@ def test_of_several_that_create_a_table_at_once_one_does(spark, tmp_path):
 
     def write(table_id):
         begin.wait(DEADLINE_S)
-        return table_id if first_version.write(spark.newSession(), str(path), lines[table_id]) else None
+        return table_id if first_version.write(spark.newSession(), LocalFolder(str(path)), lines[table_id]) else None
 
     with ThreadPoolExecutor(len(writers)) as pool:
         (winner,) = filter(None, pool.map(write, lines))
-    assert (path / "_delta_log" / first_version.FILE_NAME).read_text().splitlines() == lines[winner]
+    assert (path / first_version.FILE_NAME).read_bytes() == encoded(lines[winner])
 
 
 def test_a_table_that_exists_is_not_created_again_after_its_first_entry_expired(spark, tmp_path):
@@ -110,9 +115,9 @@ def test_a_table_that_exists_is_not_created_again_after_its_first_entry_expired(
     spark.sql(f"ALTER TABLE {tables.name(DECISIONS)} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
     spark.sql(f"INSERT INTO {tables.name(DECISIONS)} (id) VALUES ('a')")
     assert list(log.glob("*.checkpoint.parquet"))
-    (log / first_version.FILE_NAME).unlink()
+    (log.parent / first_version.FILE_NAME).unlink()
     tables_in(spark.newSession(), tmp_path).create_missing([DECISIONS])
-    assert not (log / first_version.FILE_NAME).exists()
+    assert not (log.parent / first_version.FILE_NAME).exists()
 
 
 def test_default_properties_of_the_session_apply_to_new_tables(spark, tmp_path):
@@ -166,3 +171,31 @@ def test_a_merge_that_is_always_disturbed_fails_in_one_line(monkeypatch):
 def test_no_span_means_no_row():
     assert within("t.at_ms", []) == "false"
     assert within("t.at_ms", [(1, 2), (5, 5)]) == "t.at_ms BETWEEN 1 AND 2 OR t.at_ms BETWEEN 5 AND 5"
+
+
+LATER = ("groups", "slowest_group", "unread_ratio")
+
+
+def test_a_table_of_an_earlier_release_is_written_to_with_its_new_columns(lake, tmp_path):
+    """Two streams start at once, and both add them."""
+    old = Lake(lake.spark, tmp_path / "earlier")
+    earlier = changed(TOPIC_STATE, columns=tuple(each for each in TOPIC_STATE.columns if each.name not in LATER))
+    old.tables.create_missing([table for table in TABLES.values() if table is not TOPIC_STATE] + [earlier])
+    assert not set(LATER) & set(old.tables.read(TOPIC_STATE).columns)
+    names = ", ".join(f"`{name}`" for name in earlier.names)
+    lake.scan(topic("t", (7, 8)), topic("u", (7,)), scan_end(2))
+    lake.spark.sql(
+        f"INSERT INTO {old.tables.name(TOPIC_STATE)} ({names}) SELECT {names} FROM {lake.tables.name(TOPIC_STATE)}"
+    )
+    begin = Barrier(2)
+
+    def start(each):
+        begin.wait(DEADLINE_S)
+        each.tables.create_missing(TABLES.values())
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(start, [Lake(lake.spark, tmp_path / "earlier") for _ in range(2)]))
+    later = topic("t", (7, 8), scan=1)
+    later = replace(later, partitions=[replace(each, groups=3, slowest_group="g") for each in later.partitions])
+    old.scan(later, topic("u", (7,), scan=1), scan_end(2, scan=1))
+    assert old.rows("topic_state", "topic", "groups", "slowest_group") == [("t", 3, "g"), ("u", None, None)]

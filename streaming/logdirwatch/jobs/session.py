@@ -22,6 +22,7 @@ from logdirwatch.jars import spark_jars
 from logdirwatch.jobs import class_archive, native_memory, small_fleet, worker_python
 from logdirwatch.observe.children import dying_with_parent
 from logdirwatch.settings import Settings
+from logdirwatch.store import log_store
 from logdirwatch.text.masking import MASKED_NAMES
 
 log = structlog.get_logger(__name__)
@@ -49,12 +50,8 @@ _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 _CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 # Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
-# creates on a local disk; this implementation uses Java instead. Delta's default log store asks Hadoop's FileContext,
-# which starts processes (chmod, readlink) whatever the implementation; its local one does not.
-_LOCAL_FILES = {
-    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
-    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-}
+# creates on a local disk; this implementation uses Java instead.
+_LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
 # Spark remembers its last thousand jobs and plans for pages of its own. They are off.
 _SHORT_MEMORY = {
@@ -100,6 +97,7 @@ _REDACTION = {"spark.redaction.regex": MASKED_NAMES}
 # What else an application has that this process starts with its own configuration.
 _APPLICATION_CONF = {
     **DELTA_CONF,
+    **log_store.CONF,
     **_REDACTION,
     # Spark caches 100 generated classes; one batch of the tables needs more, and had all of them generated, compiled
     # and warmed up again. A class is cached by its source, which therefore must not contain the number of its stage.
@@ -174,7 +172,10 @@ def _start(settings: Settings, name: str, *, is_small: bool, records_classes: bo
     try:
         own = {} if stream.master is None else _local_conf(settings, is_small=is_small, records_classes=records_classes)
         whole = {**_APPLICATION_CONF, **own} if own else _submitted_conf()
-        for key, value in {**_session_conf(settings), **whole, **stream.extra}.items():
+        whole = {**whole, **stream.extra}
+        if log_store.OF_ALL in whole:
+            whole = {key: value for key, value in whole.items() if log_store.CONF.get(key) != value}
+        for key, value in {**_session_conf(settings), **whole}.items():
             builder = builder.config(key, value)
         with _java_that_ends_with_this_process():
             return builder.getOrCreate()
@@ -204,10 +205,12 @@ def _java_that_ends_with_this_process() -> Iterator[None]:
 
 
 def _submitted_conf() -> dict[str, str]:
-    """Return the settings that spark-submit did not get, but that secrets require."""
+    """Return the settings that spark-submit did not get, but that secrets and other writers of the tables require."""
     SparkContext._ensure_initialized()  # noqa: SLF001 - what spark-submit was told is in its JVM
-    told = SparkConf()
-    return {key: value for key, value in _REDACTION.items() if not told.contains(key)}
+    told, needed = SparkConf(), dict(_REDACTION)
+    if not told.contains(log_store.OF_ALL) and log_store.add_to_driver(SparkContext._jvm):  # noqa: SLF001
+        needed |= log_store.CONF
+    return {key: value for key, value in needed.items() if not told.contains(key)}
 
 
 def check_delta(session: SparkSession) -> None:
@@ -267,7 +270,7 @@ def _session_conf(settings: Settings) -> dict[str, str]:
 def _local_conf(settings: Settings, *, is_small: bool, records_classes: bool) -> dict[str, str]:
     """Return the configuration of a session that this process starts itself."""
     release = spark_version.release(pyspark.__version__)
-    jars = spark_jars(settings.home_path)
+    jars = [*spark_jars(settings.home_path), log_store.JAR]
     archive = class_archive.java_options(jars, records=records_classes)
     options = (
         *_JAVA_OPTIONS,

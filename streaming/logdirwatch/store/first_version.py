@@ -7,11 +7,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from logdirwatch import __version__
-from logdirwatch.store import log_store
-from logdirwatch.store.log_store import is_open_source
+from logdirwatch.store.delta_log.entries import Action, encoded, file_name
 from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.storage.folder import Folder
 
-FILE_NAME = log_store.file_name(0)
+FILE_NAME = file_name(0)
 # What Delta 4.4 requires of writers of a table with clustering columns; readers need nothing.
 PROTOCOL = {
     "minReaderVersion": 1,
@@ -21,10 +21,10 @@ PROTOCOL = {
 _DEFAULT_PROPERTIES = "spark.databricks.delta.properties.defaults."
 
 
-def actions(table: Table, schema: str, properties: Mapping[str, str], table_id: str, now_ms: int) -> list[str]:
-    """Return the lines of the log entry; ``schema`` is the JSON of Spark's type."""
+def actions(table: Table, schema: str, properties: Mapping[str, str], table_id: str, now_ms: int) -> list[Action]:
+    """Return the actions of the log entry; ``schema`` is the JSON of Spark's type."""
     clustering = {"clusteringColumns": [[name] for name in table.clustered_by], "domainName": "delta.clustering"}
-    entries: list[dict[str, Any]] = [
+    return [
         {"commitInfo": _commit_info(table, properties, now_ms)},
         {
             "metaData": {
@@ -40,7 +40,6 @@ def actions(table: Table, schema: str, properties: Mapping[str, str], table_id: 
         {"protocol": PROTOCOL},
         {"domainMetadata": {"domain": "delta.clustering", "configuration": _compact(clustering), "removed": False}},
     ]
-    return [_compact(entry) for entry in entries]
 
 
 def _commit_info(table: Table, properties: Mapping[str, str], now_ms: int) -> dict[str, Any]:
@@ -66,22 +65,19 @@ def _compact(value: object) -> str:
 
 
 def can_write(spark: SparkSession) -> bool:
-    """Tell whether tables may be created by their log entries; otherwise SQL has to.
-
-    Not in Databricks' Delta, which has other classes, and not with default properties, which SQL applies.
-    """
-    return is_open_source(spark) and not any(key.startswith(_DEFAULT_PROPERTIES) for key in spark.conf.getAll)
+    """Tell whether tables may be created by their log entries: not with default properties, which SQL applies."""
+    return not any(key.startswith(_DEFAULT_PROPERTIES) for key in spark.conf.getAll)
 
 
-def write(spark: SparkSession, path: str, lines: Sequence[str]) -> bool:
+def write(spark: SparkSession, folder: Folder, entry: Sequence[Action]) -> bool:
     """Write the log entry unless there is one, and return whether it was written.
 
     The caller has checked that the table does not exist: an old table's log no longer has this entry.
     """
     jvm: Any = spark._jvm  # noqa: SLF001 - PySpark has no other access to Delta's log
     try:
-        return log_store.write(spark, path, 0, lines)
+        return folder.create(FILE_NAME, encoded(entry))
     finally:
         # The log object still takes the table for missing.
         log = jvm.org.apache.spark.sql.delta.DeltaLog
-        log.invalidateCache(spark._jsparkSession, jvm.org.apache.hadoop.fs.Path(path))  # noqa: SLF001
+        log.invalidateCache(spark._jsparkSession, jvm.org.apache.hadoop.fs.Path(folder.url))  # noqa: SLF001

@@ -44,7 +44,9 @@ class MaintainSettings(Section):
         description="How long unused data files are kept; must exceed the duration of the longest query.",
     )
     table_log_ms: int = Field(
-        7 * DAY_MS, ge=60_000, description="How long the tables' own logs, and so their earlier versions, are kept."
+        DAY_MS,
+        ge=60_000,
+        description="How long the tables' own logs, and so their earlier versions, are kept; each batch lists them.",
     )
 
     @model_validator(mode="after")

@@ -5,8 +5,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -28,9 +29,13 @@ from pyspark.sql.types import StructType
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.store import first_version, log_store
-from logdirwatch.store.direct.table import DirectTable, NotDirectError
+from logdirwatch.store.delta_log.inspection import DamagedLogError, damaged, read_log
+from logdirwatch.store.direct.newest import Newest, NotDirectError
+from logdirwatch.store.direct.table import ConflictError, DirectTable
 from logdirwatch.store.schema.columns import Column, Table
 from logdirwatch.store.settings import MaintainSettings, StoreSettings
+from logdirwatch.store.storage.folder import Folder, folder_at
+from logdirwatch.store.storage.options import Get, UnknownOptionsError
 
 log = structlog.get_logger(__name__)
 
@@ -42,6 +47,7 @@ CREATED_AT_ONCE = 4
 
 # PySpark makes each of them a class of its own, without their common parent.
 CONFLICTS = (
+    ConflictError,
     DeltaConcurrentModificationException,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
@@ -70,35 +76,74 @@ Span = tuple[int, int]
 Result = TypeVar("Result")
 
 
+@dataclass
+class _Known:
+    """What is known of the tables from batch to batch."""
+
+    newest: dict[str, Newest] = field(default_factory=dict)
+    are_direct: bool = True
+    """False if this process cannot commit where a table turned out to be."""
+
+
 class Tables:
     """The tables of one configuration, seen through one Spark session."""
 
     def __init__(self, spark: SparkSession, settings: StoreSettings) -> None:
-        self._spark = spark
-        for key, value in CONF.items():
-            spark.conf.set(key, value)
+        self._see_through(spark)
         self._upkeep = settings.maintain
         self._path = settings.tables_path.rstrip("/")
         self._schema = (
             f"`{settings.tables.catalog}`.`{settings.tables.table_schema}`" if settings.tables.catalog else None
         )
+        self._known = _Known()
+        if self._schema is None:
+            log_store.require(spark, self._path)
+
+    def _see_through(self, spark: SparkSession) -> None:
+        self._spark = spark
+        for key, value in CONF.items():
+            spark.conf.set(key, value)
+
+    def in_session(self, spark: SparkSession) -> "Tables":
+        """Return the same tables seen through another session, with what is known of them."""
+        tables = copy(self)
+        tables._see_through(spark)  # noqa: SLF001 - a copy of this one
+        return tables
 
     def name(self, table: Table) -> str:
         """Return the name of a table in SQL."""
         return f"{self._schema}.`{table.name}`" if self._schema else f"delta.`{self._path}/{table.name}`"
 
-    def folder(self) -> Path | None:
-        """Return the local folder of the tables, if open-source Delta alone keeps their logs."""
-        if self._schema or "://" in self._path or not log_store.is_open_source(self._spark):
-            return None
-        return Path(self._path.removeprefix("file:"))
+    def are_direct(self) -> bool:
+        """Whether this process may commit to the tables without Spark; of a catalog their first use tells."""
+        url = self._path if self._schema is None else None
+        return self._known.are_direct and log_store.shares_with_this_process(self._spark, url)
 
     def direct(self, table: Table, most_bytes: int | None = None) -> DirectTable:
         """Return a table for writing without Spark. Raises NotDirectError if only Spark can write it."""
-        folder = self.folder()
-        if folder is None:
-            raise NotDirectError(f"{table.name}: it is in no local folder")
-        return DirectTable(self._spark, folder / table.name, table, most_bytes)
+        newest = self._known.newest
+        if table.name not in newest:
+            newest[table.name] = Newest(self._folder(table), table)
+        return DirectTable(newest[table.name], most_bytes)
+
+    def _folder(self, table: Table) -> Folder:
+        """Return the folder of a table. Raises NotDirectError if Spark alone may commit to it."""
+        url = self._location(table)
+        reason = f"only Spark commits at {url}"
+        if log_store.shares_with_this_process(self._spark, url):
+            try:
+                return folder_at(url, _hadoop(self._spark))
+            except UnknownOptionsError as error:
+                reason = str(error)
+        self._known.are_direct = False
+        raise NotDirectError(f"{table.name}: {reason}")
+
+    def _location(self, table: Table) -> str:
+        if self._schema is None:
+            return f"{self._path}/{table.name}"
+        detail = self._spark.sql(f"DESCRIBE DETAIL {self.name(table)}").first()
+        assert detail is not None
+        return str(detail["location"])
 
     @contextmanager
     def signed(self) -> Iterator[str]:
@@ -150,18 +195,24 @@ class Tables:
                 raise
 
     def exists(self, table: Table) -> bool:
-        """Return whether a table exists."""
+        """Return whether a table exists. Raises UserError if its log is damaged, which Spark may not notice."""
         if self._schema:
             return self._spark.catalog.tableExists(self.name(table))
+        try:
+            return read_log(self._folder(table)) is not None
+        except NotDirectError:
+            pass
+        except DamagedLogError as error:
+            raise UserError(damaged(f"table {table.name} at {self._path}", error)) from None
         return bool(DeltaTable.isDeltaTable(self._spark, f"{self._path}/{table.name}"))
 
     def _create(self, table: Table) -> None:
         columns = ", ".join(map(_definition, table.columns))
         properties = {**PROPERTIES, **kept_properties(table, self._upkeep)}
-        if self._schema is None and first_version.can_write(self._spark):
+        if self._schema is None and self.are_direct() and first_version.can_write(self._spark):
             schema, now_ms = StructType.fromDDL(columns).json(), wall_ms()
-            lines = first_version.actions(table, schema, properties, str(uuid.uuid4()), now_ms)
-            first_version.write(self._spark, f"{self._path}/{table.name}", lines)
+            entry = first_version.actions(table, schema, properties, str(uuid.uuid4()), now_ms)
+            first_version.write(self._spark, self._folder(table), entry)
             return
         clustered_by = ", ".join(table.clustered_by)
         self._spark.sql(
@@ -250,6 +301,19 @@ def kept_properties(table: Table, settings: MaintainSettings) -> dict[str, str]:
 def as_sql(properties: Mapping[str, str]) -> str:
     """Return table properties in SQL syntax."""
     return ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+
+
+def _hadoop(spark: SparkSession) -> Get:
+    """Return Hadoop's properties in a session; secrets also from Hadoop's credential providers."""
+    conf = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - PySpark has no access to Hadoop
+
+    def get(key: str) -> str | None:
+        value: str | None = conf.get(key)
+        if value is None and conf.get("hadoop.security.credential.provider.path"):
+            value = "".join(conf.getPassword(key) or ()) or None
+        return value
+
+    return get
 
 
 def _definition(column: Column) -> str:

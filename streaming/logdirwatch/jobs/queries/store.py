@@ -30,12 +30,13 @@ COMMITTED = {"kafka.isolation.level": "read_committed"}
 
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
     """Create missing tables and start the query; ``note`` gets the rejected records of a batch."""
-    Tables(spark, settings).create_missing(WRITTEN)
+    tables = Tables(spark, settings)
+    tables.create_missing(WRITTEN)
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
 
     def write(records: DataFrame, batch_id: int) -> None:
         with short_errors(NAME, batch_id):
-            note(write_records(records, believed, Tables(records.sparkSession, settings)))
+            note(write_records(records, believed, tables.in_session(records.sparkSession)))
 
     # After a burst or a long downtime there may be more than fits in a batch.
     limit = settings.stream.store_max_records

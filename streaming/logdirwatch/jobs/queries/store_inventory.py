@@ -25,13 +25,14 @@ def start(
 
     ``note`` gets the rejected records of a batch, ``tell`` the number of replicas of each broker by status.
     """
-    Tables(spark, settings).create_missing((*WRITTEN, *READ))
+    tables = Tables(spark, settings)
+    tables.create_missing((*WRITTEN, *READ))
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
     inventory = InventoryWriter(believed, note, None if tell is None else Tally(tell))
 
     def write(records: DataFrame, batch_id: int) -> None:
         with short_errors(NAME, batch_id):
-            inventory.write(records, Tables(records.sparkSession, settings))
+            inventory.write(records, tables.in_session(records.sparkSession))
 
     writer = few_tasks(kafka_stream(spark, settings, TOPICS), settings).writeStream.foreachBatch(write)
     return start_query(writer, settings, NAME, every(settings.stream.store_inventory_trigger))

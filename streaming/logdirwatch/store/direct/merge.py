@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.table import DataFile, DirectTable
+from logdirwatch.store.direct.newest import DataFile
+from logdirwatch.store.direct.table import DirectTable
 
 Key: TypeAlias = tuple[Any, ...]
 Stored: TypeAlias = Mapping[Key, Row]

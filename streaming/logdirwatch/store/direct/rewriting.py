@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, encoded, encoded_schema, keys
 from logdirwatch.store.direct.merge import Changes, Key, Stored
-from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
+from logdirwatch.store.direct.newest import DataFile, NotDirectError
+from logdirwatch.store.direct.table import DirectTable
 
 _LARGEST = 2**63 - 1
 
@@ -68,7 +69,7 @@ def decide_and_rewrite(
 ) -> Changes:
     """Change rows as ``decide`` says about those with the numbers ``places``.
 
-    Raises ConcurrentWriteException if another writer was first.
+    Raises ConflictError if another writer was first.
     """
     rows = stored.rows.take(pa.array(places, pa.int64()))
     names = keys(rows, target.table.key)

@@ -1,49 +1,36 @@
-"""One table in a local folder: delta-rs reads its log, this process its files, and Delta's own store commits.
+"""One table, read and written by this process alone: no Java, no Spark job.
 
 A commit needs exactly the version after the one that was read. If another writer was first, everything is done again
 from the new version, so no two writers ever decide from the same rows.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import structlog
-from delta.exceptions import ConcurrentWriteException
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
 
 from logdirwatch import __version__
 from logdirwatch.clock import wall_ms
-from logdirwatch.parse.decoding import Decoder
-from logdirwatch.store import log_store
+from logdirwatch.store.delta_log.entries import (
+    FOLDER,
+    Action,
+    IncompleteEntryError,
+    complete_actions,
+    encoded,
+    file_name,
+)
+from logdirwatch.store.delta_log.inspection import log_files
 from logdirwatch.store.direct.arrow import arrow_schema, encoded_schema, statistics
-from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.direct.newest import DataFile, Newest, NotDirectError, Version
 
 log = structlog.get_logger(__name__)
 
-Action: TypeAlias = Mapping[str, Any]
-"""An action of Delta's log."""
-_ACTION = Decoder(dict[str, Any])
-
-FEATURES = frozenset({"domainMetadata", "clustering", "invariants", "appendOnly"})
-"""The features that a table may have; the others ask more of a writer."""
-
-PROPERTIES = frozenset(
-    {
-        "delta.dataSkippingStatsColumns",
-        "delta.deletedFileRetentionDuration",
-        "delta.logRetentionDuration",
-        "delta.enableDeletionVectors",
-        "delta.checkpointInterval",
-    }
-)
 MOST_BYTES = 32 << 20
 """The size of the files that one change of a table may have to read."""
 
@@ -52,49 +39,25 @@ _HARMLESS = {"add", "remove", "commitInfo", "txn", "domainMetadata"}
 """The actions that change no row, if files are only rewritten, and no definition of the table."""
 
 
-class Version(NamedTuple):
-    """A version of a table, which another table in the same place does not have."""
-
-    table_id: str
-    number: int
-
-    def after(self, is_changed: bool) -> "Version":
-        """Return the version that is current after this one was read, and perhaps changed."""
-        return self._replace(number=self.number + is_changed)
-
-
-class NotDirectError(Exception):
-    """Only Spark can write a table, or this change of it; the text says why."""
-
-
-@dataclass(frozen=True)
-class DataFile:
-    """A file of a table; ``path`` is relative to it, the times bound ``Table.time``; None: unknown."""
-
-    path: str
-    size_bytes: int
-    rows: int | None
-    from_ms: int | None
-    to_ms: int | None
+class ConflictError(Exception):
+    """Another writer wrote the version that a commit needed."""
 
 
 class DirectTable:
     """A table as of its newest version when it was opened.
 
-    Raises NotDirectError for a table that only Spark can write.
+    Raises NotDirectError for a table that only Spark can write, and UserError for one whose log is damaged.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path, table: Table, most_bytes: int | None = None) -> None:
-        self._spark, self._folder, self.table = spark, folder, table
+    def __init__(self, newest: Newest, most_bytes: int | None = None) -> None:
+        self._folder, self.table = newest.folder, newest.table
         self._most_bytes = MOST_BYTES if most_bytes is None else most_bytes
-        self._delta = DeltaTable(folder)
-        if reason := _reason_for_spark(self._delta, table):
-            raise NotDirectError(f"{table.name}: {reason}")
+        self._snapshot = newest.snapshot()
 
     @property
     def version(self) -> Version:
         """The version that was read."""
-        return Version(str(self._delta.metadata().id), self._delta.version())
+        return self._snapshot.version
 
     def has_rows_of(self, earlier: Version) -> bool:
         """Whether the table has the same rows as in an earlier version: since then files were only rewritten."""
@@ -111,21 +74,14 @@ class DirectTable:
         now = self.version
         if now.table_id != earlier.table_id or now.number < earlier.number:
             return False
-        log_folder, numbers = self._folder / "_delta_log", range(earlier.number + 1, now.number + 1)
-        try:
-            entries = [(log_folder / log_store.file_name(number)).read_bytes().splitlines() for number in numbers]
-        except FileNotFoundError:
-            return False
-        return all(is_fine([_ACTION.decode(line) for line in lines]) for lines in entries)
+        names = [file_name(number) for number in range(earlier.number + 1, now.number + 1)]
+        with suppress(FileNotFoundError, IncompleteEntryError):
+            return all(is_fine(complete_actions(entry)) for entry in self._folder.read(names))
+        return False
 
-    def files(self) -> Iterator[DataFile]:
-        """Yield the table's files."""
-        time_column = self.table.time
-        added = pa.table(self._delta.get_add_actions(flatten=True))
-        wanted = ["path", "size_bytes", "num_records", *(f"{end}.{time_column}" for end in ("min", "max"))]
-        for row in added.select([name for name in wanted if name in added.column_names]).to_pylist():
-            from_ms, to_ms = row.get(f"min.{time_column}"), row.get(f"max.{time_column}")
-            yield DataFile(row["path"], row["size_bytes"], row.get("num_records"), from_ms, to_ms)
+    def files(self) -> Sequence[DataFile]:
+        """Return the table's files."""
+        return self._snapshot.files
 
     def all_files(self) -> list[DataFile]:
         """Return the table's files. Raises NotDirectError if they are large."""
@@ -152,15 +108,17 @@ class DirectTable:
         names = list(columns or schema.names)
         if not files:
             return schema.empty_table().select(names)
-        rows = ds.dataset([str(self._folder / file.path) for file in files], schema=schema, format="parquet")
+        rows = ds.dataset([file.path for file in files], schema=schema, format="parquet", filesystem=self._folder.files)
         return rows.to_table(columns=names, filter=where, use_threads=False)
 
     def columns(self, file: DataFile, names: Sequence[str]) -> pa.Table:
         """Return some columns of a file as in ``encoded_schema``, null where the file lacks a column."""
-        path, schema = self._folder / file.path, encoded_schema(self.table)
-        there = [name for name in names if name in pq.read_schema(path).names]
+        schema, files = encoded_schema(self.table), self._folder.files
+        metadata = pq.read_metadata(file.path, filesystem=files)
+        there = [name for name in names if name in metadata.schema.to_arrow_schema().names]
         texts = [name for name in there if pa.types.is_dictionary(schema.field(name).type)]
-        rows = pq.ParquetFile(path, read_dictionary=texts).read(there)
+        with pq.ParquetFile(file.path, metadata=metadata, read_dictionary=texts, filesystem=files) as found:
+            rows = found.read(there)
         kinds = {name: schema.field(name).type for name in names}
         columns = [
             rows.column(name).cast(kind) if name in there else pa.nulls(rows.num_rows, kind)
@@ -175,60 +133,44 @@ class DirectTable:
     def commit(self, files: Sequence[pa.Table], removed: Iterable[DataFile] = ()) -> None:
         """Add files with these rows and remove files, as one version.
 
-        Raises ConcurrentWriteException if another writer was first.
+        Raises ConflictError if another writer was first.
         """
-        now_ms, version = wall_ms(), self._delta.version() + 1
+        now_ms, version = wall_ms(), self.version.number + 1
         added = [self._written(rows, now_ms) for rows in files if rows.num_rows]
-        actions = [_commit_info(version, now_ms), *added, *(_remove(file, now_ms) for file in removed)]
-        lines = [msgspec.json.encode(action).decode() for action in actions]
-        if log_store.write(self._spark, str(self._folder), version, lines):
+        gone = [_remove(file, now_ms) for file in removed]
+        entry = encoded([_commit_info(version, now_ms, len(added), len(gone)), *added, *gone])
+        # An error leaves the files: the entry may have arrived all the same, and VACUUM deletes what is not in use.
+        if self._folder.create(file_name(version), entry):
             self._check_point(version)
             return
         for action in added:
-            (self._folder / action["add"]["path"]).unlink()
-        raise ConcurrentWriteException(f"another writer wrote version {version} of {self.table.name}")
+            self._folder.delete(action["add"]["path"])
+        raise ConflictError(f"another writer wrote version {version} of {self.table.name}")
 
     def _written(self, rows: pa.Table, now_ms: int) -> dict[str, Any]:
-        name = f"part-00000-{uuid.uuid4()}-c000.zstd.parquet"
-        path = self._folder / name
-        pq.write_table(rows, path, compression="zstd", store_schema=False)
+        name, sink = f"part-00000-{uuid.uuid4()}-c000.zstd.parquet", pa.BufferOutputStream()
+        pq.write_table(rows, sink, compression="zstd", store_schema=False)
+        data = sink.getvalue().to_pybytes()
+        self._folder.write(name, data)
         stats = statistics(rows, self.table.sought_by)
-        about = {"path": name, "partitionValues": {}, "size": path.stat().st_size, "modificationTime": now_ms}
+        about = {"path": name, "partitionValues": {}, "size": len(data), "modificationTime": now_ms}
         return {"add": {**about, "dataChange": True, "stats": stats}}
 
     def _check_point(self, version: int) -> None:
         """Write a checkpoint of the log as often as Delta does, and remove expired parts of the log."""
-        interval = self._delta.metadata().configuration.get("delta.checkpointInterval", _CHECKPOINT_INTERVAL)
+        interval = self._snapshot.configuration.get("delta.checkpointInterval") or _CHECKPOINT_INTERVAL
         if version % int(interval):
             return
         try:
-            written = DeltaTable(self._folder)
+            written = DeltaTable(self._folder.url, storage_options=self._folder.options)
             written.create_checkpoint()
+            # Before the entries that it replaces are deleted.
+            files = log_files(self._folder.sizes(FOLDER)).checkpoint_files
+            self._folder.flush([f"{FOLDER}/{name}" for name in files])
             written.cleanup_metadata()
         except Exception as error:
             # The version is written, and readers need no checkpoint; the next one comes soon.
             log.warning("tables.no_checkpoint", table=self.table.name, version=version, error=str(error))
-
-
-def _reason_for_spark(delta: DeltaTable, table: Table) -> str | None:
-    """Return why a table cannot be written directly: any feature that is not known to be harmless."""
-    protocol, metadata = delta.protocol(), delta.metadata()
-    if protocol.min_reader_version != 1 or protocol.min_writer_version not in (2, 7):
-        return "other protocol"
-    if unknown := set(protocol.writer_features or ()) - FEATURES:
-        return f"features {', '.join(sorted(unknown))}"
-    if unknown := metadata.configuration.keys() - PROPERTIES:
-        return f"properties {', '.join(sorted(unknown))}"
-    if metadata.configuration.get("delta.enableDeletionVectors", "false") != "false" or metadata.partition_columns:
-        return "deletion vectors or partitions"
-    return None if _has_columns(delta, table) else "other columns"
-
-
-def _has_columns(delta: DeltaTable, table: Table) -> bool:
-    found = pa.schema(delta.schema().to_arrow())
-    plain = all(field.nullable and (field.metadata or {}).keys() <= {b"comment"} for field in found)
-    types = {field.name: field.type for field in found}
-    return plain and types == {field.name: field.type for field in arrow_schema(table)}
 
 
 def _is_signed(actions: Iterable[Action], signature: str) -> bool:
@@ -241,10 +183,13 @@ def _keeps_rows(action: Action) -> bool:
     return not change.get("dataChange", bool(change)) and action.keys() <= _HARMLESS
 
 
-def _commit_info(version: int, now_ms: int) -> Mapping[str, Any]:
+def _commit_info(version: int, now_ms: int, added: int, removed: int) -> Action:
+    """Return who commits what; the numbers show whether an entry is complete, the id whose it is."""
     about = {"timestamp": now_ms, "operation": "MERGE", "operationParameters": {}, "readVersion": version - 1}
     rules = {"isolationLevel": "Serializable", "isBlindAppend": False}
-    return {"commitInfo": {**about, **rules, "operationMetrics": {}, "engineInfo": f"logdirwatch/{__version__}"}}
+    metrics = {"numTargetFilesAdded": str(added), "numTargetFilesRemoved": str(removed)}
+    writer = {"engineInfo": f"logdirwatch/{__version__}", "txnId": str(uuid.uuid4())}
+    return {"commitInfo": {**about, **rules, "operationMetrics": metrics, **writer}}
 
 
 def _remove(file: DataFile, now_ms: int) -> Mapping[str, Any]:

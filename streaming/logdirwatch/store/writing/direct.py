@@ -12,7 +12,8 @@ import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
 from logdirwatch.store.direct.merge import Key, rewrite
-from logdirwatch.store.direct.table import DataFile, DirectTable, NotDirectError
+from logdirwatch.store.direct.newest import DataFile, NotDirectError
+from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows import plain, plain_columns
 from logdirwatch.store.rows.brokers import OF_CONFIGS
 from logdirwatch.store.rows.state_changes import broker_changes, broker_of, log_dir_changes

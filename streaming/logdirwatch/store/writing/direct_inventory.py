@@ -11,7 +11,8 @@ import pyarrow.dataset as ds
 
 from logdirwatch.model import topics
 from logdirwatch.store.direct.merge import Changes, Key, Stored, merge
-from logdirwatch.store.direct.table import DirectTable, NotDirectError
+from logdirwatch.store.direct.newest import NotDirectError
+from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows import plain
 from logdirwatch.store.rows.plain_judgements import (
     Broker,

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
-from logdirwatch.store.direct.table import NotDirectError
+from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.rows import brokers, partitions, placements, replicas, scans
 from logdirwatch.store.rows.history import rejected
 from logdirwatch.store.rows.plain_judgements import Judged
@@ -80,7 +80,7 @@ class InventoryWriter:
 
     def _is_written_directly(self, records: DataFrame, tables: Tables) -> bool:
         """Write a batch without Spark if that is possible, and return whether it was."""
-        if tables.folder() is None:
+        if not tables.are_direct():
             return False
         # Until the batch is written, another one would not find the tables as it has to.
         trusted, told, self._trust = self._trust, self._told, None
@@ -167,7 +167,7 @@ def totals_by_spark(tables: Tables) -> Iterable[Numbers]:
 
 def _versions(tables: Tables) -> Versions | None:
     """Return the versions of tables that the driver can write."""
-    if tables.folder() is None:
+    if not tables.are_direct():
         return None
     return unless_for_spark(lambda: versions(tables.direct))
 

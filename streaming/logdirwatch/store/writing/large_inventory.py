@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.merge import Changes, Key, Stored
+from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.direct.rewriting import decide_and_rewrite, places_of, read_columns
-from logdirwatch.store.direct.table import NotDirectError
 from logdirwatch.store.rows.content import Subject
 from logdirwatch.store.rows.history import SOURCE_NAMES
 from logdirwatch.store.rows.listings import Candidates, Changed, Listings, NumbersError, candidates, listings

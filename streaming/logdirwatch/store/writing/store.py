@@ -15,7 +15,7 @@ from logdirwatch.store.writing.unless_for_spark import unless_for_spark
 
 def write_records(records: DataFrame, believed: Belief, tables: Tables) -> list[RejectedRows]:
     """Write Kafka rows; return the rejected ones."""
-    if tables.folder() is not None:
+    if tables.are_direct():
         small = collected(records, believed)
         if small is not None and unless_for_spark(lambda: write_small(small, tables.direct)):
             return small.rejected()

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from logdirwatch.store.direct.newest import NotDirectError, Version
 from logdirwatch.store.direct.rewriting import read_columns
-from logdirwatch.store.direct.table import DirectTable, NotDirectError, Version
+from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.content import OF_REPLICA, OF_TOPIC_STATE, Subject, stored_partitions, stored_replicas
 from logdirwatch.store.rows.digests import NO_ROWS
 from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE

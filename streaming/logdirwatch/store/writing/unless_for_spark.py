@@ -6,7 +6,7 @@ from typing import TypeVar
 import structlog
 
 from logdirwatch.errors import UserError
-from logdirwatch.store.direct.table import NotDirectError
+from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.tables import short
 
 log = structlog.get_logger(__name__)

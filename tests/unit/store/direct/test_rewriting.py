@@ -2,14 +2,14 @@
 
 import pyarrow.parquet as pq
 import pytest
-from delta.exceptions import ConcurrentWriteException
 
-from logdirwatch.store import log_store
+from logdirwatch.store.delta_log.entries import file_name
 from logdirwatch.store.direct import rewriting
 from logdirwatch.store.direct.merge import Changes
+from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.direct.rewriting import decide_and_rewrite, places_of, read_columns
-from logdirwatch.store.direct.table import NotDirectError
-from tests.unit.store.direct.test_table import add, folder, guest, opened, rows  # noqa: F401 - a fixture
+from logdirwatch.store.direct.table import ConflictError
+from tests.unit.store.direct.test_table import add, folder, guest, opened, put, rows  # noqa: F401 - a fixture
 
 EVERYBODY = range(4)
 
@@ -68,7 +68,7 @@ def test_the_second_of_two_writers_of_a_version_writes_nothing(guests):
     table = opened(guests)
     columns = read_columns(table)
     add(guests, guest("eve"))
-    with pytest.raises(ConcurrentWriteException):
+    with pytest.raises(ConflictError):
         decide_and_rewrite(table, columns, EVERYBODY, lambda _: Changes({("ada",): guest("ada", 2)}))
     assert guest("ada") in rows(guests)
 
@@ -80,7 +80,7 @@ def test_keys_with_large_numbers_are_for_spark(guests, monkeypatch):
 
 
 def entry(folder, *actions):  # noqa: F811
-    return log_store.write(None, str(folder), opened(folder).version.number + 1, actions)
+    put(folder, opened(folder).version.number + 1, actions)
 
 
 def test_a_version_has_the_rows_of_an_earlier_one_if_files_were_only_rewritten(guests):
@@ -88,12 +88,12 @@ def test_a_version_has_the_rows_of_an_earlier_one_if_files_were_only_rewritten(g
     assert opened(guests).has_rows_of(before)
     assert not opened(guests).has_rows_of(before._replace(table_id="another"))
     assert not opened(guests).has_rows_of(before._replace(number=before.number + 1))
-    file = next(opened(guests).files())
-    about = f'"path": "{file.path}", "partitionValues": {{}}, "size": {file.size_bytes}, "modificationTime": 1'
-    entry(guests, f'{{"add": {{{about}, "dataChange": false}}}}', '{"commitInfo": {"operation": "OPTIMIZE"}}')
+    file = opened(guests).files()[0]
+    about = {"path": file.path, "partitionValues": {}, "size": file.size_bytes, "modificationTime": 1}
+    entry(guests, {"add": {**about, "dataChange": False}}, {"commitInfo": {"operation": "OPTIMIZE"}})
     assert opened(guests).has_rows_of(before)
     again = opened(guests).version
-    entry(guests, '{"commitInfo": {"userMetadata": "mine"}}', f'{{"add": {{{about}, "dataChange": true}}}}')
+    entry(guests, {"commitInfo": {"userMetadata": "mine"}}, {"add": {**about, "dataChange": True}})
     assert not opened(guests).has_rows_of(again)
     assert opened(guests).is_signed_since(again, "mine")
     assert not opened(guests).is_signed_since(again, "theirs")
@@ -105,6 +105,6 @@ def test_of_an_expired_log_entry_nobody_knows_what_it_changed(guests):
     for name in ("eve", "fay"):
         change(guests, Changes({(name,): guest(name)}), ())
     table = opened(guests)
-    (guests / "_delta_log" / log_store.file_name(before.number + 1)).unlink()
+    (guests / file_name(before.number + 1)).unlink()
     assert not table.has_rows_of(before)
     assert not table.is_signed_since(before, "mine")

@@ -1,16 +1,17 @@
-"""A table that the driver reads and writes: with a log store of the local disk instead of Delta's."""
+"""A table that the driver reads and writes, in a folder."""
 
 import json
-from pathlib import Path
 
 import pytest
-from delta.exceptions import ConcurrentWriteException
 
-from logdirwatch.store import first_version, log_store
+from logdirwatch.store import first_version
+from logdirwatch.store.delta_log.entries import complete_actions, encoded, file_name
 from logdirwatch.store.direct.arrow import arrow_rows
 from logdirwatch.store.direct.merge import Changes, Rewrite, merge, rewrite
-from logdirwatch.store.direct.table import DirectTable, NotDirectError
+from logdirwatch.store.direct.newest import Newest, NotDirectError
+from logdirwatch.store.direct.table import ConflictError, DirectTable
 from logdirwatch.store.schema.columns import Table, columns
+from logdirwatch.store.storage.local import LocalFolder
 
 TABLE = Table(
     "guests",
@@ -33,29 +34,22 @@ FIELDS = [
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(log_store, "write", put)
+def folder(tmp_path):
     return created(tmp_path, FIELDS)
 
 
 def created(folder, fields, properties=()):
     schema = json.dumps({"type": "struct", "fields": fields})
-    (folder / "_delta_log").mkdir()
-    put(None, folder, 0, first_version.actions(TABLE, schema, dict(properties), "an-id", 1))
+    put(folder, 0, first_version.actions(TABLE, schema, dict(properties), "an-id", 1))
     return folder
 
 
-def put(_, folder, version, lines):
-    try:
-        with (Path(folder) / "_delta_log" / log_store.file_name(version)).open("x") as file:
-            file.write("\n".join(lines) + "\n")
-    except FileExistsError:
-        return False
-    return True
+def put(folder, version, actions):
+    assert LocalFolder(str(folder)).create(file_name(version), encoded(actions))
 
 
 def opened(folder):
-    return DirectTable(None, folder, TABLE)
+    return DirectTable(Newest(LocalFolder(str(folder)), TABLE))
 
 
 def add(folder, *rows):
@@ -80,7 +74,7 @@ def test_what_is_committed_is_read_and_its_times_are_known(folder):
 def test_the_second_of_two_writers_of_a_version_writes_nothing(folder):
     first, second = opened(folder), opened(folder)
     first.commit([arrow_rows(TABLE, [guest("ada")])])
-    with pytest.raises(ConcurrentWriteException):
+    with pytest.raises(ConflictError):
         second.commit([arrow_rows(TABLE, [guest("bob")])])
     assert rows(folder) == [guest("ada")]
     assert len(list(folder.glob("*.parquet"))) == 1
@@ -123,14 +117,14 @@ def test_a_merge_decides_from_the_stored_rows_and_may_leave_all_as_it_is(folder)
     found = []
     merge(opened(folder), lambda stored: found.append(stored) or Changes(), ("sequence", "room"))
     assert found == [{("ada",): {"guest": "ada", "sequence": 1, "room": "a"}}]
-    assert not (folder / "_delta_log" / log_store.file_name(2)).exists()
+    assert not (folder / file_name(2)).exists()
 
 
 def test_the_log_is_check_pointed_and_needs_no_entry_before(folder):
     for number in range(10):
         add(folder, guest(str(number)))
     for version in range(10):
-        (folder / "_delta_log" / log_store.file_name(version)).unlink()
+        (folder / file_name(version)).unlink()
     add(folder, guest("x"))
     assert [row["guest"] for row in rows(folder)] == [*map(str, range(10)), "x"]
 
@@ -151,3 +145,72 @@ def test_files_that_are_too_large_are_for_spark(folder, monkeypatch):
     monkeypatch.setattr("logdirwatch.store.direct.table.MOST_BYTES", 100)
     with pytest.raises(NotDirectError):
         opened(folder).all_files()
+
+
+@pytest.mark.parametrize("loser", [0, 1])
+def test_a_commit_whose_outcome_nobody_knows_leaves_its_files(folder, monkeypatch, loser):
+    """The entry may have arrived: without its file the table could not be read. VACUUM deletes what is not in use."""
+    create = LocalFolder.create
+
+    def lost(self, name, data):
+        if not loser:
+            create(self, name, data)
+        raise TimeoutError
+
+    table = opened(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalFolder, "create", lost)
+        with pytest.raises(TimeoutError):
+            table.commit([arrow_rows(TABLE, [guest("ada")])])
+    assert rows(folder) == ([] if loser else [guest("ada")])
+    assert len(list(folder.glob("*.parquet"))) == 1
+
+
+def test_two_equal_commits_are_two_writers(folder, monkeypatch):
+    """An entry that is found in place of one's own is one's own only if nobody else can write the same."""
+    monkeypatch.setattr("logdirwatch.store.direct.table.time.time_ns", lambda: 1_000_000)
+    first, second = opened(folder), opened(folder)
+    first.commit([])
+    with pytest.raises(ConflictError):
+        second.commit([])
+    assert opened(folder).version.number == 1
+
+
+def test_a_commit_says_how_many_files_it_adds_and_removes(folder):
+    add(folder, guest("ada"))
+    add(folder, guest("bob"))
+    opened(folder).commit([arrow_rows(TABLE, [guest("eve")])], opened(folder).files())
+    info, *others = complete_actions((folder / file_name(3)).read_bytes())
+    metrics = info["commitInfo"]["operationMetrics"]
+    assert metrics == {"numTargetFilesAdded": "1", "numTargetFilesRemoved": "2"}
+    assert [next(iter(action)) for action in others] == ["add", "remove", "remove"]
+    assert info["commitInfo"]["readVersion"] == 2
+
+
+def test_the_log_is_check_pointed_before_its_entries_are_deleted(folder, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(LocalFolder, "flush", lambda _, names: flushed.extend(names))
+    for number in range(10):
+        add(folder, guest(str(number)))
+    assert flushed == [f"_delta_log/{10:020}.checkpoint.parquet"]
+
+
+def test_checkpoints_are_as_frequent_as_the_table_says(tmp_path):
+    folder = created(tmp_path, FIELDS, {"delta.checkpointInterval": "3"})
+    for number in range(7):
+        add(folder, guest(str(number)))
+    found = sorted(path.name for path in (folder / "_delta_log").glob("*.checkpoint.parquet"))
+    assert found == [f"{3:020}.checkpoint.parquet", f"{6:020}.checkpoint.parquet"]
+
+
+def test_a_failed_checkpoint_fails_no_commit(folder, monkeypatch):
+    def fails(*_):
+        raise OSError("no space")
+
+    for number in range(9):
+        add(folder, guest(str(number)))
+    table = opened(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalFolder, "sizes", fails)
+        table.commit([arrow_rows(TABLE, [guest("x")])])
+    assert len(rows(folder)) == 10

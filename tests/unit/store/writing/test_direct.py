@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.store.direct.arrow import arrow_rows
-from logdirwatch.store.direct.table import DataFile
+from logdirwatch.store.direct.newest import DataFile
 from logdirwatch.store.schema.definitions import ACTIONS, LOG_DIR_SAMPLES, REJECTED_RECORDS
 from logdirwatch.store.writing.direct import insert_new
 

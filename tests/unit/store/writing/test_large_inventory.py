@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.model import topics
-from logdirwatch.store import log_store
 from logdirwatch.store.direct.arrow import arrow_schema
+from logdirwatch.store.direct.newest import Newest
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.thin import Position
 from logdirwatch.store.schema.definitions import (
@@ -19,6 +19,7 @@ from logdirwatch.store.schema.definitions import (
     REPLICA_STATE,
     TOPIC_STATE,
 )
+from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.writing import direct, direct_inventory, recognition
 from logdirwatch.store.writing.intake import Belief, as_placed
 from logdirwatch.store.writing.large_inventory import still_recognized, write_large
@@ -26,7 +27,6 @@ from logdirwatch.store.writing.small_batch import SmallBatch, by_kind, newest
 from logdirwatch.store.writing.trust import Trust, versions
 from tests.spark.lake import KAFKA_MS, addressed
 from tests.support.inventories import Fleet
-from tests.unit.store.direct.test_table import put
 
 BELIEVED = Belief("home", 60_000)
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
@@ -41,11 +41,12 @@ class Tables:
         self._folder, self._are_large = folder, are_large
         for table in TABLES:
             DeltaTable.create(str(folder / table.name), pa.schema(arrow_schema(table)))
+        self._newest = {table.name: Newest(LocalFolder(str(folder / table.name)), table) for table in TABLES}
         self._trust = Trust(*versions(self.opened))
         self.told, self._kept, self.recognized = {}, [], 0
 
     def opened(self, table):
-        return DirectTable(None, self._folder / table.name, table)
+        return DirectTable(self._newest[table.name])
 
     def rows(self, table):
         target = self.opened(table)
@@ -77,11 +78,6 @@ class Tables:
         rows = as_placed(table)
         self.recognized += sum(placed.thin.record is not None for placed in rows if placed.thin.kind != "state")
         return newest(rows)
-
-
-@pytest.fixture(autouse=True)
-def local_log_store(monkeypatch):
-    monkeypatch.setattr(log_store, "write", put)
 
 
 def kafka(records, offsets):

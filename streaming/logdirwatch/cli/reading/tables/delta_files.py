@@ -9,22 +9,32 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from logdirwatch.cli.reading.tables.reader import AT_ONCE, Row, TableReader, query_of
 from logdirwatch.errors import UserError
 from logdirwatch.report.status.absent_tables import Place
+from logdirwatch.store.delta_log.inspection import (
+    DamagedLogError,
+    beyond,
+    damaged,
+    features_beyond_deltalake,
+    read_log,
+)
+from logdirwatch.store.storage.folder import Folder, folder_at
+from logdirwatch.store.storage.options import Get, UnknownOptionsError, of_extra
 
 _DATA_FILE = re.compile(r"[^\s:]+\.parquet")
+_UNREACHED = "the other tables and the alerts are not affected; check that the store answers and may be read"
 _REMEDY = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
 
 
 class DeltaFiles(TableReader):
     """Reads the tables below ``root``."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, get: Get | None = None) -> None:
         super().__init__(Place(f"at {root}", f"the folder {root}", "tables.path"))
-        self._root = root
+        self._root, self._get = str(root), get or of_extra({})
 
     def select(self, table: str, query: str) -> Iterator[Row] | None:
         """Return the rows of a query, read at once."""
@@ -55,10 +65,23 @@ class DeltaFiles(TableReader):
         return sorted(log.parent.name for log in folder.glob("*/_delta_log")) if folder.is_dir() else None
 
     def _opened(self, table: str) -> DeltaTable | None:
+        folder = self._folder(table)
         try:
-            return DeltaTable(f"{self._root}/{table}")
+            read_log(folder)
+            return _delta(folder)
         except TableNotFoundError:
             return None
+        except DamagedLogError as error:
+            raise UserError(damaged(self._where(table), error)) from None
+
+    def _folder(self, table: str) -> Folder:
+        try:
+            return folder_at(f"{self._root}/{table}", self._get)
+        except UnknownOptionsError as error:
+            raise UserError(f"tables at {self._root} can only be read by Spark: {error}") from None
+
+    def _where(self, table: str) -> str:
+        return f"table {table} at {self._root}"
 
     def _streamed(self, delta: DeltaTable, table: str, query: str) -> Iterator[Row]:
         with self._readable(table):
@@ -75,32 +98,48 @@ class DeltaFiles(TableReader):
             # The engine raises a bare Exception for a damaged file, and a panic in it is not even an Exception.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            raise UserError(_unreadable(self._root, table, error)) from None
+            raise UserError(self._unreadable(table, error)) from None
+
+    def _unreadable(self, table: str, error: BaseException) -> str:
+        """Return what is wrong with a table that has a complete log."""
+        reason, where = _first_line(error), self._where(table)
+        named = _DATA_FILE.search(reason)
+        name = named.group().rpartition("/")[2] if named else self._broken_file(table)
+        if name is not None:
+            return (
+                f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_REMEDY}"
+            )
+        if features := self._features(table):
+            return beyond(where, features)
+        return f"{where} cannot be read: {reason}; {_UNREACHED}"
+
+    def _features(self, table: str) -> list[str]:
+        try:
+            return features_beyond_deltalake(self._folder(table))
+        except Exception:
+            return []
+
+    def _broken_file(self, table: str) -> str | None:
+        """Return the first data file that cannot be read, if the files can be listed."""
+        folder = self._folder(table)
+        try:
+            names = pa.table(_delta(folder).get_add_actions()).column("path").to_pylist()
+        except Exception:
+            return None
+        return next((name for name in names if not _can_be_read(folder, name)), None)
 
 
-def _unreadable(root: str, table: str, error: BaseException) -> str:
-    reason = next(iter(str(error).splitlines()), type(error).__name__)
-    named = _DATA_FILE.search(reason)
-    where = f"table {table} at {root}"
-    if named is None and (broken := _broken_file(f"{root}/{table}")) is None:
-        what = "its log" if isinstance(error, DeltaError) else "it"
-        return f"{where} cannot be read: {what} is damaged or not accessible ({reason}); {_REMEDY}"
-    name = broken if named is None else named.group().rpartition("/")[2]
-    return f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_REMEDY}"
+def _delta(folder: Folder) -> DeltaTable:
+    return DeltaTable(folder.url, storage_options=folder.options)
 
 
-def _broken_file(path: str) -> str | None:
-    """Return the first data file that cannot be read, if the files can be listed."""
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _can_be_read(folder: Folder, name: str) -> bool:
     try:
-        names = DeltaTable(path).file_uris()
-    except Exception:
-        return None
-    return next((name.rpartition("/")[2] for name in names if not _can_be_read(name)), None)
-
-
-def _can_be_read(name: str) -> bool:
-    try:
-        pq.read_table(name)
+        pq.read_table(name, filesystem=folder.files)
     except Exception:
         return False
     return True

@@ -3,6 +3,7 @@
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
+from logdirwatch.store.storage.options import of_extra
 
 
 def table_reader(settings: Settings) -> TableReader:
@@ -15,7 +16,7 @@ def table_reader(settings: Settings) -> TableReader:
     if tables.catalog is None:
         from logdirwatch.cli.reading.tables.delta_files import DeltaFiles  # noqa: PLC0415
 
-        return DeltaFiles(settings.tables_path.rstrip("/"))
+        return DeltaFiles(settings.tables_path.rstrip("/"), of_extra(settings.stream.extra))
     if tables.databricks is None:
         raise UserError(
             f"the tables are in the catalog {tables.catalog}, which only Spark reads without tables.databricks: name a "
