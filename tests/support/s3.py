@@ -41,8 +41,12 @@ def spark_jars():
 
 def conf(endpoint):
     """Return what ``stream.extra`` has for a server: its jars, and S3A's properties."""
+    return {"spark.jars": ",".join(map(str, spark_jars())), **properties(endpoint)}
+
+
+def properties(endpoint):
+    """Return S3A's properties for a server."""
     return {
-        "spark.jars": ",".join(map(str, spark_jars())),
         "spark.hadoop.fs.s3a.endpoint": endpoint,
         "spark.hadoop.fs.s3a.path.style.access": "true",
         "spark.hadoop.fs.s3a.access.key": KEYS["AWS_ACCESS_KEY_ID"],

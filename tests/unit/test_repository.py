@@ -53,6 +53,8 @@ APART = [
     "screenshots",
     "dist",
     "soak",
+    "log-store",
+    "two-writers",
 ]
 TARGETS = [*TESTS, *APART, *MADE]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import obstore
@@ -13,6 +14,8 @@ from pyarrow.fs import FileSystem, PyFileSystem
 from logdirwatch.store.storage.options import StorageOptions
 
 _AT_ONCE = 8
+_RETRIED: Any = {"retry_timeout": timedelta(seconds=20)}
+"""By default a store that does not answer is asked for three minutes."""
 
 
 class ObjectFolder:
@@ -23,7 +26,7 @@ class ObjectFolder:
         self.options: dict[str, str] | None = options.of_deltalake()
         config: Any = options.config
         client: Any = options.client
-        self._store: Any = from_url(url, config=config, client_options=client)
+        self._store: Any = from_url(url, config=config, client_options=client, retry_config=_RETRIED)
         self._files: FileSystem | None = None
 
     @property

@@ -33,6 +33,9 @@ FIELDS = [
 ]
 
 
+SCHEMA = json.dumps({"type": "struct", "fields": FIELDS})
+
+
 @pytest.fixture
 def folder(tmp_path):
     return created(tmp_path, FIELDS)
