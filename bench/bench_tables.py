@@ -10,6 +10,7 @@ batch      2,000 brokers with 12 directories each: a poll and a state record of 
 inventory  2,000,000 replicas listed whole: into empty tables, again unchanged, with a share changed, and batches
            without any scan, with nothing new and with a broker that goes offline
 month      30 days of few brokers, ``maintain`` after each: files of every table in its snapshot, on disk, in its log
+stores     batches of a small fleet, in a folder and on a server of S3's protocol: jobs and processor seconds of each
 week       samples as ``store`` leaves them, ``maintain`` after each day; bytes a row, what each OPTIMIZE rewrites
 """
 
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the records of the tests
 import tables_batch
 import tables_inventory
 import tables_month
+import tables_stores
 import tables_week
 from lakehouse import machine
 
@@ -31,6 +33,7 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], None]] = {
     "batch": tables_batch.measure,
     "inventory": tables_inventory.measure,
     "month": tables_month.measure,
+    "stores": tables_stores.measure,
     "week": tables_week.measure,
 }
 

@@ -29,22 +29,24 @@ HOME = Path(os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")).absolute()
 MIB, GIB = 1 << 20, 1 << 30
 
 
-def settings_below(folder: Path, driver_memory: str, conf: Sequence[str] = (), java: str = "") -> Settings:
-    """Return the defaults of the configuration on two cores, with everything below ``folder``."""
+def settings_below(
+    folder: Path, driver_memory: str, conf: Sequence[str] = (), java: str = "", tables: str | None = None
+) -> Settings:
+    """Return the defaults of the configuration on two cores, with everything below ``folder``, or tables elsewhere."""
     stream = StreamSettings(
         master="local[2]",
         driver_memory=driver_memory,
         driver_java_options=java,
         extra={"spark.sql.warehouse.dir": f"{folder}/warehouse", **parted(conf)},
     )
-    return Settings(home=str(HOME), stream=stream, tables=TableSettings(path=f"{folder}/tables"))
+    return Settings(home=str(HOME), stream=stream, tables=TableSettings(path=tables or f"{folder}/tables"))
 
 
 @contextmanager
 def session(
-    folder: Path, driver_memory: str = "3g", conf: Sequence[str] = (), java: str = ""
+    folder: Path, driver_memory: str = "3g", conf: Sequence[str] = (), java: str = "", path: str | None = None
 ) -> Iterator[tuple[SparkSession, Tables]]:
-    settings = settings_below(folder, driver_memory, conf, java)
+    settings = settings_below(folder, driver_memory, conf, java, path)
     with java_speaks_to_stderr():
         spark = build_session(settings, "bench")
     try:

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from jgo.maven import MavenContext
 
-from logdirwatch.jars import JarSet, _materialised, artifact_id
 from logdirwatch.local.ports import free_ports
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -20,23 +21,34 @@ BUCKET = "bucket"
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch"))
 
-# What S3A needs of Amazon's SDK; the bundle that it depends on has 650 MiB.
-_SDK = "2.35.4"
-_MODULES = ("s3", "s3-transfer-manager", "sts")
+# What S3A needs, without the bundle of all of Amazon's SDK, which has 650 MiB. Each is named: jgo does not resolve the
+# parents of these POMs.
+_SDK = """
+annotations apache-client arns auth aws-core aws-query-protocol aws-xml-protocol checksums checksums-spi crt-core
+endpoints-spi http-auth http-auth-aws http-auth-aws-eventstream http-auth-spi http-client-spi identity-spi json-utils
+metrics-spi netty-nio-client profiles protocol-core regions retries retries-spi s3 s3-transfer-manager sdk-core sts
+third-party-jackson-core utils utils-lite
+"""
+_COORDINATES = (
+    *(f"software.amazon.awssdk:{name}:2.35.4" for name in _SDK.split()),
+    "software.amazon.eventstream:eventstream:1.0.1",
+    "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1",
+    "org.reactivestreams:reactive-streams:1.0.4",
+    "commons-logging:commons-logging:1.2",
+)
 
 
 def spark_jars():
-    """Return the jars of Hadoop's S3A for the Spark that is installed."""
-    shipped = Path(pyspark.__file__).parent / "jars"
-    provided = {artifact_id(path.name): path.name for path in shipped.glob("*.jar")}
-    hadoop = provided["hadoop-client-api"].removesuffix(".jar").rpartition("-")[2]
-    coordinates = (
-        f"org.apache.hadoop:hadoop-aws:{hadoop}",
-        *(f"software.amazon.awssdk:{module}:{_SDK}" for module in _MODULES),
-    )
-    excluded = ("software.amazon.awssdk:bundle", "org.wildfly.openssl:wildfly-openssl")
-    jars = JarSet(f"s3a-{hadoop}", coordinates, excluded, frozenset(provided), f"pyspark {pyspark.__version__}")
-    return _materialised(jars, HOME)
+    """Return the jars of Hadoop's S3A for the Spark that is installed; they are downloaded once."""
+    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    hadoop = client.stem.removeprefix("hadoop-client-api-")
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(_jar, (f"org.apache.hadoop:hadoop-aws:{hadoop}", *_COORDINATES)))
+
+
+def _jar(coordinate):
+    group, artifact, version = coordinate.split(":")
+    return MavenContext().project(group, artifact).at_version(version).artifact().resolve()
 
 
 def conf(endpoint):
