@@ -171,7 +171,7 @@ def test_a_commit_whose_outcome_nobody_knows_leaves_its_files(folder, monkeypatc
 
 def test_two_equal_commits_are_two_writers(folder, monkeypatch):
     """An entry that is found in place of one's own is one's own only if nobody else can write the same."""
-    monkeypatch.setattr("logdirwatch.store.direct.table.time.time_ns", lambda: 1_000_000)
+    monkeypatch.setattr("logdirwatch.store.direct.table.wall_ms", lambda: 1)
     first, second = opened(folder), opened(folder)
     first.commit([])
     with pytest.raises(ConflictError):
