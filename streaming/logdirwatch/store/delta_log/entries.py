@@ -4,14 +4,18 @@ A line that is cut shows by itself. An entry that ends after a whole line is rea
 fewer files, or none: only ``commitInfo``, which Spark and delta-rs write first, says how many there were.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
+from logdirwatch.parse.decoding import Decoder, NotReadableError
+
 Action: TypeAlias = Mapping[str, Any]
 """An action of Delta's log, such as ``{"add": {...}}``."""
 
+JSON_OBJECT = Decoder(dict[str, Any])
 FOLDER = "_delta_log"
 NUMBERED = re.compile(r"(\d{20})\.(json|checkpoint\..+)")
 
@@ -36,7 +40,7 @@ def file_name(version: int) -> str:
 
 def encoded(actions: Iterable[Action]) -> bytes:
     """Return a log entry with these actions."""
-    return b"".join(json.dumps(action, separators=(",", ":")).encode() + b"\n" for action in actions)
+    return b"".join(msgspec.json.encode(action) + b"\n" for action in actions)
 
 
 def complete_actions(entry: bytes) -> list[Action]:
@@ -50,12 +54,9 @@ def complete_actions(entry: bytes) -> list[Action]:
 
 def _action(line: bytes, number: int) -> Action:
     try:
-        action = json.loads(line)
-    except (ValueError, RecursionError):
+        return JSON_OBJECT.decode(line)
+    except NotReadableError:
         raise IncompleteEntryError(f"is cut or damaged in line {number}") from None
-    if not isinstance(action, dict):
-        raise IncompleteEntryError(f"is damaged in line {number}")
-    return action
 
 
 def _check_counts(actions: Sequence[Action]) -> None:

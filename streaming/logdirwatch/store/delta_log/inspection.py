@@ -3,7 +3,6 @@
 Readers take an empty entry for a commit without changes, and name none of the log's files in their errors.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from logdirwatch.store.delta_log.entries import (
     FOLDER,
+    JSON_OBJECT,
     NUMBERED,
     Action,
     IncompleteEntryError,
@@ -78,8 +78,8 @@ def _check_hint(folder: Folder, files: LogFiles) -> None:
     if not files.has_hint:
         return
     try:
-        named = int(json.loads(folder.read([f"{FOLDER}/{_HINT}"])[0])["version"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        named = int(JSON_OBJECT.decode(folder.read([f"{FOLDER}/{_HINT}"])[0])["version"])
+    except (ValueError, KeyError, TypeError):
         return
     if files.checkpoint is None or named > files.checkpoint:
         raise DamagedLogError(f"the checkpoint of version {named}, which {FOLDER}/{_HINT} names, is missing")

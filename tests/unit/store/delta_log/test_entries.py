@@ -68,9 +68,9 @@ def test_an_entry_that_ends_after_a_whole_line_lacks_what_it_counted(case):
         (b'{"commitInfo":{}}\n' + b"\0" * 50, "^is cut or damaged in line 2$"),
         (b'{"commitInfo":{"a":"\xe4"}}', "^is cut or damaged in line 1$"),
         (b"[" * 100_000, "^is cut or damaged in line 1$"),
-        (b"[]\n", "^is damaged in line 1$"),
-        (b"1\n", "^is damaged in line 1$"),
-        (b"null\n", "^is damaged in line 1$"),
+        (b"[]\n", "^is cut or damaged in line 1$"),
+        (b"1\n", "^is cut or damaged in line 1$"),
+        (b"null\n", "^is cut or damaged in line 1$"),
     ],
 )
 def test_what_is_no_entry_says_where(entry, reason):
