@@ -7,16 +7,17 @@ from itertools import count
 from typing import NamedTuple
 
 from logdirwatch.kafka.clients import discard, producer
-from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import Rule
 from tests.chaos import ledger, loss, strikes
 from tests.chaos.archive import FOREIGN
 from tests.chaos.history import GARBAGE
 from tests.chaos.world import SETTLED_S, WATCHED, World
+from tests.support import bad
 from tests.support.waiting import DEADLINE_S
 
 HOUR_S = 3_600
+LARGEST_BYTES = 900_000
 
 
 class Blow(NamedTuple):
@@ -119,18 +120,26 @@ _NUMBERS = count()
 
 
 def _write_foreign(world: World) -> None:
-    """Write them to every topic; a new ``notify`` reads the topics from their beginning."""
-    write_foreign(world.run.settings.telemetry, world.random)
+    """Write them to every topic, as a wrong script does: with keys in Latin-1, one of them without a value.
+
+    A new ``notify`` reads the topics from their beginning.
+    """
+    client = producer(world.run.settings.telemetry, acks="all", bootstrap_timeout_ms=10_000)
+    try:
+        for topic in topics.TOPICS:
+            for value in (*_unreadable(world, topic.name), None):
+                key = FOREIGN + f"müll-{next(_NUMBERS)}".encode("latin-1")
+                partition = world.random.randrange(topic.partitions)
+                client.send(topic.name, value, key, partition=partition).get(DEADLINE_S)
+    finally:
+        discard(client, 5)
     world.kill(world.notifier)
 
 
-def write_foreign(telemetry: KafkaSettings, drawn: random.Random) -> None:
-    """Write some to every topic, as a wrong script does: with keys in Latin-1, one of them without a value."""
-    client = producer(telemetry, acks="all", bootstrap_timeout_ms=10_000)
-    try:
-        for topic in topics.TOPICS:
-            for value in (*drawn.sample(GARBAGE, 3), None):
-                key = FOREIGN + f"müll-{next(_NUMBERS)}".encode("latin-1")
-                client.send(topic.name, value, key, partition=drawn.randrange(topic.partitions)).get(DEADLINE_S)
-    finally:
-        discard(client, 5)
+def _unreadable(world: World, topic: str) -> list[bytes]:
+    """Return some records that no reader of a topic can read; some are made of what the product wrote there."""
+    written = [record.value for record in world.archive.ours(topic) if b'"version":1,' in (record.value or b"")]
+    made = [make(world.random.choice(written)) for make in bad.UNREADABLE.values()] if written else []
+    # Of the others the broker accepts none.
+    fitting = [value for value in made if len(value) < LARGEST_BYTES]
+    return world.random.sample(GARBAGE, 3) + world.random.sample(fitting, min(3, len(fitting)))
