@@ -96,5 +96,10 @@ def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value is not None}
 
 
+_CALENDAR_MS = 253_402_300_799_000
+"""The last second of the year 9999, the last one that Python and RFC 3339 know."""
+
+
 def _rfc3339(at_ms: int) -> str:
+    at_ms = min(max(at_ms, 0), _CALENDAR_MS)
     return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).isoformat(timespec="milliseconds")

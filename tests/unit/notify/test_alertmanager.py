@@ -151,3 +151,11 @@ def test_times_are_rfc_3339_in_utc_to_the_millisecond():
 def test_firing_alerts_come_before_ended_ones():
     found = posted(alert("f"), alert("g"), ended=[over(alert_id="e")])
     assert [one["labels"]["alert_id"] for one in found] == ["f", "g", "e"]
+
+
+@pytest.mark.parametrize("time_ms", [-(2**63), 2**53, 2**63 - 1])
+def test_a_time_outside_the_calendar_is_its_nearest_end(time_ms):
+    (found,) = posted(alert(opened_at_ms=time_ms), at_ms=max(time_ms, NOW_MS))
+    assert found["startsAt"] == ("1970-01-01T00:00:00.000+00:00" if time_ms < 0 else "9999-12-31T23:59:59.000+00:00")
+    (ended,) = posted(ended=[over(opened_at_ms=time_ms, at_ms=time_ms)])
+    assert ended["startsAt"] <= ended["endsAt"]
