@@ -356,6 +356,22 @@ def test_a_receiver_whose_answer_does_not_end_is_an_error(way):
         way(server.port, LONG_MS)
 
 
+@pytest.mark.parametrize("scheme", ["http", "https", "json", "jsons"])
+def test_an_error_names_the_host_of_a_receiver_and_nothing_else_of_its_url(scheme):
+    url = f"{scheme}://ada:{SECRET}@alerts-1.example.com:9093/{SECRET}?token={SECRET}"
+    said = without_secrets(f"{url} answered", url)
+    assert "alerts-1.example.com" in said
+    assert SECRET not in said
+
+
+def test_a_refusal_names_the_alertmanager_by_scheme_host_and_port(receiver):
+    receiver.status = 503
+    url = f"http://ada:{SECRET}@127.0.0.1:{receiver.port}/{SECRET}"
+    with pytest.raises(SendError) as error:
+        Alertmanagers([url], NotifySettings()).send(message(alert()))
+    assert str(error.value) == f"http://127.0.0.1:{receiver.port} answered HTTP 503"
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_an_answer_without_content_is_one(receiver, way):
     receiver.status = 204
