@@ -11,13 +11,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, pipeline, small_fleet
-from logdirwatch.jobs.checkpoint import moved, torn
+from logdirwatch.jobs.checkpoint import damaged, moved, older, torn
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.jobs.streams import checkpoint
-from logdirwatch.jobs.supervision.supervised import Start
+from logdirwatch.jobs.supervision.supervised import Start, Supervised
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.observe.progress import Beat
@@ -38,6 +38,9 @@ QUERIES: dict[str, Start] = {
 
 FIRST = frozenset({fast_lane.NAME, detect.NAME, fleet.NAME})
 """The queries that raise alerts; tables and plans wait for them."""
+
+STATEFUL = frozenset({detect.NAME, fleet.NAME})
+"""The queries that keep state; without a checkpoint they start from what they wrote on the topics."""
 
 WRITES = {
     fast_lane.NAME: (topics.ALERTS,),
@@ -113,6 +116,7 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str], beats: l
     runner = Runner(spark, settings, {}, FIRST)
     metrics = StreamMetrics(runner)
     runner.starts = {name: _sound(name, _noting(name, rejects, metrics)) for name in names}
+    runner.when_failed = partial(_set_aside_damaged, spark, settings)
     runner.stop_on_signals()
     metrics.silences = runner.silences
     beats.append(runner.beat)
@@ -138,6 +142,17 @@ def _sound(name: str, start: Start) -> Start:
         return start(spark, settings)
 
     return started
+
+
+def _set_aside_damaged(
+    spark: SparkSession, settings: Settings, supervised: Supervised, error: Exception | None
+) -> None:
+    """Set a checkpoint aside whose state cannot be read again and again."""
+    if supervised.name not in STATEFUL or supervised.failures < damaged.FAILURES:
+        return
+    if (reason := damaged.reason(error)) is not None:
+        older.rename(spark, checkpoint(settings, supervised.name), wall_ms(), reason)
+        supervised.failures = 0
 
 
 def _noting(name: str, rejects: Rejects, metrics: StreamMetrics) -> Start:

@@ -72,6 +72,8 @@ class Runner:
     """Ends the process when only a new one helps."""
     is_input_away: Callable[[], bool] = lambda: False
     """Whether the telemetry cluster does not answer: then no query can make progress."""
+    when_failed: Callable[[Supervised, Exception | None], None] = lambda *_: None
+    """Called after each failure, before the query is started again."""
     _clock: WallClock = field(default_factory=lambda: WallClock(time.time(), time.monotonic()))
 
     @property
@@ -247,6 +249,7 @@ class Runner:
             supervised.failures += 1
         supervised.retry_at_s = time.monotonic() + backoff_ms / 1000
         log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=text)
+        self.when_failed(supervised, error)
 
     def _stop(self, queries: list[Supervised]) -> None:
         """Stop the queries between two batches; one that hangs ends with the JVM."""

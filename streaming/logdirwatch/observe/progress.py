@@ -39,7 +39,6 @@ LONGEST_SILENCE_S: Mapping[str, float] = MappingProxyType(
         # The loops of the services, which pass several times a second.
         "notify": 60.0,
         "autopilot": 60.0,
-        "console": 60.0,
     }
 )
 """The longest silence of each loop in seconds; ``docs/reliability.md`` lists them."""

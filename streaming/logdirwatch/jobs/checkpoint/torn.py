@@ -4,6 +4,9 @@ Spark syncs neither its offsets nor its commits, and reads the newest of each fi
 fails at every start. A batch that runs again writes the same bytes, and state is kept by version; so the last batch is
 rolled back, and nothing is lost.
 
+The file ``metadata`` of a checkpoint has only the id of the query, which nothing of ours uses: a torn one is removed,
+and Spark writes another.
+
 Each run writes the metadata of its state with its first batch. An older file has the same content, so a torn one is
 removed. If it was the only one, Spark cannot read the state, and the query starts as without a checkpoint.
 """
@@ -27,8 +30,13 @@ LINES = {"offsets": 2, "commits": 1, "notes": 1}
 """The minimum number of JSON lines of a file: batch metadata and an offset per source; operator metadata has one."""
 
 
+_ID = "metadata"
+
+
 def is_whole(kind: str, text: str) -> bool:
-    """Tell whether a file of ``kind`` is complete: a version, then lines of JSON."""
+    """Tell whether a file of ``kind`` is complete: a version, then lines of JSON; that of the id is one object."""
+    if kind == "id":
+        return _is_object(text)
     version, *lines = text.splitlines() or [""]
     is_known = version[:1] == "v" and version[1:].isdecimal()
     return is_known and len(lines) >= LINES[kind] and all(map(_is_json, lines))
@@ -42,8 +50,16 @@ def _is_json(line: str) -> bool:
     return True
 
 
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
 def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
     """Remove unreadable files of a query's checkpoint, or set the checkpoint aside if they cannot be replaced."""
+    _take_back_id(spark, checkpoint)
     _take_back_batch(spark, checkpoint)
     for operator in Folder(spark, f"{checkpoint}/state").names():
         folder, names = notes(spark, checkpoint, operator)
@@ -54,6 +70,13 @@ def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
         for name in torn:
             folder.remove(name)
             log.warning("checkpoint.torn", checkpoint=checkpoint, batch=name, meaning="an older offset file is used")
+
+
+def _take_back_id(spark: SparkSession, checkpoint: str) -> None:
+    folder = Folder(spark, checkpoint)
+    if _ID in folder.names() and not _reads_whole("id", folder, _ID):
+        folder.remove(_ID)
+        log.warning("checkpoint.torn", checkpoint=checkpoint, file=_ID, meaning="the query gets another id")
 
 
 def _take_back_batch(spark: SparkSession, checkpoint: str) -> None:

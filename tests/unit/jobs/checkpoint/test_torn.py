@@ -23,3 +23,10 @@ def test_what_is_cut_anywhere_is_torn(kind, text):
 @pytest.mark.parametrize("text", ["", "\x00" * 40, "v1", "v1\n", "{}\n{}", "vx\n{}"])
 def test_what_is_no_checkpoint_file_is_torn(text):
     assert not is_whole("commits", text)
+
+
+def test_the_id_of_a_query_is_whole_when_it_is_an_object_and_torn_when_it_is_cut_anywhere():
+    text = '{"id":"0b9a1f5e-6a2f-4c26-a5ac-54d7d6f3bb6d"}'
+    assert is_whole("id", text)
+    assert [text[:end] for end in range(len(text)) if is_whole("id", text[:end])] == []
+    assert not is_whole("id", '"id"')
