@@ -65,7 +65,7 @@ def test_one_that_gets_nothing_of_what_waits_is_replaced(world, end):
 
 
 def test_another_partition_that_is_read_proves_nothing_for_a_topic_that_was_created_again(world):
-    world.ends[ALERTS] = 3
+    world.ends = {ALERTS: 3, DECISIONS: 6}
 
     def each():
         world.ends[DECISIONS] += 1
