@@ -19,6 +19,9 @@ DECIDABLE = {
 }
 """The statuses of an action in which it can be accepted and rejected."""
 
+SENT_WITHIN_MS = 5_000
+"""A decision is sent at once: one that is older when Kafka takes it was made by a clock that is behind."""
+
 Severities = Sequence[tuple[int, Severity]]
 """The severities of an alert, each with its first revision."""
 
@@ -33,16 +36,13 @@ class AlertDecisions(NamedTuple):
 class DecisionIndex:
     """The latest decision of every kind about every alert, each with its effective end.
 
-    ``longest_ms`` bounds decisions without an end, or with a later one.
+    ``records`` are in the order of the topic, which decides. ``longest_ms`` bounds decisions without an end, or with a
+    later one.
     """
 
     def __init__(self, records: Iterable[DecisionRecord], longest_ms: int) -> None:
         self._longest_ms = longest_ms
-        newest: dict[tuple[Decision, str], DecisionRecord] = {}
-        for record in records:
-            known = newest.get((record.decision, record.id))
-            if known is None or record.at_ms > known.at_ms:
-                newest[record.decision, record.id] = record
+        newest = {(record.decision, record.id): record for record in records}
         bounded = {key: msgspec.structs.replace(r, until_ms=ends_ms(r, longest_ms)) for key, r in newest.items()}
         self._of_alert = {key: record for key, record in bounded.items() if record.matching is None}
         self._patterns = [record for record in bounded.values() if record.matching is not None]
@@ -102,10 +102,13 @@ def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
 
 
 def dated(record: DecisionRecord, kafka_timestamp_ms: int, skew_ms: int) -> DecisionRecord:
-    """Return a decision with Kafka's time if its own clock was too far ahead.
+    """Return a decision with Kafka's time if its own clock was wrong.
 
-    Its duration stays the same.
+    If that was ahead, the decision's duration stays the same. If it was behind, its end stays: it may end earlier than
+    was meant, and never hides anything for longer.
     """
+    if record.at_ms < kafka_timestamp_ms - SENT_WITHIN_MS:
+        return msgspec.structs.replace(record, at_ms=kafka_timestamp_ms)
     at_ms, is_ahead = effective_ms(record.at_ms, kafka_timestamp_ms, skew_ms)
     if not is_ahead:
         return record
@@ -128,12 +131,13 @@ def holds(record: DecisionRecord, longest_ms: int, at_ms: int) -> bool:
 
 
 def maintenances(records: Iterable[DecisionRecord], longest_ms: int, at_ms: int | None = None) -> list[DecisionRecord]:
-    """Return the newest maintenance of every broker, by cluster and broker; with ``at_ms`` those active then."""
+    """Return the last maintenance of every broker, by cluster and broker; with ``at_ms`` those active then.
+
+    ``records`` are in the order of the topic.
+    """
     newest: dict[tuple[str, int], DecisionRecord] = {}
     for record in records:
         if record.decision is not Decision.MAINTENANCE or record.cluster is None or record.broker is None:
             continue
-        known = newest.get((record.cluster, record.broker))
-        if known is None or record.at_ms > known.at_ms:
-            newest[record.cluster, record.broker] = record
+        newest[record.cluster, record.broker] = record
     return [record for _, record in sorted(newest.items()) if at_ms is None or holds(record, longest_ms, at_ms)]

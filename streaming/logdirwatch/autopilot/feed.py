@@ -64,8 +64,7 @@ class Feed:
 
     def said(self) -> Mapping[str, DecisionRecord]:
         """Return the last acceptance or rejection of each action."""
-        found = [one for one in self._decisions.records if one.decision in _OF_ACTIONS]
-        return {one.id: one for one in sorted(found, key=lambda one: one.at_ms)}
+        return {one.id: one for one in self._decisions.records if one.decision in _OF_ACTIONS}
 
     def pauses(self, longest_ms: int, now_ms: int) -> Mapping[str, DecisionRecord]:
         """Return the active pause of each cluster."""

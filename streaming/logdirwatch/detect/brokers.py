@@ -18,7 +18,7 @@ from logdirwatch.detect.rules import (
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import clocks, host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
-from logdirwatch.model.records import SILENT, MetricsRecord
+from logdirwatch.model.records import ADVANCES_NOT, SILENT, MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode, PollStatus, Rule
 
 ANSWERS = "answers"
@@ -292,4 +292,4 @@ def judge_silence(context: BrokerContext, now_ms: int) -> None:
 def _why_silent(memory: BrokerMemory) -> str:
     if not (writers := clocks.stalled(memory)):
         return "no collector reports it"
-    return f"samples of {', '.join(writers)} arrive, but their time does not advance: check the clock of its host"
+    return f"samples of {', '.join(writers)} arrive, but {ADVANCES_NOT}: check the clock of its host"

@@ -28,7 +28,7 @@ from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory, aler
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.evidence.base import UsedLogDir
 from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence
-from logdirwatch.model.records import SILENT
+from logdirwatch.model.records import ADVANCES_NOT, SILENT
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_UNKNOWN
@@ -222,7 +222,10 @@ def _of_broker(context: ClusterContext, broker: int, digest: BrokerDigest, sever
 def _of_cluster(context: ClusterContext, severity: Severity) -> Details:
     away = [broker for broker, digest in sorted(context.memory.brokers.items()) if digest.absence_alerts]
     evidence = ClusterSilentEvidence(
-        reason=f"{SILENT}no collector reports any broker",
+        reason=next(
+            (told for digest in context.memory.brokers.values() if ADVANCES_NOT in (told := digest.reason or "")),
+            f"{SILENT}no collector reports any broker",
+        ),
         last_seen_ms=context.memory.newest_ms,
         brokers=context.tally.sums.brokers,
         silent_brokers=context.tally.sums.silent_brokers,

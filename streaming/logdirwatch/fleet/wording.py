@@ -11,6 +11,7 @@ from logdirwatch.model.evidence.clusters import (
     IfLost,
     RollingRestartEvidence,
 )
+from logdirwatch.model.records import ADVANCES_NOT, SILENT
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
 from logdirwatch.text.words import counted, some_of, utc
 
@@ -45,15 +46,24 @@ def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: 
     )
 
 
+NOT_REPORTED = "no collector reports it"
+
+
 def broker_silent(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bool) -> str:
     """Say that no collector reports one broker while others are reported."""
     fullest = evidence.fullest
     seen = "" if fullest is None else f"; last seen: {fullest.log_dir} at {human_ratio(fullest.used_ratio)}"
     others = (evidence.brokers or 0) - (evidence.silent_brokers or 0)
     return (
-        f"Broker {broker} is unknown: no collector reports it, while {others} of the cluster's {evidence.brokers} "
+        f"Broker {broker} is unknown: {_why_silent(evidence)}, while {others} of the cluster's {evidence.brokers} "
         f"are reported{seen}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
+
+
+def _why_silent(evidence: BrokerSilentEvidence | ClusterSilentEvidence) -> str:
+    """Return why nothing is known, as ``detect`` says it: nothing arrives, or nothing newer."""
+    told = (evidence.reason or "").removeprefix(SILENT)
+    return told if ADVANCES_NOT in told else NOT_REPORTED
 
 
 def broker_not_answering(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bool) -> str:
@@ -70,10 +80,13 @@ def cluster_silent(cluster: str, evidence: ClusterSilentEvidence, *, is_planned:
     who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
     away = evidence.away_before
     before = f"; {_brokers(away)} did not answer before that" if away else ""
-    return (
-        f"Cluster {cluster} is unknown: no collector reports {who} any more{before}; check the collector and its "
-        f"connection to the telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
-    )
+    why = _why_silent(evidence)
+    if why == NOT_REPORTED:
+        why = (
+            f"no collector reports {who} any more{before}; check the collector and its connection to the telemetry "
+            "cluster first"
+        )
+    return f"Cluster {cluster} is unknown: {why}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
 
 
 def _brokers(ids: list[int]) -> str:

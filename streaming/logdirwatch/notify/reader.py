@@ -40,7 +40,7 @@ class Reader:
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] | None = None
         self._steps = NextSteps(self.records)
-        self._reads_steps = False
+        self._reads_steps = self._has_decided = False
         self._unread = Unread()
 
     def read_steps(self, *, is_there: bool) -> None:
@@ -79,6 +79,9 @@ class Reader:
         if self._ends:
             self._ends = {part: end for part, end in self._ends.items() if client.position(part) < end}
         self._unread.check(client, self._assigned)
+        if self._ends == {} and self._has_decided:
+            # Not before: a topic that is read again begins with what was decided long ago.
+            self._latest, self._has_decided = DecisionIndex(self._decisions.records, self._longest_ms), False
         return self._ends == {}
 
     def _partitions(self, client: KafkaConsumer) -> list[TopicPartition]:
@@ -98,8 +101,7 @@ class Reader:
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
         message = message_of(record)
         if record.topic == topics.DECISIONS:
-            if self._decisions.take(message) is not None:
-                self._latest = DecisionIndex(self._decisions.records, self._longest_ms)
+            self._has_decided |= self._decisions.take(message) is not None
             return
         if record.topic == OPTIONAL:
             self._steps.take(message)

@@ -58,12 +58,18 @@ class Latest(Generic[R]):
         if not isinstance(found, self._kind):
             return None
         record = self._understood(found, message)
-        name, revision = self._identify(record)
+        name, _ = self._identify(record)
         known = self._latest.get(name)
-        if name in self._gone or (known is not None and self._identify(known)[1] >= revision):
+        if name in self._gone or (known is not None and not self._is_newer(record, known)):
             return None
-        self._latest[name] = record
+        self._keep(name, record)
         return record
+
+    def _is_newer(self, record: R, known: R) -> bool:
+        return self._identify(record)[1] > self._identify(known)[1]
+
+    def _keep(self, name: str, record: R) -> None:
+        self._latest[name] = record
 
     def take_all(self, messages: Iterable[Message]) -> Iterator[R]:
         """Add records and yield those that are new."""
@@ -125,11 +131,21 @@ def latest_alerts(reader: RecordReader | None = None) -> LatestAlerts:
 
 
 class LatestDecisions(Latest[DecisionRecord]):
-    """The latest decision of each kind about each target, by clocks that are at most ``skew_ms`` ahead of Kafka's."""
+    """The latest decision of each kind about each target, in the order of the topic.
+
+    The order decides, since the clocks of those who decide differ; ``skew_ms`` is how far one may be ahead of Kafka's.
+    """
 
     def __init__(self, skew_ms: int, reader: RecordReader | None = None) -> None:
         super().__init__(topics.DECISIONS, DecisionRecord, _decided_when, reader)
         self._skew_ms = skew_ms
+
+    def _is_newer(self, record: DecisionRecord, known: DecisionRecord) -> bool:
+        return record != known
+
+    def _keep(self, name: str, record: DecisionRecord) -> None:
+        self._latest.pop(name, None)
+        super()._keep(name, record)
 
     def _understood(self, record: DecisionRecord, message: Message) -> DecisionRecord:
         return dated(record, message.timestamp_ms, self._skew_ms)

@@ -13,6 +13,7 @@ from logdirwatch.model.evidence.clusters import (
     Rebuild,
     RollingRestartEvidence,
 )
+from logdirwatch.model.records import ADVANCES_NOT, SILENT
 from tests.unit.fleet.builders import T0
 
 GIB = 1 << 30
@@ -191,3 +192,14 @@ def test_an_alert_that_is_held_open_says_since_when_and_until_when():
 )
 def test_an_alert_that_ended_says_why(broker, reason, said):
     assert wording.resolved("prod", broker, reason) == said
+
+
+def test_a_silent_broker_whose_samples_arrive_is_told_with_the_clock_to_check():
+    why = f"{SILENT}samples of c1 arrive, but {ADVANCES_NOT}: check the clock of its host"
+    told = wording.broker_silent(7, BrokerSilentEvidence(reason=why, brokers=3, silent_brokers=1), is_planned=False)
+    assert "Broker 7 is unknown: samples of c1 arrive, but their time does not advance" in told
+    assert "2 of the cluster's 3 are reported" in told
+    whole = wording.cluster_silent("prod", ClusterSilentEvidence(reason=why, brokers=3), is_planned=False)
+    assert whole.startswith("Cluster prod is unknown: samples of c1 arrive, but their time does not advance: check the")
+    silent = wording.broker_silent(7, BrokerSilentEvidence(reason=f"{SILENT}x", brokers=3), is_planned=False)
+    assert "no collector reports it" in silent

@@ -19,11 +19,13 @@ def take(memory: BrokerMemory, decided: Decided, settings: DetectSettings) -> bo
     if given.decision is not Decision.MAINTENANCE:
         return False
     place = f"{origin.topic}/{origin.partition}"
+    # The order of the topic decides, not the clocks of those who decide.
+    is_later = origin.offset > memory.positions.get(place, -1)
     memory.positions[place] = max(origin.offset, memory.positions.get(place, -1))
     record = dated(given, origin.kafka_timestamp_ms, settings.clock_skew_ms)
-    if memory.maintenance is not None and record.at_ms <= memory.maintenance.at_ms:
+    if memory.maintenance is not None and not is_later and record.at_ms <= memory.maintenance.at_ms:
         return False
-    memory.corrected_clocks += record.at_ms != given.at_ms
+    memory.corrected_clocks += abs(record.at_ms - given.at_ms) > settings.clock_skew_ms
     until_ms = ends_ms(record, settings.maintenance_max_ms)
     memory.maintenance = Maintenance(
         at_ms=record.at_ms,

@@ -29,10 +29,11 @@ from logdirwatch.model.records.metrics import (
 )
 from logdirwatch.model.records.notifications import NotificationRecord
 from logdirwatch.model.records.pipeline import PipelineRecord
-from logdirwatch.model.records.state import SILENT, LogDirView, StateRecord, Transition
+from logdirwatch.model.records.state import ADVANCES_NOT, SILENT, LogDirView, StateRecord, Transition
 from logdirwatch.model.records.version import Version
 
 __all__ = [
+    "ADVANCES_NOT",
     "DEFAULT_INTERVAL_MS",
     "SILENT",
     "ActionRecord",

@@ -126,6 +126,8 @@ class Transition(Struct, frozen=True, kw_only=True):
 
 SILENT = "silent: "
 """How the reason begins of a broker that no collector reports: for people, and in records of 0.1.0 the only sign."""
+ADVANCES_NOT = "their time does not advance"
+"""In the reason of a silent broker whose samples arrive, but none of them is newer than the last."""
 
 
 class StateRecord(Struct, frozen=True, kw_only=True):
