@@ -13,7 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet import machine, memory
+from logdirwatch.fleet import machine, memory, silence
 from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
@@ -42,6 +42,7 @@ class ClusterProcessor(StatefulProcessor):
         (cluster,) = key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
         context = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
+        silence.follow_clock(context, now_ms)
         for seen in in_order(accepted(cluster, rows)):
             machine.take(context, seen, now_ms)
         yield from self._finish(context)

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.fleet import risk, rules, wording
@@ -33,6 +34,17 @@ from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_UNKNOWN
 _ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.LOG_DIR_SUSPECT)
+
+
+def follow_clock(context: ClusterContext, now_ms: int) -> None:
+    """Wait from now on where a silence seems to begin in the future: the clock of the stream's host was set back."""
+    memory = context.memory
+    for broker, digest in memory.brokers.items():
+        if (digest.silent_at_ms or 0) > now_ms:
+            memory.brokers[broker] = replace(digest, silent_at_ms=now_ms)
+            context.tally.put(broker, memory.brokers[broker])
+    if memory.regather_ms is not None:
+        memory.regather_ms = min(memory.regather_ms, now_ms + context.settings.silence_gather_ms)
 
 
 def follow(context: ClusterContext, broker: int, now_ms: int) -> None:

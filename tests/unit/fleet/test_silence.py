@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
-from logdirwatch.fleet import machine
+from logdirwatch.fleet import machine, silence
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
@@ -299,3 +299,18 @@ def test_the_alerts_of_a_cluster_that_nobody_reports_are_written_anew_by_its_tim
     assert driver.wait(RENEWED_AFTER_MS - 1).alerts == [first]
     assert [(a.revision, a.status, a.at_ms) for a in driver.wait(1).alerts[1:]] == [(2, "firing", driver.now_ms)]
     assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.now_ms + RENEWED_AFTER_MS
+
+
+def test_a_silence_that_seems_to_begin_in_the_future_is_waited_for_from_now_on():
+    driver = watched().silent(2)
+    driver.now_ms -= 3_600_000
+    driver._with(lambda context: silence.follow_clock(context, driver.now_ms))
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.now_ms + GATHER_MS
+    assert driver.wait(GATHER_MS).firing() == [("broker_unknown", 2)]
+
+
+def test_so_are_brokers_of_a_silent_cluster_that_come_back_one_by_one():
+    driver = watched().silent(*ALL).wait(GATHER_MS).show(1)
+    driver.now_ms -= 3_600_000
+    driver._with(lambda context: silence.follow_clock(context, driver.now_ms))
+    assert driver.memory.regather_ms == driver.now_ms + GATHER_MS
