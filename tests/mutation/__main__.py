@@ -109,9 +109,10 @@ def _told(place: str, drawn: Sequence[Drawn], outcomes: Sequence[Outcome]) -> bo
         else:
             print(f"{planted.file}:{planted.defect.line}: {outcome.value}\n- {before}\n+ {after}")
     counted = len(drawn) - judged
+    unreached = outcomes.count(Outcome.UNREACHED)
     print(
         f"{place}: {caught} of {counted} are caught ({caught / max(1, counted):.0%}), {CAUGHT_RATIO:.0%} wanted; "
-        f"{judged} change nothing that anybody sees\n",
+        f"no unit test reaches {unreached}; {judged} others change nothing that anybody sees\n",
         flush=True,
     )
     return caught >= CAUGHT_RATIO * counted

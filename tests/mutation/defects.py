@@ -29,6 +29,8 @@ _OPPOSITE: dict[type[ast.AST], tuple[str, str]] = {
     ast.BitOr: ("|", "&"),
 }
 _OTHER_FUNCTION = {"min": "max", "max": "min", "any": "all", "all": "any"}
+LARGE = 256
+"""A number from here on is a size or a time that somebody chose: one more of it is as good."""
 _FOR_PEOPLE = re.compile(r"\s|^$")
 
 
@@ -127,7 +129,7 @@ def _other_constant(node: ast.Constant) -> Iterator[tuple[_Place | None, str]]:
     match node.value:
         case bool():
             yield _place(node), str(not node.value)
-        case int() | float():
+        case int() | float() if node.value < LARGE:
             yield _place(node), repr(node.value + 1)
         case str() if not _FOR_PEOPLE.search(node.value):
             yield _place(node), repr(node.value + "X")

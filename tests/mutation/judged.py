@@ -17,4 +17,12 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0',
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 1',
     ): "an action that frees one byte",
+    (
+        "rows, size = [], 0",
+        "rows, size = [], 1",
+    ): "a batch for Spark is cut one byte earlier",
+    (
+        "waiting, items = [], 0",
+        "waiting, items = [], 1",
+    ): "digests are computed of one item fewer at once",
 }

@@ -40,16 +40,21 @@ class Reach:
     def __init__(self, tests_of: Mapping[str, Mapping[int, set[str]]], left_out: Sequence[str] = ()) -> None:
         """``left_out`` are the tests that fail without a defect."""
         self._tests_of = tests_of
+        self._all = {test for of_file in tests_of.values() for tests in of_file.values() for test in tests}
         self.left_out = left_out
 
     def tests(self, file: str, line: int) -> list[str]:
-        """Return the tests of a line, those of its own folder first; a line run by imports has those of its file."""
+        """Return the tests of a line, those of its own folder first.
+
+        A line that is run by imports has the tests of its file, or all of its package if the file has none.
+        """
         of_file = self._tests_of.get(file, {})
         # Only the first line of a statement is measured.
         first = max((measured for measured in of_file if measured <= line), default=None)
         found = of_file[first] - {""} if first else set()
-        if first and not found:
-            found = set().union(*of_file.values()) - {""}
+        if first and not found and "" in of_file[first]:
+            package = f"tests/unit/{file.partition('/')[0]}/"
+            found = set().union(*of_file.values()) - {""} or {test for test in self._all if test.startswith(package)}
         return sorted(found, key=lambda test: (-_in_common(test, file), test))
 
 
