@@ -1,5 +1,6 @@
 """Whether a test catches a planted defect: those tests are run that reach its line, in a copy of the repository."""
 
+import ast
 import contextlib
 import os
 import resource
@@ -49,13 +50,18 @@ class Reach:
         A line that is run by imports has the tests of its file, or all of its package if the file has none.
         """
         of_file = self._tests_of.get(file, {})
-        # Only the first line of a statement is measured.
-        first = max((measured for measured in of_file if measured <= line), default=None)
-        found = of_file[first] - {""} if first else set()
-        if first and not found and "" in of_file[first]:
+        reached = of_file.get(_statement(file, line), set())
+        found = reached - {""}
+        if reached and not found:
             package = f"tests/unit/{file.partition('/')[0]}/"
             found = set().union(*of_file.values()) - {""} or {test for test in self._all if test.startswith(package)}
         return sorted(found, key=lambda test: (-_in_common(test, file), test))
+
+
+def _statement(file: str, line: int) -> int:
+    """Return the first line of the statement that a line belongs to: only that one is measured."""
+    statements = [node for node in ast.walk(ast.parse((PACKAGE / file).read_text())) if isinstance(node, ast.stmt)]
+    return max(node.lineno for node in statements if node.lineno <= line <= (node.end_lineno or 0))
 
 
 def _in_common(test: str, file: str) -> int:
