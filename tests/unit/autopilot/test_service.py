@@ -172,6 +172,7 @@ def test_it_is_ready_once_it_has_read_and_while_it_can(world):
     assert (world.metrics().is_unready(), world.metrics().is_ill()) == (None, None)
     world.now_ms += HOUR_MS
     assert world.metrics().is_unready() == "the telemetry topics cannot be read"
+    assert world.gauges()["telemetry_age_seconds",] == 3_600
     world.service.ticked_s -= 1_000
     assert world.metrics().is_ill() == world.metrics().is_unready() == "no progress: autopilot for 16 min 40 s"
 
