@@ -24,7 +24,7 @@ TRUE_OF_ANY = frozenset(
 )
 
 NO_CLUSTER = "*"
-TRUE_OF_A_STRUCK_STREAM = frozenset({"pipeline_lagging", "pipeline_rejects", "pipeline_data_loss"})
+TRUE_OF_A_STRUCK_STREAM = frozenset({"pipeline_lagging", "pipeline_rejects", "pipeline_data_loss", "data_quality"})
 
 
 def place_of(record: Record) -> Place:

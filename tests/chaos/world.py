@@ -199,6 +199,8 @@ class World:
         """Run a command of the product and return what it prints; ``fails`` says whether it may end with 1."""
         done = collecting.run(self.run.config, *words, deadline_s=2 * SETTLED_S)
         self.found += ledger.of_command(words, done.returncode, done.stderr, may_fail=fails)
+        if done.returncode and done.stderr.strip():
+            self.notes.append(done.stderr.strip().splitlines()[-1])
         return done.stdout
 
     # -- how far the queries have read
