@@ -162,7 +162,7 @@ def test_a_merge_that_another_writer_disturbs_is_tried_again(monkeypatch):
 def test_a_merge_that_is_always_disturbed_fails_in_one_line(monkeypatch):
     monkeypatch.setattr(store_tables.time, "sleep", lambda _: None)
     endless = Conflicting(100)
-    with pytest.raises(UserError, match="only one application may write") as caught:
+    with pytest.raises(UserError, match="only one stream may write it") as caught:
         retried("merge into alerts", endless)
     assert endless.calls == store_tables.ATTEMPTS
     assert caught.value.__cause__ is None

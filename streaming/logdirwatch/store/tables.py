@@ -259,7 +259,7 @@ def retried(what: str, action: Callable[[], Result]) -> Result:
             log.info("tables.conflict", what=what, retry_in_s=pause_s, conflict=type(conflict).__name__)
         time.sleep(pause_s)
         pause_s *= 2
-    raise UserError(f"{what}: {ATTEMPTS} conflicts with other writers; only one application may write")
+    raise UserError(f"{what}: {ATTEMPTS} conflicts with other writers of the table: only one stream may write it")
 
 
 @contextmanager
