@@ -11,6 +11,7 @@ COMMITS ?= 1000
 VERSIONS ?=
 DAYS ?= 30
 SEED ?=
+SEEDS ?= 10000
 VENV := .venv
 # With what the service needs in it, and with what its tests and checks need.
 RUN_TIME := $(VENV)/.run-time
@@ -25,7 +26,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -108,6 +109,9 @@ chaos: java $(STAMP) ## the stream killed again and again over a known history (
 
 chaos-apply: java $(STAMP) ## apply killed at drawn moments of executions of every kind on real brokers (KILLS=60 SEED=7)
 	$(BIN)/python -m tests.chaos_apply --kills $(or $(APPLY_KILLS),$(KILLS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+simulate: $(STAMP) ## the whole service on virtual clocks, its law checked after every event (SEEDS=10000 SEED=1)
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=60 SEED=1 ONLY="notify store")
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -49,6 +49,7 @@ APART = [
     "test-chart",
     "chaos",
     "chaos-apply",
+    "simulate",
     "mutate",
     "screenshots",
     "dist",

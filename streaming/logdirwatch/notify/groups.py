@@ -198,8 +198,9 @@ class Group:
     ) -> Message:
         firing = [member for member in members.values() if member.fires and self._shows(member, timing)]
         firing.sort(key=lambda member: member.alert.order)
+        over = sorted(ended, key=lambda alert: alert.order)
         left_out = [m.alert for m in map(members.__getitem__, self.told) if m.fires and not self._shows(m, timing)]
-        return Message(self.key, reason, now_ms, tuple(firing), tuple(ended), dict(self.told), tuple(left_out))
+        return Message(self.key, reason, now_ms, tuple(firing), tuple(over), dict(self.told), tuple(left_out))
 
     def _shows(self, member: Member, timing: Timing) -> bool:
         if member.alert.alert_id in self.told:

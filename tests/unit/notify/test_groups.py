@@ -30,6 +30,17 @@ def test_a_first_message_waits_for_more(world):
     assert (message.reason.value, firing(message)) == ("first", ["a", "b"])
 
 
+def test_what_ended_is_listed_by_severity(world):
+    for name, severity in (("b", Severity.WARNING), ("c", Severity.CRITICAL), ("a", Severity.CRITICAL)):
+        world.fire(name, severity)
+        world.pass_ms(1_000)
+    world.pass_ms(WAIT_MS)
+    for name in "bac":
+        world.resolve(name)
+    world.pass_ms(INTERVAL_MS)
+    assert ended(world.messages[-1]) == ["a", "c", "b"]
+
+
 def test_a_brokers_death_is_one_message(world):
     for number in range(12):
         world.fire(f"fast{number}", rule=Rule.LOG_DIR_OFFLINE, log_dir=f"/d{number}")
