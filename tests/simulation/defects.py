@@ -119,4 +119,4 @@ FOUND_BY = {
     "open alerts are lost with a restart": 10,
     "a message that was refused counts as delivered": 52,
 }
-"""The first seed that finds each, by ``python -m tests.simulation --seeds 100 --defects``; new kinds of faults change it."""
+"""The first seed that finds each (``python -m tests.simulation --seeds 100 --defects``); new faults change it."""
