@@ -139,7 +139,7 @@ def test_a_broker_at_rest_goes_on_after_restarts(spark, tmp_path):
         record = at_rest(number)
         sample = msgspec.json.decode(json.dumps(record), type=MetricsRecord)
         origin = Origin("logdir.metrics", 0, number, record["timestamp_ms"])
-        transitions, _ = machine.advance(known, Sample(sample, origin), 0, judged_by)
+        transitions, _ = machine.advance(known, Sample(sample, origin), record["timestamp_ms"], judged_by)
         expected = state_view.state_record(known, transitions)
         feed.send(record)
         written = feed.wait_for("logdir.state", lambda r, at=number: r.sequence == at + 1, f"state {number}")
