@@ -116,8 +116,11 @@ class Law:
                 return
             alert = msgspec.json.decode(entry.value, type=AlertRecord)
             if alert.rule is Rule.HEARTBEAT:
-                # One that was written before notify began to follow does not prove that the path works now.
-                self._beat_ms = self.cluster.scheduler.now_ms if self.service.follows() else self._beat_ms
+                # One that was written before notify began to follow does not prove that the path works now; one of a
+                # collector whose samples are overdue proves it up to then.
+                overdue_ms = getattr(alert.evidence, "samples_overdue_ms", None) or 0
+                passed_ms = self.cluster.scheduler.now_ms - overdue_ms
+                self._beat_ms = max(self._beat_ms, passed_ms) if self.service.follows() else self._beat_ms
             else:
                 self._take(alert, entry.value)
         elif entry.topic == topics.NOTIFICATIONS and entry.value is not None and entry.key != FOREIGN_KEY:
