@@ -1,17 +1,25 @@
 """A query whose checkpoint lost half of a file goes on, and its last batch is done again."""
 
+import threading
+from functools import partial
 from itertools import chain
+from pathlib import Path
 
 import pytest
+import structlog
 
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.jobs import application
+from logdirwatch.jobs import runner as runner_module
 from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.queries.start_state import has_checkpoint
+from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.streams import checkpoint, start_query
 from logdirwatch.settings import Settings
 from tests.spark.test_detect import T0, Feed, metrics
 from tests.support import checkpoints
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NAME = "counting"
 NOW_MS = 1_700_000_000_000
@@ -135,3 +143,59 @@ def test_a_checkpoint_with_no_other_note_of_its_state_is_set_aside(spark, tmp_pa
     torn.take_back(spark, str(tmp_path / "checkpoint"), NOW_MS)
     assert [folder.name for folder in tmp_path.iterdir()] == [f"checkpoint.{NOW_MS}"]
     moved.follow(spark, str(tmp_path / "checkpoint"))
+
+
+def newest_of_each_store(checkpoint, suffix):
+    folders = {file.parent for file in checkpoint.glob(f"state/0/*/*.{suffix}")}
+    assert folders
+    return [max(folder.glob(f"*.{suffix}"), key=lambda file: int(file.stem)) for folder in folders]
+
+
+DAMAGES = {
+    "a change log that is cut": ("changelog", checkpoints.cut),
+    "a change log that is gone": ("changelog", Path.unlink),
+    "a snapshot that is cut": ("zip", checkpoints.cut),
+}
+
+
+@pytest.mark.parametrize(("suffix", "damage"), DAMAGES.values(), ids=DAMAGES)
+def test_a_checkpoint_whose_state_cannot_be_read_is_set_aside_and_the_query_goes_on(
+    spark, tmp_path, monkeypatch, suffix, damage
+):
+    monkeypatch.setattr(application, "STATEFUL", {"checkpoint"})
+    monkeypatch.setattr(runner_module, "FIRST_BACKOFF_MS", 10)
+    monkeypatch.setattr(runner_module, "LOOK_AFTER_S", 0.1)
+    settings = Settings(
+        detect=DetectSettings(silence_min_ms=3_600_000, state_refresh_ms=0),
+        checkpoints=CheckpointSettings(path=str(tmp_path)),
+    )
+    feed = Feed(spark, tmp_path, settings).start()
+    for at_ms in (T0, T0 + 5_000):
+        feed.send(metrics(at_ms))
+        feed.wait_for("logdir.state", lambda record, at_ms=at_ms: record.at_ms == at_ms, "a state")
+    feed.stop()
+    for file in newest_of_each_store(tmp_path / "checkpoint", suffix):
+        damage(file)
+    feed.send(metrics(T0 + 10_000))
+    runner = Runner(spark, settings, {"checkpoint": lambda *_: feed.start().query})
+    runner.when_failed = partial(application._set_aside_damaged, spark, settings)
+    with structlog.testing.capture_logs() as logged:
+        running = threading.Thread(target=runner.run)
+        running.start()
+        wait_until(
+            lambda: any(record.at_ms == T0 + 10_000 for record in feed.records("logdir.state")),
+            DEADLINE_S,
+            lambda: f"the sample after the damage; {logged}",
+        )
+        runner.stop_requested.set()
+        running.join(DEADLINE_S)
+    assert len(list(tmp_path.glob("checkpoint.*"))) == 1
+    (line,) = (line for line in logged if line["event"] == "checkpoint.set_aside")
+    assert line["reason"].startswith("its state cannot be read")
+
+
+def test_a_query_whose_id_is_torn_goes_on_where_it_was(spark, counting):
+    (counting.folder / "checkpoints" / NAME / "metadata").write_text('{"id":"0b9a')
+    counting.add(3)
+    counting.run()
+    assert counting.batches[3] == [3]

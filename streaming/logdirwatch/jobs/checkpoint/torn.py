@@ -4,14 +4,15 @@ Spark syncs neither its offsets nor its commits, and reads the newest of each fi
 fails at every start. A batch that runs again writes the same bytes, and state is kept by version; so the last batch is
 rolled back, and nothing is lost.
 
-The file ``metadata`` of a checkpoint has only the id of the query, which nothing of ours uses: a torn one is removed,
-and Spark writes another.
+The file ``metadata`` of a checkpoint has only the id of the query, which nothing of ours uses, but Spark starts no
+query without it: a torn one is replaced.
 
 Each run writes the metadata of its state with its first batch. An older file has the same content, so a torn one is
 removed. If it was the only one, Spark cannot read the state, and the query starts as without a checkpoint.
 """
 
 import json
+import uuid
 
 import structlog
 from py4j.protocol import Py4JJavaError
@@ -75,7 +76,7 @@ def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
 def _take_back_id(spark: SparkSession, checkpoint: str) -> None:
     folder = Folder(spark, checkpoint)
     if _ID in folder.names() and not _reads_whole("id", folder, _ID):
-        folder.remove(_ID)
+        folder.write(_ID, json.dumps({"id": str(uuid.uuid4())}))
         log.warning("checkpoint.torn", checkpoint=checkpoint, file=_ID, meaning="the query gets another id")
 
 
