@@ -166,8 +166,9 @@ class Law:
             alert = member.alert
             if alert.alert_id in self._groundless:
                 self._say("told though it is not so", f"no answer gives a reason for {_of(alert)}", "a message")
-            known = self._recorded.get(message.group, {}).get(alert.alert_id)
-            if message.is_new(member) and known is alert.severity:
+            # One that was told with a lower severity meanwhile is news again; the switch's alerts have one id for ever.
+            is_known = alert.alert_id in self._recorded.get(message.group, {}) and alert.rule is not Rule.HEARTBEAT
+            if is_known and alert.alert_id not in message.spoken:
                 self._say("told twice", "it was recorded that this was told", _of(alert))
             if alert.rule is Rule.HEARTBEAT and message.is_new(member):
                 self._judge_switch(alert)
