@@ -50,8 +50,8 @@ class Member(NamedTuple):
 class Message(NamedTuple):
     """One message about one group: the firing alerts, highest severity first, and those that ended since the last one.
 
-    ``spoken`` is the severity with which an alert was sent before. ``left_out`` are alerts that were sent, still fire,
-    and are silenced now. ``may_repeat``: some alerts began before a start that had no record of earlier messages.
+    ``spoken`` is the severity with which an alert was sent before, ``wider`` are the alerts that tell of directories
+    that were not sent. ``left_out`` are alerts that were sent, still fire, and are silenced now. ``may_repeat``: some alerts began before a start that had no record of earlier messages.
     """
 
     group: GroupKey
@@ -61,24 +61,27 @@ class Message(NamedTuple):
     ended: tuple[AlertRecord, ...]
     spoken: Mapping[str, Severity]
     left_out: tuple[AlertRecord, ...] = ()
+    wider: frozenset[str] = frozenset()
     may_repeat: bool = False
     is_test: bool = False
 
     def is_new(self, member: Member) -> bool:
-        """Whether the receiver was not sent an alert yet, or only with a lower severity."""
-        spoken = self.spoken.get(member.alert.alert_id)
-        return spoken is None or member.alert.severity.rank > spoken.rank
+        """Whether the receiver was not sent an alert yet, or only with a lower severity or fewer directories."""
+        spoken, name = self.spoken.get(member.alert.alert_id), member.alert.alert_id
+        return spoken is None or member.alert.severity.rank > spoken.rank or name in self.wider
 
 
 @dataclass
 class Group:
     """What a receiver was sent about a group, and since when there is news for it.
 
+    ``log_dirs`` are the directories of which each alert was sent; what an earlier release sent told of the alert's own.
     ``quiet`` are those of ``told`` that were silenced since they were last sent.
     """
 
     key: GroupKey
     told: dict[str, Severity] = field(default_factory=dict)
+    log_dirs: dict[str, frozenset[str]] = field(default_factory=dict)
     owed: set[str] = field(default_factory=set)
     quiet: set[str] = field(default_factory=set)
     sent_at_ms: int | None = None
@@ -90,6 +93,7 @@ class Group:
         self._follow_clock(now_ms)
         self._forget(members, timing, now_ms)
         new, louder, ended = _new(self, members), _louder(self, members, timing), _ended(self, members)
+        new += _wider(self, members)
         is_urgent = self._is_urgent(*new, *louder)
         self.news_since_ms = _since(self.news_since_ms, bool(new or louder or ended), now_ms)
         self.urgent_since_ms = _since(self.urgent_since_ms, is_urgent, now_ms)
@@ -107,6 +111,8 @@ class Group:
             self.told.pop(alert.alert_id, None)
         for member in message.firing:
             self.told[member.alert.alert_id] = member.alert.severity
+            self.log_dirs[member.alert.alert_id] = member.alert.log_dirs
+        self.log_dirs = {name: paths for name, paths in self.log_dirs.items() if paths and name in self.told}
         settled = {alert.alert_id for alert in (*message.ended, *(member.alert for member in message.firing))}
         self.owed -= settled
         self.quiet -= settled
@@ -200,7 +206,8 @@ class Group:
         firing.sort(key=lambda member: member.alert.order)
         over = sorted(ended, key=lambda alert: alert.order)
         left_out = [m.alert for m in map(members.__getitem__, self.told) if m.fires and not self._shows(m, timing)]
-        return Message(self.key, reason, now_ms, tuple(firing), tuple(over), dict(self.told), tuple(left_out))
+        wider = frozenset(member.alert.alert_id for member in _wider(self, members))
+        return Message(self.key, reason, now_ms, tuple(firing), tuple(over), dict(self.told), tuple(left_out), wider)
 
     def _shows(self, member: Member, timing: Timing) -> bool:
         if member.alert.alert_id in self.told:
@@ -225,6 +232,17 @@ def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list
             (member.alert.severity.rank > severity.rank and member.decided.silenced is None)
             or (timing.keeps_alive and member.alert.severity is not severity)
         )
+    ]
+
+
+def _wider(group: Group, members: Mapping[str, Member]) -> list[Member]:
+    """Return the alerts that tell of directories that were not sent; a directory that recovered is none."""
+    return [
+        member
+        for member in map(members.__getitem__, group.told)
+        if member.fires
+        and member.decided.silenced is None
+        and not member.alert.log_dirs <= group.log_dirs.get(member.alert.alert_id, {member.alert.log_dir})
     ]
 
 

@@ -36,6 +36,7 @@ class Outbox:
                 continue
             group = self._group(GroupKey(record.receiver, record.route, tuple(record.group.items())))
             group.told.update(record.told)
+            group.log_dirs.update({name: frozenset(paths) for name, paths in record.log_dirs.items()})
             group.owed.update(record.owed)
             group.quiet.update(record.quiet)
             group.sent_at_ms = max(filter(None, (group.sent_at_ms, record.sent_at_ms)), default=None)
@@ -133,6 +134,7 @@ def record_of(group: Group) -> NotificationRecord:
         route=group.key.route,
         group=dict(group.key.values),
         told=dict(group.told),
+        log_dirs={name: sorted(paths) for name, paths in group.log_dirs.items()},
         owed=sorted(group.owed),
         quiet=sorted(group.quiet),
         sent_at_ms=group.sent_at_ms,

@@ -116,6 +116,33 @@ def test_an_alert_that_rises_to_a_page_beside_another_page_is_told_at_once(world
     assert world.messages[-1].at_ms == world.now_ms
 
 
+def failed(*paths):
+    """Return the fields of an alert about directories that failed one after the other."""
+    several = {path: {} for path in paths} if len(paths) > 1 else None
+    return {"rule": Rule.LOG_DIR_OFFLINE, "log_dir": paths[0], "evidence": {"error_code": 56, "log_dirs": several}}
+
+
+@pytest.mark.parametrize("severity", list(Severity)[1:])
+def test_a_directory_that_joins_an_alert_that_was_sent_is_news_once_also_after_a_restart(world, severity):
+    world.fire("a", severity, **failed("/d0"))
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("a", severity, **failed("/d0", "/d1"))
+    world.pass_ms(INTERVAL_MS)
+    world.restart()
+    world.pass_ms(2 * INTERVAL_MS)
+    assert world.reasons() == ["first", "more"]
+    assert world.messages[-1].is_new(world.messages[-1].firing[0])
+
+
+def test_a_directory_that_leaves_an_alert_is_no_news_and_one_that_comes_again_is_none_until_that_was_sent(world):
+    world.fire("a", **failed("/d0", "/d1"))
+    world.pass_ms(WAIT_MS + 500)
+    for paths in (("/d1",), ("/d0", "/d1")):
+        world.fire("a", **{**failed(*paths), "log_dir": "/d0"})
+        world.pass_ms(INTERVAL_MS)
+    assert world.reasons() == ["first"]
+
+
 def test_pages_that_come_one_by_one_are_told_together_once_a_wait(world):
     world.fire("page", Severity.PAGE)
     world.pass_ms(WAIT_MS + 500)

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.fields import ClusterName
 from logdirwatch.model.records.version import Version
 from logdirwatch.model.scalars import BrokerId, Long, Name, Revision
@@ -68,6 +69,12 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
         """Read the evidence as the rule says that it is."""
         if not isinstance(self.evidence, Evidence):
             force_setattr(self, "evidence", evidence_of(self.rule, self.evidence))
+
+    @property
+    def log_dirs(self) -> frozenset[str]:
+        """Paths of the directories that it tells of: its own, or several that failed one after the other."""
+        several = self.evidence.log_dirs if isinstance(self.evidence, LogDirOfflineEvidence) else None
+        return frozenset(several or [path for path in (self.log_dir,) if path is not None])
 
     @property
     def order(self) -> tuple[int, int, str]:

@@ -20,6 +20,10 @@ class NotificationRecord(Struct, frozen=True, kw_only=True):
         dict[str, Severity],
         Meta(description="Alerts that the receiver takes for firing: the severity sent, by alert_id."),
     ]
+    log_dirs: Annotated[
+        dict[str, list[str]],
+        Meta(description="Paths of the log directories of which each alert in told was sent, by alert_id."),
+    ] = {}
     owed: Annotated[list[str], Meta(description="alert_id of the alerts that could not be sent yet.")] = []
     quiet: Annotated[list[str], Meta(description="alert_id of the alerts in told that were silenced since.")] = []
     sent_at_ms: Annotated[
