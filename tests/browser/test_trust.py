@@ -113,8 +113,9 @@ def test_every_request_goes_to_the_console_and_style_and_script_come(visit):
 def test_without_the_password_there_is_nothing_to_see(visits, consoles, tables):
     tables.write("broker_state", broker())
     tables.write("log_dir_state", log_dir())
-    address = consoles(console__password=USER["password"])
     for wrong in ({"password": "wrong"}, {"username": "stranger"}):
+        # A console of its own, because tries soon have to wait.
+        address = consoles(console__password=USER["password"])
         visit = visits(address, http_credentials={**USER, **wrong})
         for path in ("/", "/actions", "/static/console.css"):
             page = visit.to(path, status=401)

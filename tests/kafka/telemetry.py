@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from logdirwatch import settings as configuration
 from logdirwatch.demo import tables
@@ -27,7 +28,7 @@ NAMES = [topic.name for topic in topics.TOPICS]
 
 
 def fresh_topics(settings: Settings) -> None:
-    """Empty the telemetry cluster: all its topics are deleted and made again."""
+    """Empty the telemetry cluster: all its topics are deleted and made again, for records with times of their own."""
     with admin(settings.telemetry) as client:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:
@@ -36,6 +37,11 @@ def fresh_topics(settings: Settings) -> None:
             lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
         )
     telemetry_topics.create_missing(settings)
+    own_times = {"message.timestamp.type": "CreateTime"}
+    appended = [topic.name for topic in topics.TOPICS if topic.configs.keys() & own_times]
+    with admin(settings.telemetry) as client:
+        changes = [ConfigResource(ConfigResourceType.TOPIC, name, own_times) for name in appended]
+        client.alter_configs(changes, incremental=True)
 
 
 @dataclass

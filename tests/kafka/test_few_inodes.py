@@ -68,11 +68,9 @@ def test_a_filesystem_without_inodes_is_told_as_that_and_no_disk_is_replaced(siz
         (path, *_) = wait_until(failed, DEADLINE_S, "a directory to go offline")
         record, events = look_at_host(sized, node, tmp_path)
         driver = Driver(memory=BrokerMemory(cluster=CLUSTER, broker=node.id))
-        for sample in collector.metrics(node.id):
-            driver.show(sample)
-        for event in events:
-            driver.show(event)
-        driver.show(record)
+        for shown in [*collector.metrics(node.id), *events, record]:
+            driver.at_ms = max(driver.at_ms, shown.timestamp_ms)
+            driver.show(shown)
         (alert,) = [one for one in driver.open_alerts() if one.rule is Rule.LOG_DIR_OFFLINE]
         assert (alert.cause, alert.evidence["full_by"]) == ("full", "inodes")
         assert "inode" in alert.summary

@@ -95,6 +95,7 @@ def judged(looks, host, events):
     """Show the machine what the collector and the host source said, as the stream does; return its driver."""
     driver = Driver(memory=BrokerMemory(cluster="test", broker=0))
     for record in [*looks.metrics(), *events, host]:
+        driver.at_ms = max(driver.at_ms, record.timestamp_ms)
         driver.show(record)
     return driver
 

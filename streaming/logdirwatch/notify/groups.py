@@ -51,7 +51,8 @@ class Message(NamedTuple):
     """One message about one group: the firing alerts, highest severity first, and those that ended since the last one.
 
     ``spoken`` is the severity with which an alert was sent before, ``wider`` are the alerts that tell of directories
-    that were not sent. ``left_out`` are alerts that were sent, still fire, and are silenced now. ``may_repeat``: some alerts began before a start that had no record of earlier messages.
+    that were not sent. ``left_out`` are alerts that were sent, still fire, and are silenced now. ``may_repeat``: some
+    alerts began before a start that had no record of earlier messages.
     """
 
     group: GroupKey

@@ -61,7 +61,7 @@ class Reader:
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
         """Read records for half a second; return whether everything that was there at the start is read.
 
-        Raises UserError when records wait and none is read, KafkaError when the cluster does not answer.
+        Raises UserError when records wait and none is read.
         """
         if self._assigned != set(self._partitions(client)):
             self.start(client)  # a topic got more partitions

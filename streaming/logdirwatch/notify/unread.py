@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaTimeoutError
 
 from logdirwatch.errors import UserError
 from logdirwatch.text.units import human_s
@@ -12,6 +13,8 @@ from logdirwatch.text.words import counted
 CHECK_S = 10.0
 STALLED_S = 60.0
 """Records may wait that long without any being read; the consumer is then replaced."""
+ANSWER_MS = 1_000
+"""How long a check may take: meanwhile nothing is sent, not even that heartbeats are missing."""
 
 
 class Unread:
@@ -28,15 +31,18 @@ class Unread:
         self._read_s, self._positions = self._clock_s(), {}
 
     def check(self, client: KafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Raise UserError if records wait and none is read, KafkaError if the cluster does not answer.
+        """Raise UserError if records wait and none is read.
 
-        A position beyond the end is that of a topic which was deleted and created again: its records wait too.
+        While the cluster does not answer in time, nothing is known; the missing heartbeats tell of it. A position beyond the end is that of a topic which was deleted and created again: its records wait too.
         """
         now_s = self._clock_s()
         if now_s < self._next_s:
             return
         self._next_s = now_s + CHECK_S
-        ends = client.end_offsets(partitions)
+        try:
+            ends = client.end_offsets(partitions, timeout_ms=ANSWER_MS)
+        except KafkaTimeoutError:
+            return
         before, self._positions = self._positions, {part: client.position(part) for part in partitions}
         waiting = {part: end - self._positions[part] for part, end in ends.items() if end != self._positions[part]}
         is_beyond = any(count < 0 for count in waiting.values())

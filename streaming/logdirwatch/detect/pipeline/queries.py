@@ -19,6 +19,7 @@ from logdirwatch.model.evidence.stream import (
 )
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import AlertRecord, PipelineRecord
+from logdirwatch.model.scalars import total
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
 
@@ -133,7 +134,7 @@ def _of_lag(query: str, record: PipelineRecord, lag_ms: int) -> PipelineLaggingE
         query=query,
         lag_ms=lag_ms,
         away_ms=record.away_ms,
-        behind_rows=None if record.behind is None else sum(record.behind.values()),
+        behind_rows=None if record.behind is None else total(record.behind.values()),
         behind=record.behind,
         read_rows=record.read_rows,
         trigger_ms=record.trigger_ms,
@@ -145,11 +146,11 @@ def _judge_rejects(alerts: _QueryAlerts, record: PipelineRecord, settings: Pipel
     """Count the records that could not be read recently."""
     memory = alerts.memory
     if record.rejected:
-        memory.rejected.append((alerts.at_ms, sum(found.rows for found in record.rejected)))
+        memory.rejected.append((alerts.at_ms, total(found.rows for found in record.rejected)))
     oldest_ms = alerts.at_ms - settings.rejects_window_ms
     if memory.rejected and memory.rejected[0][0] <= oldest_ms:
         memory.rejected = [entry for entry in memory.rejected if entry[0] > oldest_ms]
-    rows = sum(found for _, found in memory.rejected)
+    rows = total(found for _, found in memory.rejected)
     if record.rejected and rows >= settings.rejects_limit:
         reasons = sorted(record.rejected, key=lambda found: (-found.rows, found.topic, found.reason))[:EXAMPLES]
         evidence = PipelineRejectsEvidence(
@@ -165,7 +166,7 @@ def _judge_loss(alerts: _QueryAlerts, record: PipelineRecord, settings: Pipeline
     memory = alerts.memory
     if record.lost:
         memory.lost_ms = alerts.at_ms
-        memory.lost_rows += sum(lost.to_offset - lost.from_offset for lost in record.lost)
+        memory.lost_rows = total([memory.lost_rows, *(lost.to_offset - lost.from_offset for lost in record.lost)])
         evidence = PipelineDataLossEvidence(query=alerts.name, rows=memory.lost_rows, ranges=record.lost[:EXAMPLES])
         summary = wording.data_loss(evidence)
         alerts.fire(Rule.PIPELINE_DATA_LOSS, severity_of(alerts.name), "rows", evidence, summary)

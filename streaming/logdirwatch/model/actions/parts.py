@@ -29,7 +29,8 @@ class _Named(RecordPart, frozen=True):
 
     def _asdict(self) -> dict[str, Any]:
         """Return its JSON object, by the name that a named tuple has for it."""
-        return dict(msgspec.to_builtins(self))
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: [*value] if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 class Veto(_Named, frozen=True):
