@@ -104,9 +104,9 @@ class Cluster:
 
     def send(self, *records):
         """Run a batch of (topic, value) records."""
-        rows = encoded(*records)
-        frame = self.spark.createDataFrame(rows, "topic string, key binary, value binary, at_ms long")
-        self.take(frame.select("topic", "key", "value", F.timestamp_millis("at_ms").alias("timestamp")), 0)
+        rows = self._placed(encoded(*records))
+        kinds = "topic string, key binary, value binary, at_ms long, partition int, offset long"
+        self.take(self.spark.createDataFrame(rows, kinds).withColumn("timestamp", F.timestamp_millis("at_ms")), 0)
         self.topic += rows
 
     def told(self):
@@ -118,7 +118,13 @@ class Cluster:
 
     def _publish(self, actions):
         self.published += actions
-        self.topic += [(topics.ACTIONS, a.action_id.encode(), msgspec.json.encode(a), now()) for a in actions]
+        self.topic += self._placed(
+            (topics.ACTIONS, a.action_id.encode(), msgspec.json.encode(a), now()) for a in actions
+        )
+
+    def _placed(self, records):
+        """Return records with a partition and offsets."""
+        return [(*record, 0, offset) for offset, record in enumerate(records, len(self.topic))]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ class Topics:
     def beginning_offsets(self, partitions):
         return dict.fromkeys(partitions, 0)
 
-    def end_offsets(self, partitions):
+    def end_offsets(self, partitions, timeout_ms=None):
         return {part: len(self.of(part.topic)) for part in partitions}
 
     def assign(self, partitions):

@@ -33,7 +33,8 @@ class Unread:
     def check(self, client: KafkaConsumer, partitions: Collection[TopicPartition]) -> None:
         """Raise UserError if records wait and none is read.
 
-        While the cluster does not answer in time, nothing is known; the missing heartbeats tell of it. A position beyond the end is that of a topic which was deleted and created again: its records wait too.
+        While the cluster does not answer in time, nothing is known; the missing heartbeats tell of it. A position
+        beyond the end is that of a topic which was deleted and created again: its records wait too.
         """
         now_s = self._clock_s()
         if now_s < self._next_s:

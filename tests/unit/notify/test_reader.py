@@ -40,7 +40,7 @@ class Consumer:
     def beginning_offsets(self, partitions):
         return {part: self.begins.get(part, 0) for part in partitions}
 
-    def end_offsets(self, partitions):
+    def end_offsets(self, partitions, timeout_ms=None):
         return {part: len(self.parts[part]) for part in partitions}
 
     def assign(self, partitions):

@@ -54,7 +54,7 @@ class Kafka:
     def beginning_offsets(self, partitions):
         return dict.fromkeys(partitions, 0)
 
-    def end_offsets(self, partitions):
+    def end_offsets(self, partitions, timeout_ms=None):
         return {part: len(self.topics[part.topic]) for part in partitions}
 
     def assign(self, partitions):
@@ -314,7 +314,7 @@ def test_the_reader_notices_new_partitions(kafka, receiver):
     with notifying(kafka, url_of(receiver)):
         wait_until(lambda: kafka._positions, DEADLINE_S, "the topics to be assigned")
         kafka.partitions_for_topic = lambda topic: {0, 1} if topic == topics.ALERTS else {0}
-        kafka.end_offsets = lambda partitions: dict.fromkeys(partitions, 0)
+        kafka.end_offsets = lambda partitions, timeout_ms=None: dict.fromkeys(partitions, 0)
         wait_until(lambda: TopicPartition(topics.ALERTS, 1) in kafka._positions, DEADLINE_S, "the new partition")
 
 
