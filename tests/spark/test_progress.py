@@ -104,6 +104,7 @@ def stream(tmp_path):
     return Stream(tmp_path)
 
 
+@pytest.mark.long
 def test_batches_go_on_when_the_clock_of_the_host_is_set_back_and_forward(stream, tmp_path):
     clock = HostClock(tmp_path / "clock")
     with stream.running(under=clock.under):

@@ -158,6 +158,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("suffix", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_a_checkpoint_whose_state_cannot_be_read_is_set_aside_and_the_query_goes_on(
     spark, tmp_path, monkeypatch, suffix, damage
