@@ -28,7 +28,7 @@ NAMES = [topic.name for topic in topics.TOPICS]
 
 
 def fresh_topics(settings: Settings) -> None:
-    """Empty the telemetry cluster: all its topics are deleted and made again, for records with times of their own."""
+    """Empty the telemetry cluster: all its topics are deleted and made again."""
     with admin(settings.telemetry) as client:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:
@@ -37,6 +37,11 @@ def fresh_topics(settings: Settings) -> None:
             lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
         )
     telemetry_topics.create_missing(settings)
+
+
+def fresh_topics_with_own_times(settings: Settings) -> None:
+    """Empty the telemetry cluster; Kafka's time of each record is then the one that it is sent with."""
+    fresh_topics(settings)
     own_times = {"message.timestamp.type": "CreateTime"}
     appended = [topic.name for topic in topics.TOPICS if topic.configs.keys() & own_times]
     with admin(settings.telemetry) as client:

@@ -9,7 +9,7 @@ import pytest
 
 from logdirwatch.kafka import telemetry_topics
 from logdirwatch.model.identity import Origin, alert_id
-from tests.kafka.telemetry import Message, Run, fresh_topics, send
+from tests.kafka.telemetry import Message, Run, fresh_topics_with_own_times, send
 from tests.support.waiting import DEADLINE_S, wait_until
 
 # An hour ago, the same for every run: older records would fall to the topics' retention.
@@ -113,7 +113,7 @@ def outcome(run):
 @pytest.fixture(scope="module")
 def undisturbed(settings, tmp_path_factory):
     """The history without a crash; its stream goes on for the tests of single records."""
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     run = Run(tmp_path_factory.mktemp("undisturbed") / "run", settings)
     run.start()
     try:
@@ -127,7 +127,7 @@ def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, se
     run, expected = undisturbed
     assert run.stop() == 0, run.folder
     assert [row for row in expected["alerts"] if row["rule"] == "log_dir_offline"], "the history fires alerts"
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     killed = Run(tmp_path / "run", settings)
     killed.start()
     cut = {}
@@ -158,7 +158,7 @@ def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, se
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["logdir.state", "broker_state"])
 def test_a_lost_checkpoint_of_detect_is_made_good_and_nothing_fires_twice(settings, tmp_path, source):
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     run = Run(tmp_path / "run", settings)
     run.start()
     try:
@@ -210,7 +210,7 @@ def forget_states(settings):
 
 @pytest.fixture
 def stream(settings, tmp_path):
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     run = Run(tmp_path / "run", settings)
     run.start()
     yield run
@@ -250,7 +250,7 @@ def test_every_kind_of_record_does_what_the_contract_says(stream):
 
 @pytest.mark.long
 def test_where_real_time_mode_is_refused_the_fast_lane_runs_in_micro_batches_and_says_so(settings, tmp_path):
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     run = Run(tmp_path / "run", settings, {"stream": {"fast_lane_batch": "1 second"}}, queries=("fast_lane",))
     run.start()
     try:
@@ -266,7 +266,7 @@ def test_where_real_time_mode_is_refused_the_fast_lane_runs_in_micro_batches_and
 def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
     from logdirwatch.kafka.clients import admin
 
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     with admin(settings.telemetry) as client:
         client.delete_topics(["logdir.decisions"])
     run = Run(tmp_path / "run", settings)
@@ -279,7 +279,7 @@ def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
 
 
 def test_too_few_slots_are_refused_in_one_line(settings, tmp_path):
-    fresh_topics(settings)
+    fresh_topics_with_own_times(settings)
     run = Run(tmp_path / "run", settings, overrides={"stream": {"master": "local[3]"}})
     run.start()
     assert run.service._process.wait(DEADLINE_S) == 1
