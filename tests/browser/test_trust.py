@@ -1,6 +1,7 @@
 """Names that want to be more than names, strangers, and other machines."""
 
 import time
+from itertools import product
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -113,13 +114,13 @@ def test_every_request_goes_to_the_console_and_style_and_script_come(visit):
 def test_without_the_password_there_is_nothing_to_see(visits, consoles, tables):
     tables.write("broker_state", broker())
     tables.write("log_dir_state", log_dir())
-    for wrong in ({"password": "wrong"}, {"username": "stranger"}):
-        # A console of its own and few paths, because tries soon have to wait.
+    for wrong, path in product(
+        ({"password": "wrong"}, {"username": "stranger"}), ("/", "/actions", "/static/console.css")
+    ):
+        # A console of its own, because tries soon have to wait.
         address = consoles(console__password=USER["password"])
-        visit = visits(address, http_credentials={**USER, **wrong})
-        for path in ("/", "/static/console.css"):
-            page = visit.to(path, status=401)
-            assert page.locator("body").inner_text().strip() == "authentication required"
+        page = visits(address, http_credentials={**USER, **wrong}).to(path, status=401)
+        assert page.locator("body").inner_text().strip() == "authentication required"
     known = visits(address, http_credentials=USER)
     page = known.to("/")
     expect(page.get_by_role("rowheader")).to_contain_text("broker 7")
