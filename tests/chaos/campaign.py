@@ -20,7 +20,7 @@ from tests.chaos.history import ARRIVAL_MS, CLUSTERS, History
 from tests.chaos.judge import Judge
 from tests.chaos.strikes import Struck
 from tests.chaos.world import World
-from tests.kafka.telemetry import fresh_topics
+from tests.kafka.telemetry import fresh_topics_with_own_times
 
 DISK_BYTES = 1 << 30
 HOUR_MS = 3_600_000
@@ -81,7 +81,7 @@ class Campaign:
         for name in ("checkpoints", "tables"):
             (world.run.folder / name).mkdir()
             world.volumes.mount(world.run.folder / name, DISK_BYTES)
-        fresh_topics(world.run.settings)
+        fresh_topics_with_own_times(world.run.settings)
         world.feeder.start()
         try:
             world.start()

@@ -42,6 +42,11 @@ def fresh_topics(settings: Settings) -> None:
 def fresh_topics_with_own_times(settings: Settings) -> None:
     """Empty the telemetry cluster; Kafka's time of each record is then the one that it is sent with."""
     fresh_topics(settings)
+    keep_own_times(settings)
+
+
+def keep_own_times(settings: Settings) -> None:
+    """Let Kafka's time of each record be the one that it is sent with, in all telemetry topics that there are."""
     own_times = {"message.timestamp.type": "CreateTime"}
     appended = [topic.name for topic in topics.TOPICS if topic.configs.keys() & own_times]
     with admin(settings.telemetry) as client:
