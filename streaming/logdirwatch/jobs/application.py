@@ -12,6 +12,7 @@ from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, pipeline, small_fleet
 from logdirwatch.jobs.checkpoint import damaged, moved, older, torn
+from logdirwatch.jobs.checkpoint.lock import locked
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner
@@ -61,7 +62,7 @@ ALSO_READS = {
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError if a check fails."""
     beats: list[Beat] = []
-    with watching(lambda: beats):
+    with watching(lambda: beats), locked(settings.checkpoints.path, names):
         _checked(settings, names, beats)
 
 

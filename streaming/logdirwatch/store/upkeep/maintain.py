@@ -75,7 +75,9 @@ class Upkeep:
         self._set_clustering(table, before)
         expired = self._delete_expired(table)
         name = self._tables.name(table)
-        retried(f"optimize {table.name}", lambda: self._spark.sql(f"OPTIMIZE {name}").collect())
+        # The stream rewrites small tables of the present in each batch, which OPTIMIZE would lose against for nothing.
+        if before["numFiles"] > 1:
+            retried(f"optimize {table.name}", lambda: self._spark.sql(f"OPTIMIZE {name}").collect())
         # The table's own property has the minimum age of a file; a RETAIN below a week would have to be forced.
         self._spark.sql(f"VACUUM {name}").collect()
         after = self._detail(table)
