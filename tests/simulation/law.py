@@ -196,8 +196,11 @@ class Law:
             del self._open[key]
         for key in sorted(wanted, key=repr):
             running = self._open.setdefault(key, Running())
-            running.pass_ms(passed_ms, is_calm=is_calm, can_tell=can_tell)
-            self._judge(*key, running)
+            # A message may wait for its group's interval; if notify is away then, it follows once notify is back.
+            may_wait = key[0].endswith("message") and now_ms - self._told_ms < AGAIN_MS
+            running.pass_ms(passed_ms, is_calm=is_calm, can_tell=can_tell and not may_wait)
+            if not may_wait:
+                self._judge(*key, running, is_calm=is_calm)
 
     # What is true.
 
@@ -231,20 +234,18 @@ class Law:
 
     # The laws.
 
-    def _judge(self, where: str, case: Case, level: LogDirStatus | None, running: Running) -> None:
+    def _judge(self, where: str, case: Case, level: LogDirStatus | None, running: Running, *, is_calm: bool) -> None:
         promise = PROMISES[case[0]]
-        if where.endswith("message") and self.cluster.scheduler.now_ms - self._told_ms < AGAIN_MS:
-            return
         if where.startswith("over"):
             limit_ms = promise.over_after_ms(self.interval_ms) + (SENT_MS if where == "over message" else 0)
-            if running.calm_ms > limit_ms:
+            if is_calm and running.calm_ms > limit_ms:
                 self._say("told though it is over", f"{_name(case)} is well", self._said(case), running)
                 running.calm_ms = -(1 << 60)
             return
         limit_ms = promise.on_topic_ms(self.interval_ms) + (SENT_MS if where == "message" else 0)
         # While a part of the service is away the topic has nothing; people hear of it by the dead man's switch.
         any_ms = limit_ms + SWITCH_MS if where == "message" else 1 << 60
-        if running.calm_ms > limit_ms or running.any_ms > any_ms:
+        if (is_calm and running.calm_ms > limit_ms) or running.any_ms > any_ms:
             self._say(
                 f"worse than what is told ({where})",
                 _name(case) + (f" ({level})" if level else ""),

@@ -17,8 +17,8 @@ from logdirwatch.detect.state import broker_state
 from logdirwatch.fleet import memory as fleet_memory
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.jobs.queries.start_state import memories_from_alerts
 from logdirwatch.model import topics
-from logdirwatch.model.records import AlertRecord, StateRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.parse.records import Accepted, parse
 from tests.simulation.brokers import CLUSTER
@@ -332,27 +332,28 @@ def restored(kind: Kind, telemetry: Telemetry) -> Checkpoint:
     return Checkpoint(offsets={name: offsets[name] for name in kind.topics if name in offsets}, states=handle.states)
 
 
-def _states(telemetry: Telemetry) -> list[StateRecord]:
-    found = (
-        entry.value and parse(topics.STATE, entry.key, entry.value, 0, CLUSTER)
-        for entry in telemetry.latest(topics.STATE).values()
-    )
-    return [one.record for one in found if isinstance(one, Accepted) and isinstance(one.record, StateRecord)]
+def _latest(telemetry: Telemetry, topic: str) -> Iterator[Any]:
+    """Yield the last record of every key that can be read."""
+    for entry in telemetry.latest(topic).values():
+        found = parse(topic, entry.key, entry.value, 0, CLUSTER)
+        if isinstance(found, Accepted):
+            yield found.record
 
 
 def _detect_memories(telemetry: Telemetry) -> dict[Key, dict[str, Any]]:
     grouped: dict[Key, list[dict[str, Any]]] = {}
-    for state in _states(telemetry):
-        key = state.cluster, state.broker // _NEIGHBOURS % SHARDS
-        memory = {"broker": state.broker, "version": broker_state.MEMORY_VERSION, "body": state.machine}
-        grouped.setdefault(key, []).append(memory)
+    states, alerts = _latest(telemetry, topics.STATE), list(_latest(telemetry, topics.ALERTS))
+    of_brokers = [(one.cluster, one.broker, broker_state.MEMORY_VERSION, one.machine) for one in states]
+    for cluster, broker, version, body in (*of_brokers, *memories_from_alerts(alerts)):
+        memory = {"broker": broker, "version": version, "body": body}
+        grouped.setdefault((cluster, broker // _NEIGHBOURS % SHARDS), []).append(memory)
     return {key: {"memories": msgspec.json.encode(memories)} for key, memories in grouped.items()}
 
 
 def _lowest_positions(telemetry: Telemetry) -> dict[str, int]:
     """Return the next offsets: those of silent brokers do not count."""
     found: dict[str, int] = {}
-    for state in _states(telemetry):
+    for state in _latest(telemetry, topics.STATE):
         for source, offset in state.positions.items() if state.is_reported else ():
             name = source.partition("/")[0]
             found[name] = min(found.get(name, offset + 1), offset + 1)
@@ -360,11 +361,7 @@ def _lowest_positions(telemetry: Telemetry) -> dict[str, int]:
 
 
 def _fleet_memories(telemetry: Telemetry) -> dict[Key, dict[str, Any]]:
-    found = (
-        entry.value and parse(topics.ALERTS, entry.key, entry.value, 0, CLUSTER)
-        for entry in telemetry.latest(topics.ALERTS).values()
-    )
-    alerts = [one.record for one in found if isinstance(one, Accepted) and isinstance(one.record, AlertRecord)]
+    alerts = _latest(telemetry, topics.ALERTS)
     restored = fleet_memory.restored(alert for alert in alerts if alert.rule in fleet_memory.RULES)
     return {
         (one.cluster,): {"version": fleet_memory.MEMORY_VERSION, "body": fleet_memory.encode(one)} for one in restored

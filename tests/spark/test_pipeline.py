@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.jobs.queries.start_state import with_pipeline
+from logdirwatch.jobs.queries.start_state import with_memories_from_alerts
 from logdirwatch.jobs.streams import last_commit_ms
 from logdirwatch.model import topics
 from logdirwatch.model.records import ReplicaMoves
@@ -45,7 +45,7 @@ def test_a_lagging_query_has_one_alert_that_goes_on_over_a_restart_and_a_lost_ch
     (feed.folder / "checkpoint").rename(feed.folder / "lost")
     feed.written.clear()
     none = spark.createDataFrame([], "cluster string, broker bigint, version int, body string")
-    feed.start(with_pipeline(spark, none, [revised]))
+    feed.start(with_memories_from_alerts(spark, none, [revised]))
     feed.send(fares(T0 + 20_000), fares(T0 + 90_000))
     closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the resolve after the loss")
     assert (closed.alert_id, closed.revision, closed.reason) == (opened.alert_id, 3, "recovered")

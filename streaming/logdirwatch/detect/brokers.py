@@ -200,7 +200,7 @@ def _failure(record: MetricsRecord) -> str:
 
 
 def _answer(context: BrokerContext, moment: EvidenceTime) -> None:
-    context.memory.recovery = None
+    context.memory.recovery = context.memory.away_since_ms = None
     _set_by_directories(context, moment)
     for rule in (Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE):
         context.alerts.resolve(rule, None, RECOVERED, moment.at_ms, to_status=context.memory.status)
@@ -231,6 +231,9 @@ def _lose(
 ) -> None:
     context.memory.flush_ms = context.memory.remote_copy_lag_bytes = None
     context.memory.poll_status = poll_status
+    if context.memory.away_since_ms is None and not context.memory.is_silent:
+        # Silence is no sign of an absence: nobody looked.
+        context.memory.away_since_ms = moment.at_ms
     context.set_broker(status, reason, moment)
     log_dirs.lose_sight(context, f"broker {status}", moment)
     upkeep.lose_sight(context, moment)

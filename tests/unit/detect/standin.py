@@ -14,9 +14,9 @@ class _Unpacked(ShardProcessor):
         return super().handleInputRows(key[0], rows, timerValues)
 
 
-def stand_in(settings, at_ms):
-    """Return a stand-in whose clock stands at ``at_ms``."""
-    tester = TwsTester(_Unpacked(settings, "home"), timeMode="ProcessingTime")
+def stand_in(settings, at_ms, starts=()):
+    """Return a stand-in whose clock stands at ``at_ms``; ``starts`` are keys with their initial state."""
+    tester = TwsTester(_Unpacked(settings, "home"), initialStateRow=[*starts], timeMode="ProcessingTime")
     tester.setProcessingTime(at_ms)
     return tester
 

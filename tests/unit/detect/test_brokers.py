@@ -5,6 +5,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
@@ -95,6 +96,25 @@ def test_the_controllers_word_makes_a_broker_offline_and_quiet_within_the_grace(
         fenced(driver)
     assert driver.memory.status == "offline"
     assert driver.status() == "unknown"
+    assert driver.alerts == []
+
+
+@pytest.mark.parametrize(("fenced_polls", "other_polls"), [(1, 1), (2, 2), (20, 2)])
+def test_the_grace_does_not_begin_again_when_the_controllers_word_comes_and_goes(fenced_polls, other_polls):
+    driver = Driver().polls(0.5)
+    due_ms = driver.at_ms + POLL_MS + DetectSettings().broker_offline_grace_ms
+    while driver.at_ms < due_ms + other_polls * POLL_MS:
+        for lost in (*[fenced] * fenced_polls, *[timeout] * other_polls):
+            lost(driver)
+    (opened,) = [alert for alert in driver.alerts if alert.revision == 1]
+    assert opened.rule == "broker_offline"
+    assert due_ms <= opened.at_ms <= due_ms + other_polls * POLL_MS
+
+
+def test_the_grace_begins_when_a_broker_does_not_answer_not_when_nobody_asks():
+    driver = Driver().polls(0.5).wait(60_000).wait(HOUR_MS)
+    assert driver.memory.is_silent
+    fenced(driver)
     assert driver.alerts == []
 
 

@@ -64,6 +64,16 @@ def _forget(memory: HeartbeatMemory) -> None:
     memory.collectors = {name: last for name, last in memory.collectors.items() if newest_ms - last.at_ms <= DAY_MS}
 
 
+def restored(alerts: Iterable[AlertRecord]) -> dict[str, HeartbeatMemory]:
+    """Return the memory of each cluster from its last records on the topic, for a ``detect`` that lost its own."""
+    memories: dict[str, HeartbeatMemory] = {}
+    for alert in alerts:
+        if isinstance(alert.evidence, HeartbeatEvidence) and alert.evidence.collector is not None:
+            last = LastRecord(revision=alert.revision, at_ms=alert.at_ms)
+            memories.setdefault(alert.cluster, HeartbeatMemory()).collectors[alert.evidence.collector] = last
+    return memories
+
+
 def _record(heartbeat: HeartbeatRecord, told: LastRecord) -> AlertRecord:
     return AlertRecord(
         version=1,

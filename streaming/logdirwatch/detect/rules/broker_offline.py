@@ -79,7 +79,9 @@ def _revise(context: BrokerContext, told: list[Rule], moment: EvidenceTime) -> N
 
 def _has_grace(context: BrokerContext, moment: EvidenceTime) -> bool:
     memory, settings = context.memory, context.settings
-    is_short = moment.at_ms - memory.since_ms < settings.broker_offline_grace_ms
+    # An absence begins once, however often it changes between offline and unknown; memories of 0.2.0 have no beginning.
+    began_ms = memory.since_ms if memory.away_since_ms is None else min(memory.since_ms, memory.away_since_ms)
+    is_short = moment.at_ms - began_ms < settings.broker_offline_grace_ms
     return is_short or log_recovery.is_under_way(memory, moment.at_ms, settings)
 
 

@@ -4,7 +4,7 @@ Keyed by (cluster, shard). Broker ``HEARTBEAT_BROKER`` stands for a cluster's he
 ``NO_CLUSTER`` for the queries of the stream itself. Batch time comes from Spark, which replays it after a crash.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,7 +38,7 @@ from logdirwatch.model.records import (
 from logdirwatch.model.times import effective_ms
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.parse.records import Accepted, parse
-from logdirwatch.state.codec import UnreadableStateError
+from logdirwatch.state.codec import StateCodec, UnreadableStateError
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +46,7 @@ HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
 AT_ONCE = 512
 """Brokers whose records are in memory at once."""
+_CODECS: Mapping[int, StateCodec[Any]] = {HEARTBEAT_BROKER: heartbeats.CODEC, PIPELINE_BROKER: query_state.CODEC}
 
 
 class StartMemory(Struct, frozen=True):
@@ -110,9 +111,8 @@ class ShardProcessor(StatefulProcessor):
     def _begin_with(self, one: "StartMemory") -> None:
         """Keep the memory of a broker that its state record holds; one that cannot be read begins again."""
         try:
-            if one.broker == PIPELINE_BROKER:
-                memory = query_state.CODEC.decode(one.version, one.body)
-                query_state.CODEC.keep(self._shard.entry(one.broker), memory)
+            if (codec := _CODECS.get(one.broker)) is not None:
+                codec.keep(self._shard.entry(one.broker), codec.decode(one.version, one.body))
                 return
             known = broker_state.decode(one.version, one.body)
         except UnreadableStateError as error:

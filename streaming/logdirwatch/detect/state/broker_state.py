@@ -286,7 +286,11 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
-    """One broker with all its directories; ``clocks`` are those of writers whose times are not taken as they are."""
+    """One broker with all its directories.
+
+    ``clocks`` are those of writers whose times are not taken as they are. ``away_since_ms`` is the first sign of an
+    absence that goes on; None while the broker answers.
+    """
 
     cluster: str
     broker: int
@@ -304,6 +308,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     is_silent: bool = False
     timer_ms: int | None = None
     seen_ms: int | None = None
+    away_since_ms: int | None = None
     collector: str | None = None
     host: str | None = None
     rack: str | None = None

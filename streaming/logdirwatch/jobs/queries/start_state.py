@@ -1,7 +1,7 @@
 """The initial state of ``detect`` without a checkpoint: from ``logdir.state`` or, if that is empty, ``broker_state``.
 
 A state record has the machine's memory and the input offsets that it covers. The query continues from the lowest of
-them; older records change nothing, and firing alerts are not raised again.
+them; older records change nothing, firing alerts are not raised again, and heartbeats keep rising.
 """
 
 import json
@@ -15,8 +15,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.detect.pipeline import query_state
-from logdirwatch.detect.spark.processor import PIPELINE_BROKER
+from logdirwatch.detect.pipeline import heartbeats, query_state
+from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.jobs.checkpoint.folder import Folder
 from logdirwatch.jobs.streams import SHORT_FETCHES, checkpoint, unpacked
@@ -33,6 +33,7 @@ from logdirwatch.store.tables import Tables
 log = structlog.get_logger(__name__)
 
 EARLIEST = -2
+_IN_ALERTS = (*PIPELINE_RULES, Rule.HEARTBEAT)
 _NEEDED = (
     "cluster string, broker bigint, reason string, is_silent boolean, positions map<string,bigint>, machine string"
 )
@@ -57,7 +58,7 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
         if count := states.count():
             log.warning("detect.started_from_state", reason="no checkpoint", read_from=place, brokers=count)
             offsets = starting_offsets(lowest_positions(states), _partitions(settings, sources))
-            memories = with_pipeline(spark, memories_of(states), last_alerts(spark, settings, PIPELINE_RULES))
+            memories = with_memories_from_alerts(spark, memories_of(states), last_alerts(spark, settings, _IN_ALERTS))
             return StartState(memories, json.dumps(offsets))
         states.unpersist()
     return None
@@ -128,13 +129,23 @@ def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) 
     return RecordReader(logged).stored(AlertRecord, (row["last"] for row in last))
 
 
-def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:
-    """Return the memories with that of the stream's own queries, from its alerts."""
-    memory = query_state.restored(alerts)
-    if not memory.queries:
-        return memories
-    row = NO_CLUSTER, PIPELINE_BROKER, query_state.MEMORY_VERSION, query_state.CODEC.encode(memory)
-    return memories.unionByName(spark.createDataFrame([row], memories.schema))
+def with_memories_from_alerts(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:
+    """Return the memories of brokers with those of the stream's own queries and of heartbeats, from alerts."""
+    rows = memories_from_alerts(list(alerts))
+    return memories.unionByName(spark.createDataFrame(rows, memories.schema)) if rows else memories
+
+
+def memories_from_alerts(alerts: Sequence[AlertRecord]) -> list[tuple[str, int, int, str]]:
+    """Return the memories (cluster, broker, version, body) that no state record has, from the last alerts."""
+    beats = heartbeats.restored(alerts)
+    found = [
+        (cluster, HEARTBEAT_BROKER, heartbeats.MEMORY_VERSION, heartbeats.CODEC.encode(beat))
+        for cluster, beat in sorted(beats.items())
+    ]
+    own = query_state.restored(alerts)
+    if own.queries:
+        found.append((NO_CLUSTER, PIPELINE_BROKER, query_state.MEMORY_VERSION, query_state.CODEC.encode(own)))
+    return found
 
 
 def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:

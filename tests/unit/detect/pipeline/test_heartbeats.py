@@ -8,6 +8,7 @@ from logdirwatch.config.section import DAY_MS
 from logdirwatch.detect.pipeline import heartbeats
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER
+from logdirwatch.jobs.queries.start_state import memories_from_alerts
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.report.folding import Message, latest_alerts
 from tests.unit.detect.builders import T0
@@ -31,6 +32,12 @@ class Feed:
         rows = [self.row(at_ms, at_ms if kafka_ms is None else kafka_ms, collector, fields) for at_ms in times_ms]
         messages = [Message(row.key.encode(), row.value.encode()) for row in self.tester.test(KEY, rows)]
         return list(self.fold.take_all(messages))
+
+    def lose_checkpoint(self, *alerts):
+        """Begin again with what the alert topic has."""
+        fields = ("cluster", "broker", "version", "body")
+        found = [dict(zip(fields, row, strict=True)) for row in memories_from_alerts(alerts)]
+        self.tester = stand_in(DetectSettings(), T0, [(KEY, {"memories": msgspec.json.encode(found)})])
 
     def row(self, at_ms, kafka_ms, collector, fields):
         self.offset += 1
@@ -60,10 +67,13 @@ def test_how_long_samples_are_overdue_is_passed_on(overdue_ms):
     assert beat.evidence.samples_overdue_ms == overdue_ms
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["", "and the checkpoint is lost"])
 @pytest.mark.parametrize("ahead_ms", [1, STEP_MS, HOUR_MS])
-def test_heartbeats_go_on_when_a_clock_is_set_back(ahead_ms):
+def test_heartbeats_go_on_when_a_clock_is_set_back(ahead_ms, is_lost):
     feed = Feed()
     (before,) = feed.send(T0 + ahead_ms)
+    if is_lost:
+        feed.lose_checkpoint(before)
     for at_ms in range(T0, T0 + 5 * STEP_MS, STEP_MS):
         (alert,) = feed.send(at_ms)
         assert (alert.revision, alert.at_ms) > (before.revision, before.at_ms)
