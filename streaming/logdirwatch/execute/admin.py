@@ -14,12 +14,13 @@ from kafka.errors import (
     ReplicaNotAvailableError,
     RetriableError,
     UnknownBrokerIdError,
+    UnknownTopicOrPartitionError,
     for_code,
 )
 from kafka.protocol.admin import ElectionType
 
 from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
-from logdirwatch.execute.run import NoAnswerError, RefusedError
+from logdirwatch.execute.ports import NoAnswerError, RefusedError
 from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
@@ -40,6 +41,8 @@ T = TypeVar("T")
 _TYPES = {"topics": ConfigResourceType.TOPIC, "brokers": ConfigResourceType.BROKER}
 _DEFAULT = "DEFAULT_CONFIG"
 _TOPIC_OWN = "DYNAMIC_TOPIC_CONFIG"
+_CLEANS_AFTER_CANCEL = (4, 2)
+"""The release in which a broker goes on cleaning a replica whose copy was cancelled (KAFKA-19458)."""
 _MIN_ISR = "min.insync.replicas"
 _THROTTLES = frozenset({*REPLICATION_THROTTLES, *THROTTLED_REPLICAS, LOG_DIR_THROTTLE})
 
@@ -63,19 +66,30 @@ class AdminCluster:
         _asked(lambda: self._call(call))
 
     def _look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
+        if isinstance(step, Move | Order | Elect | Cancel):
+            return self._of_partitions(step)
+        if isinstance(step, Throttle):
+            return self._of_throttles(step)
         entities = {(one.entity, one.name) for one in limits}
         if isinstance(step, SetConfig):
             entities.add((step.entity, step.name))
-        elif isinstance(step, Throttle):
-            entities |= {(one.entity, one.name) for one in step.limits}
-        if isinstance(step, Move | Order | Elect | Cancel):
-            return self._of_partitions(step)
-        return Seen(configs=self._configs(entities))
+        for _, name in sorted({one for one in entities if one[0] == "brokers"} - self._alive()):
+            raise NoAnswerError(f"broker {name} is not alive")
+        topics = self._client.describe_topics(sorted(name for entity, name in entities if entity == "topics"))
+        return Seen(configs=self._configs(entities), topic_ids=_topic_ids(topics))
+
+    def _of_throttles(self, step: Throttle) -> Seen:
+        """Query each broker for itself: one that is dead keeps none of the others from its throttle."""
+        entities = {(one.entity, one.name) for one in step.limits}
+        found = self._configs({one for one in entities if one[0] == "topics"})
+        brokers = {one for one in entities if one[0] == "brokers"}
+        found |= self._of_brokers(brokers & self._alive())
+        return Seen(configs=found, silent=frozenset(int(name) for kind, name in brokers if (kind, name) not in found))
 
     def _look_around(self, ours: Around) -> Surroundings:
         shown = self._client.describe_topics()
         known = {topic["name"] for topic in shown if not topic["error_code"]}
-        values = self._of_brokers()
+        values = self._of_brokers(self._alive())
         brokers = frozenset(int(name) for _, name in values)
         values |= self._configs({("topics", topic) for topic in ours.topics & known})
         return Surroundings(
@@ -86,16 +100,12 @@ class AdminCluster:
             used_ratios=self._used_ratios(ours.destinations),
         )
 
-    def _of_brokers(self) -> dict[Entity, dict[str, str | None]]:
-        """Return the configuration of the brokers that answer, each queried separately.
-
-        A dead one may still be listed.
-        """
+    def _of_brokers(self, wanted: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
+        """Return the configuration of the brokers that answer, each queried separately."""
         found: dict[Entity, dict[str, str | None]] = {}
-        for broker in self._client.describe_cluster()["brokers"]:
-            if not broker.get("is_fenced"):
-                with contextlib.suppress(OSError, RetriableError, UnknownBrokerIdError):
-                    found |= self._configs({("brokers", str(broker["broker_id"]))})
+        for broker in sorted(wanted):
+            with contextlib.suppress(OSError, RetriableError, UnknownBrokerIdError):
+                found |= self._configs({broker})
         return found
 
     def _under_min_isr(self, shown: Iterable[Mapping[str, Any]]) -> frozenset[Key]:
@@ -127,13 +137,15 @@ class AdminCluster:
         return {place: found[place] for place in places if place in found}
 
     def _configs(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str | None]]:
-        """Return the values that are set, not defaults; for a topic, only its own."""
+        """Return the values that are set, not defaults; for a topic, only its own, and none if it is gone."""
         resources = [ConfigResource(_TYPES[entity], name) for entity, name in sorted(entities)]
         answer = self._client.describe_configs(resources, config_filter="all")
         found: dict[Entity, dict[str, str | None]] = {}
         for entity, name in entities:
             entries = answer.get(_TYPES[entity].name.lower(), {}).get(name)
-            if not entries:
+            if not entries and entity == "topics" and self._is_gone(name):
+                entries = {}
+            elif not entries:
                 whose = f"{entity.removesuffix('s')} {name}"
                 raise RefusedError(f"the configuration of {whose} is not shown: is the ACL DescribeConfigs missing?")
             found[entity, name] = {
@@ -143,32 +155,29 @@ class AdminCluster:
             }
         return found
 
+    def _alive(self) -> frozenset[Entity]:
+        """Return the brokers that are alive: one that is dead is not asked, which would take its timeout."""
+        brokers = self._client.describe_cluster()["brokers"]
+        return frozenset(("brokers", str(one["broker_id"])) for one in brokers if not one.get("is_fenced"))
+
+    def _is_gone(self, topic: str) -> bool:
+        (found,) = self._client.describe_topics([topic])
+        return bool(found["error_code"] == UnknownTopicOrPartitionError.errno)
+
     def _of_partitions(self, step: Move | Order | Elect | Cancel) -> Seen:
         keys = [TopicPartition(*key) for key in step.keys]
         running = self._client.list_partition_reassignments(keys)
         replicas, futures, log_dirs, silent = self._placements(step)
+        topics = self._client.describe_topics(sorted({key.topic for key in keys}))
         return Seen(
-            partitions=self._partitions({key.topic for key in keys}, running),
+            partitions=_partitions(topics, running),
             replicas=replicas,
             futures=futures,
             log_dirs=log_dirs,
             silent=frozenset(silent),
+            topic_ids=_topic_ids(topics),
+            stops_cleaning=self._client.broker_release < _CLEANS_AFTER_CANCEL,
         )
-
-    def _partitions(self, topics: Iterable[str], running: Mapping[Any, Any]) -> dict[Key, PartitionSeen]:
-        found: dict[Key, PartitionSeen] = {}
-        for topic in self._client.describe_topics(sorted(topics)):
-            for one in topic["partitions"] if not topic["error_code"] else ():
-                key = (topic["name"], one["partition_index"])
-                move = running.get(TopicPartition(*key), {"adding_replicas": (), "removing_replicas": ()})
-                found[key] = PartitionSeen(
-                    tuple(one["replica_nodes"]),
-                    tuple(one["isr_nodes"]),
-                    tuple(move["adding_replicas"]),
-                    tuple(move["removing_replicas"]),
-                    None if one["leader_id"] < 0 else one["leader_id"],
-                )
-        return found
 
     def _placements(
         self, step: Move | Order | Elect | Cancel
@@ -228,7 +237,7 @@ class AdminCluster:
 
     def _reassign(self, call: Reassign) -> None:
         wanted = {TopicPartition(*key): replicas for key, replicas in call.replicas.items()}
-        answer = self._client.alter_partition_reassignments(wanted)
+        answer = self._client.alter_partition_reassignments(wanted, allow_replication_factor_change=call.changes_factor)
         for partition, error in answer.items():
             if error is not None and error.__name__ != "NoReassignmentInProgressError":
                 _raise(error, f"{partition.topic}-{partition.partition}")
@@ -243,6 +252,27 @@ class AdminCluster:
                 error = for_code(one.error_code)
                 if error not in {NoError, ElectionNotNeededError}:
                     _raise(error, f"{topic.topic}-{one.partition_id}")
+
+
+def _topic_ids(topics: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the id of each topic; a release before 2.8 has none."""
+    return {one["name"]: str(one["topic_id"]) for one in topics if not one["error_code"] and one["topic_id"]}
+
+
+def _partitions(topics: Iterable[Mapping[str, Any]], running: Mapping[Any, Any]) -> dict[Key, PartitionSeen]:
+    found: dict[Key, PartitionSeen] = {}
+    for topic in topics:
+        for one in topic["partitions"] if not topic["error_code"] else ():
+            key = (topic["name"], one["partition_index"])
+            move = running.get(TopicPartition(*key), {"adding_replicas": (), "removing_replicas": ()})
+            found[key] = PartitionSeen(
+                tuple(one["replica_nodes"]),
+                tuple(one["isr_nodes"]),
+                tuple(move["adding_replicas"]),
+                tuple(move["removing_replicas"]),
+                None if one["leader_id"] < 0 else one["leader_id"],
+            )
+    return found
 
 
 def _reassigned(running: Mapping[Any, Any]) -> dict[Key, tuple[int, ...]]:

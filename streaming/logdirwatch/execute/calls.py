@@ -29,9 +29,13 @@ class PlaceReplicas:
 
 @dataclass(frozen=True)
 class Reassign:
-    """A call: AlterPartitionReassignments; None cancels a running one."""
+    """A call: AlterPartitionReassignments; None cancels a running one.
+
+    Unless it ``changes_factor``, the controller refuses it where somebody changed the number of replicas (KIP-860).
+    """
 
     replicas: Mapping[TopicPartition, tuple[int, ...] | None]
+    changes_factor: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds import cancel, elect, move, order, set_config, throttle
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
-from logdirwatch.execute.step_kinds.move import calls_to_cancel
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
@@ -28,7 +27,6 @@ __all__ = (
     "Reassign",
     "Stuck",
     "Wait",
-    "calls_to_cancel",
     "decide",
     "limits_to_clear",
 )

@@ -41,9 +41,10 @@ class Reached:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Nothing may be done; a person has to decide."""
+    """Nothing may be done; a person has to decide. What is not certain has to be seen twice in a row."""
 
     reason: str
+    is_certain: bool = True
 
 
 Next = Do | Wait | Reached | Stuck

@@ -1,190 +1,54 @@
 """Runs one execution from any point to its end: observe, decide, record the intent, call; also after a kill."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
-
 from msgspec.structs import replace
 
-from logdirwatch.clock import monotonic_ms
-from logdirwatch.execute.calls import Call
-from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck
-from logdirwatch.execute.seen import Seen
+from logdirwatch.execute import kernel
+from logdirwatch.execute.calling import called, with_throttles
+from logdirwatch.execute.ends import finished, halted, stuck
+from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
+from logdirwatch.execute.ports import (
+    POLL_S,
+    Halt,
+    Hold,
+    NoAnswerError,
+    Permit,
+    Ports,
+    RefusedError,
+    StopAskedError,
+    always,
+)
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
-from logdirwatch.execute.step_kinds.move import Move, calls_to_cancel
+from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
-from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.records.executions import ENDED, ExecutionState, OwnLimit
-from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch.model.records.executions import ENDED, ExecutionState
 from logdirwatch.text.units import human_bytes, human_ms
 
-POLL_S = 2.0
-_NOTHING_CALLED = frozenset({ExecutionState.CLAIMED, ExecutionState.CHECKED})
-"""The intent of every call is noted before it, with another state."""
-
-
-class RefusedError(Exception):
-    """The cluster refused a call, and would refuse it again."""
-
-
-class NoAnswerError(Exception):
-    """The cluster did not answer; a retry may succeed."""
-
-
-class StopAskedError(Exception):
-    """A person asked to stop; ``record`` is the state of the execution."""
-
-    def __init__(self, record: ExecutionRecord) -> None:
-        super().__init__()
-        self.record = record
-
-
-class Cluster(Protocol):
-    """The cluster that is changed. Raises NoAnswerError and RefusedError."""
-
-    def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
-        """Return the state that a step is decided on, and the values of ``limits``."""
-
-    def call(self, call: Call) -> None:
-        """Make a call."""
-
-
-@dataclass(frozen=True)
-class Hold:
-    """Make no call for the moment."""
-
-
-@dataclass(frozen=True)
-class Halt:
-    """The execution must not go on."""
-
-    reason: str
-
-
-Permit = Callable[[ExecutionRecord], Hold | Halt | None]
-
-
-def always(_: ExecutionRecord) -> None:
-    """Permit every call: a person is present and can stop it."""
-
-
-@dataclass(frozen=True)
-class Ports:
-    """The dependencies of an execution.
-
-    ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit``, called before
-    every observation and the calls that follow from it, returns whether the execution may continue.
-    """
-
-    cluster: Cluster
-    note: Callable[[ExecutionRecord], None]
-    say: Callable[[str], None]
-    pause: Callable[[float], bool]
-    now_ms: Callable[[], int]
-    permit: Permit = field(default=always)
-    monotonic_ms: Callable[[], int] = monotonic_ms
+__all__ = (
+    "Halt",
+    "Hold",
+    "NoAnswerError",
+    "Permit",
+    "Ports",
+    "RefusedError",
+    "StopAskedError",
+    "always",
+    "calls_of",
+    "carry_out",
+    "is_running",
+    "is_unfinished",
+    "rolling_back",
+    "stopped",
+)
 
 
 def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Return the end of an execution: done, rolled_back or stuck. Raises StopAskedError when a person asks to stop."""
-    steps, pace = steps_of(record.operations, back=record.back), _Pace(ports)
-    while record.step < len(steps):
-        step, permit = steps[record.step], ports.permit(record)
-        if isinstance(permit, Halt):
-            return _halted(record, steps[record.step :], permit.reason, ports)
-        if isinstance(permit, Hold):
-            _pause(record, ports)
-            continue
-        if isinstance(step, Settle):
-            record = _settling(record, step, ports, pace)
-            continue
-        record, is_stuck = _advanced(record, step, ports, pace)
-        if is_stuck:
-            return record
-    return _finish(record, ports)
-
-
-def _is_there(record: ExecutionRecord, left: Sequence[Step], ports: Ports) -> bool:
-    """Tell whether all that is left is seen to have its effect."""
-    try:
-        return all(isinstance(decide(step, ports.cluster.look(step, ()), _limits(record)), Reached) for step in left)
-    except (NoAnswerError, RefusedError):
-        return False
-
-
-def _advanced(record: ExecutionRecord, step: Step, ports: Ports, pace: "_Pace") -> tuple[ExecutionRecord, bool]:
-    """Observe a step once and do what it needs; return the execution's state, and whether it cannot continue."""
-    try:
-        found = decide(step, ports.cluster.look(step, ()), _limits(record))
-        if isinstance(found, Do):
-            record = _begin(record, step, found, ports)
-            for call in found.calls:
-                ports.cluster.call(call)
-            _pause(record, ports)
-            return record, False
-    except NoAnswerError as error:
-        ports.say(f"the cluster does not answer ({error}); asked again, nothing is lost by waiting")
-        _pause(record, ports)
-        return record, False
-    except RefusedError as error:
-        return _stuck(record, f"{step} was refused: {error}", ports), True
-    if isinstance(found, Stuck):
-        return _stuck(record, found.reason, ports), True
-    if isinstance(found, Reached):
-        for line in (*found.told, f"done: {step}"):
-            ports.say(line)
-        return replace(record, step=record.step + 1), False
-    if found.progress is None:
-        ports.say(f"waits: {found.why}")
-    else:
-        if record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}:
-            record = _noted(record, ExecutionState.COPYING, ports)
-        pace.say(found.progress, found.why)
-    _pause(record, ports)
-    return record, False
-
-
-def _settling(record: ExecutionRecord, step: Settle, ports: Ports, pace: "_Pace") -> ExecutionRecord:
-    """Wait for some time; after a kill the whole time is waited again."""
-    if ports.monotonic_ms() >= pace.waits_until_ms(record.step, step):
-        return replace(record, step=record.step + 1)
-    _pause(record, ports)
-    return record
-
-
-def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    """Return an execution that goes back to its start."""
-    back = replace(record, back=not record.back, step=0)
-    return _noted(back, ExecutionState.CANCELLING, ports)
-
-
-def _begin(record: ExecutionRecord, step: Step, found: Do, ports: Ports) -> ExecutionRecord:
-    """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
-    limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
-    state = ExecutionState.THROTTLED if isinstance(step, Throttle) else ExecutionState.STARTED
-    if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
-        state = record.state
-    ports.say(f"now: {step}")
-    return _noted(replace(record, limits=limits), state, ports)
-
-
-def _finish(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    """Clear our throttles once the effect of every step is visible."""
-    was_cancelled = record.state is ExecutionState.CANCELLING
-    if not was_cancelled:
-        record = _noted(record, ExecutionState.VERIFIED, ports)
-    left = _clean(record, ports)
-    if left is not None:
-        return _noted(record, ExecutionState.STUCK, ports, f"done, but throttles are left: {left}")
-    if not was_cancelled:
-        record = _noted(record, ExecutionState.CLEANED, ports)
-    return _noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE, ports)
+    return _Run(record, ports).to_its_end()
 
 
 def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
@@ -192,75 +56,111 @@ def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionReco
 
     Its copies are cancelled, its throttles cleared, and it can be resumed.
     """
-    return _halted(record, steps_of(record.operations, back=record.back)[record.step :], reason, ports)
+    return halted(record, steps_of(record.operations, back=record.back), reason, ports, must_end=True)
 
 
-def _halted(record: ExecutionRecord, left: Sequence[Step], reason: str, ports: Ports) -> ExecutionRecord:
-    """Cancel the running copies before their throttles are cleared; completed moves stay and can be undone.
+def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    """Return an execution that goes back to its start."""
+    back = replace(record, back=not record.back, step=0, begun_step=0, is_turned=True)
+    return ports.noted(back, ExecutionState.CANCELLING)
 
-    If all steps that are ``left`` have their effect already, nothing is stopped: the execution is done.
-    """
-    ports.say(f"stops: {reason}")
-    if not record.back and record.step == 0 and record.state in _NOTHING_CALLED:
-        return _noted(record, ExecutionState.ROLLED_BACK, ports, reason)
-    step, was_cancelled = left[0] if left else None, False
-    while isinstance(step, Move):
+
+class _Run:
+    """One process's run of an execution."""
+
+    def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
+        # Only a person resumes what is stuck: what somebody cancelled may then begin again.
+        self.record = replace(record, begun_step=0) if record.state is ExecutionState.STUCK else record
+        self._ports = ports
+        self._steps = steps_of(record.operations, back=record.back)
+        self._pace, self._patience = _Pace(ports), kernel.Patience()
+        self._doubt: Stuck | None = None
+        self._noted_step = self.record.begun_step
+
+    def to_its_end(self) -> ExecutionRecord:
+        """Return the end."""
+        while self.record.step < len(self._steps):
+            permit = self._ports.permit(self.record)
+            if isinstance(permit, Halt):
+                return halted(self.record, self._steps, permit.reason, self._ports, must_end=permit.must_end)
+            if isinstance(permit, Hold):
+                self._ports.wait(self.record)
+            elif (reason := self._advance(self._steps[self.record.step])) is not None:
+                return stuck(self.record, self._steps, reason, self._ports)
+        return finished(self.record, self._ports)
+
+    def _advance(self, step: Step) -> str | None:
+        """Observe a step once and do what it needs; return why the execution cannot continue."""
         try:
-            calls = calls_to_cancel(step, ports.cluster.look(step, ()))
-            if not calls:
-                break
-            was_cancelled = True
-            record = _noted(record, record.state, ports, f"stopping: {reason}")
-            for call in calls:
-                ports.cluster.call(call)
+            return self._settle(step) if isinstance(step, Settle) else self._look(step)
         except NoAnswerError as error:
-            ports.say(f"the cluster does not answer ({error}); asked again")
+            self._ports.say_no_answer(error)
+            self._ports.wait(self.record)
         except RefusedError as error:
-            return _stuck(record, f"{reason}; a copy could not be cancelled: {error}", ports)
-        _pause(record, ports)
-    if not was_cancelled and _is_there(record, left, ports):
-        return _finish(record, ports)
-    return _stuck(record, reason, ports)
-
-
-def _stuck(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
-    left = _clean(record, ports)
-    more = "" if left is None else f"; throttles are left: {left}"
-    return _noted(record, ExecutionState.STUCK, ports, f"{reason}{more}")
-
-
-def _clean(record: ExecutionRecord, ports: Ports) -> str | None:
-    """Delete our throttles that still have our value; return why some may be left, None when none is."""
-    limits = _limits(record)
-    if not limits:
+            return f"{step} was refused: {error}"
         return None
-    try:
-        for _ in range(5):
-            calls = limits_to_clear(limits, ports.cluster.look(None, limits))
-            if not calls:
-                ports.say("the throttles that it set are gone")
+
+    def _look(self, step: Step) -> str | None:
+        if isinstance(step, Move):
+            throttle = kernel.throttle_before(self._steps, self.record.step)
+            self.record = with_throttles(self.record, throttle, self._ports)
+        seen = self._ports.cluster.look(step, ())
+        found = kernel.next_of(step, seen, self.record)
+        if isinstance(found, Do):
+            self.record, left = called(self.record, step, found, seen, self._ports)
+            if left is None:
+                self._ports.wait(self.record)
                 return None
-            for call in calls:
-                ports.cluster.call(call)
-            ports.pause(POLL_S / 4)
-    except (NoAnswerError, RefusedError) as error:
-        return str(error)
-    return "they are still shown"
+            found = left
+        elif kernel.is_running(step, seen):
+            self.record = replace(self.record, begun_step=self.record.step + 1)
+        return self._take(step, found)
 
+    def _take(self, step: Step, found: Wait | Reached | Stuck) -> str | None:
+        if isinstance(found, Stuck):
+            return self._believed(found)
+        self._doubt = None
+        if isinstance(found, Reached):
+            for line in (*found.told, f"done: {step}"):
+                self._ports.say(line)
+            self.record = replace(self.record, step=self.record.step + 1)
+            return None
+        return self._wait(found)
 
-def _noted(record: ExecutionRecord, state: ExecutionState, ports: Ports, reason: str | None = None) -> ExecutionRecord:
-    noted = replace(record, state=state, reason=reason, at_ms=ports.now_ms())
-    ports.note(noted)
-    return noted
+    def _believed(self, found: Stuck) -> str | None:
+        """Return the reason of what is certain, or seen twice in a row."""
+        if found.is_certain or found == self._doubt:
+            return found.reason
+        self._doubt = found
+        self._ports.wait(self.record)
+        return None
 
+    def _wait(self, found: Wait) -> str | None:
+        if found.progress is None:
+            self._ports.say(f"waits: {found.why}")
+        else:
+            self._note_copying()
+            self._pace.say(found.progress, found.why)
+        if self._patience.is_lost((self.record.step, found.progress), int(POLL_S * 1000)):
+            return f"no progress for {human_ms(kernel.STALLED_MS)}: {found.why or 'nothing is copied'}"
+        self._ports.wait(self.record)
+        return None
 
-def _pause(record: ExecutionRecord, ports: Ports) -> None:
-    if ports.pause(POLL_S):
-        raise StopAskedError(record)
+    def _note_copying(self) -> None:
+        """Note once for each step that its copies run, and whether its calls were made."""
+        is_new = self.record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}
+        if is_new or self._noted_step != self.record.begun_step:
+            state = ExecutionState.COPYING if is_new else self.record.state
+            self.record = self._ports.noted(self.record, state)
+            self._noted_step = self.record.begun_step
 
-
-def _limits(record: ExecutionRecord) -> list[Limit]:
-    return [Limit(one.entity, one.name, one.key, one.value) for one in record.limits]
+    def _settle(self, step: Settle) -> str | None:
+        """Wait for some time; after a kill the whole time is waited again."""
+        if self._ports.monotonic_ms() >= self._pace.waits_until_ms(self.record.step, step):
+            self.record = replace(self.record, step=self.record.step + 1)
+        else:
+            self._ports.wait(self.record)
+        return None
 
 
 def is_unfinished(record: ExecutionRecord) -> bool:

@@ -27,6 +27,11 @@ class PartitionSeen(NamedTuple):
         """The replicas once the running reassignment is complete."""
         return tuple(broker for broker in self.replicas if broker not in self.removing)
 
+    @property
+    def can_be_cancelled(self) -> bool:
+        """Whether a replica that was there before is in sync: cancelling loses nothing then."""
+        return bool((set(self.replicas) - set(self.adding)) & set(self.isr))
+
 
 class Copy(NamedTuple):
     """One replica's directory and its size in bytes."""
@@ -40,7 +45,8 @@ class Seen:
     """The observed state.
 
     ``configs`` are values that are set, not defaults; ``log_dirs`` the error code of each directory. ``silent`` are
-    brokers that did not answer.
+    brokers that did not answer. ``topic_ids`` tell a topic from another one of its name (KIP-516). ``stops_cleaning``:
+    a cancelled copy between directories leaves retention and compaction of its replica off (Kafka before 4.2).
     """
 
     configs: Mapping[Entity, Mapping[str, str | None]] = field(default_factory=dict)
@@ -49,3 +55,5 @@ class Seen:
     futures: Mapping[Held, Copy] = field(default_factory=dict)
     log_dirs: Mapping[tuple[int, str], int] = field(default_factory=dict)
     silent: frozenset[int] = frozenset()
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    stops_cleaning: bool = False

@@ -8,9 +8,10 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.throttle import Throttle
+from logdirwatch.execute.step_kinds.throttle import Throttle, entries_of
 from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.vocabulary import THROTTLED_REPLICAS
 from logdirwatch.plan.cluster.layout import LogDirId, TopicPartition
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.text.units import human_ratio
@@ -70,7 +71,8 @@ def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str 
             return f"{path} of broker {broker}, where it copies to, is {human_ratio(ratio)} full"
     for key in sorted(now.reassigned.keys() - first.reassigned.keys() - ours.keys):
         return f"somebody else reassigns {key[0]}-{key[1]} to {list(now.reassigned[key])}"
-    for limit in sorted(now.throttles - first.throttles - ours.limits):
+    known = {one for limit in (*first.throttles, *ours.limits) for one in _entries(limit)}
+    for limit in sorted({one for found in now.throttles for one in _entries(found)} - known):
         if limit.entity == "topics" or int(limit.name) in first.brokers:
             return f"somebody else set {limit.text}"
     return None
@@ -81,6 +83,13 @@ def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:
     new = now.brokers - first.brokers
     found = {limit for limit in now.throttles if limit.entity == "brokers" and int(limit.name) in new}
     return replace(first, brokers=first.brokers | new, throttles=first.throttles | found)
+
+
+def _entries(limit: Limit) -> Iterable[Limit]:
+    """Yield a list of throttled replicas entry by entry: ours stand beside those of others."""
+    if limit.key not in THROTTLED_REPLICAS:
+        return (limit,)
+    return (limit._replace(value=entry) for entry in entries_of(limit.value))
 
 
 def _keys(step: Step) -> Iterable[TopicPartition]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from logdirwatch.clock import monotonic_ms
-from logdirwatch.execute.run import Halt, NoAnswerError, RefusedError
+from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.surroundings import Around, Surroundings, around, reason_to_stop, with_new_brokers
 from logdirwatch.model.records import ExecutionRecord
 
@@ -37,8 +37,8 @@ class Watch:
         except NoAnswerError:
             return None
         except RefusedError as error:
-            return Halt(f"what happens around it cannot be seen: {error}")
+            return Halt(f"what happens around it cannot be seen: {error}", must_end=True)
         self._looked_at_ms = now_ms
         self._first = seen if self._first is None else with_new_brokers(self._first, seen)
         reason = reason_to_stop(self._first, seen, ours)
-        return None if reason is None else Halt(reason)
+        return None if reason is None else Halt(reason, must_end=True)

@@ -1,9 +1,10 @@
-"""kafka-python's admin client, extended to replace a controller that has died."""
+"""kafka-python's admin client, extended: it replaces a controller that has died, and guards replication factors."""
 
 from typing import Any
 
-from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.errors import KafkaError, for_code
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
 
 class AdminClient(KafkaAdminClient):  # type: ignore[misc]
@@ -20,3 +21,29 @@ class AdminClient(KafkaAdminClient):  # type: ignore[misc]
         except (KafkaError, OSError):
             self._controller_id = None
             raise
+
+    @property
+    def broker_release(self) -> tuple[int, ...]:
+        """The release of Kafka that the broker of the first connection runs."""
+        return tuple(self._manager.broker_version)
+
+    def alter_partition_reassignments(
+        self, reassignments: Any, timeout_ms: int | None = None, *, allow_replication_factor_change: bool = True
+    ) -> dict[TopicPartition, type[KafkaError] | None]:
+        """Alter or cancel reassignments like kafka-python, whose request lacks KIP-860's guard.
+
+        A broker before Kafka 4.1 has only version 0 of the request, which ends without the guard.
+        """
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=self._validate_timeout(timeout_ms),
+            allow_replication_factor_change=allow_replication_factor_change,
+            topics=self._process_alter_partition_reassignments_input(reassignments),
+        )
+        answer = self._manager.run(
+            self._send_request_to_controller, request, lambda found: [for_code(found.error_code)]
+        )
+        return {
+            TopicPartition(topic.name, one.partition_index): for_code(one.error_code) if one.error_code else None
+            for topic in answer.responses
+            for one in topic.partitions
+        }

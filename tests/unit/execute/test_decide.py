@@ -10,7 +10,6 @@ from logdirwatch.execute.decide import (
     Reassign,
     Stuck,
     Wait,
-    calls_to_cancel,
     decide,
     limits_to_clear,
 )
@@ -162,27 +161,3 @@ class TestThrottles:
         assert limits_to_clear([self.TWO], self.seen("5", "5")) == [ChangeConfig(*self.TWO[:3], None)]
         assert limits_to_clear([self.TWO], self.seen("5", "6")) == []
         assert limits_to_clear([Limit(*self.TWO)], self.seen()) == []
-
-
-class TestCancelling:
-    def test_a_copy_within_a_broker_ends_by_its_own_directory(self):
-        assert calls_to_cancel(WITHIN, shown(future="/b")) == (PlaceReplicas({("t", 0, 1): "/a"}),)
-
-    def test_a_reassignment_ends_by_null(self):
-        assert calls_to_cancel(BETWEEN, shown(ON_ITS_WAY)) == (Reassign({KEY: None}),)
-
-    @pytest.mark.parametrize(
-        "seen",
-        [
-            shown(),
-            shown(at="/b"),
-            shown(future="/c"),
-            shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))),
-            shown(PartitionSeen((3, 2, 1), (2, 3), adding=(3,), removing=(1,))),
-            Seen(),
-        ],
-        ids=["nothing runs", "it is there", "another's copy", "another's goal", "the old one is not in sync", "gone"],
-    )
-    def test_what_is_not_ours_or_would_lose_data_stays(self, seen):
-        step = BETWEEN if seen.partitions.get(KEY, OURS).adding else WITHIN
-        assert calls_to_cancel(step, seen) == ()

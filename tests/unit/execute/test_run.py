@@ -24,6 +24,7 @@ from logdirwatch.execute.run import (
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.steps import Move, SetConfig, Settle, Throttle, steps_of
 from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records.executions import OwnLimit
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ClusterOwner, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -245,7 +246,7 @@ def test_throttles_that_are_left_are_said_and_nothing_is_done_then(error, reason
     world.ports = Ports(world.cluster, world.notes.append, world.said.append, world.pause, world.now)
     answers = [None, None, Halt(reason)] if reason else []
     ended = carry_out(world.record, permitted(world, *answers))
-    left = f"throttles are left: {error or 'they are still shown'}"
+    left = f"throttles are left: broker 1 ({error or 'it is still shown'})"
     said = f"done, but {left}" if reason is None else f"{reason}; {left}"
     assert (ended.state, ended.reason, world.notes[-1]) == (ExecutionState.STUCK, said, ended)
     assert "cleaned" not in world.states
@@ -302,11 +303,13 @@ def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
     assert any("does not answer (gone)" in line for line in world.said)
 
 
-def test_a_copy_that_cannot_be_cancelled_is_said():
-    world = World(MOVE)
+def test_while_it_cannot_be_seen_whether_a_copy_runs_its_throttles_stay():
+    world = World(MOVE, **{LOG_DIR_THROTTLE: "5"})
     world.cluster.fails = [RefusedError("no")]
-    ended = carry_out(replace(world.record, step=1), permitted(world, Halt("why")))
-    assert ended.reason == "why; a copy could not be cancelled: no"
+    record = replace(world.record, step=1, limits=[OwnLimit("brokers", "1", LOG_DIR_THROTTLE, "5")])
+    ended = carry_out(record, permitted(world, Halt("why")))
+    assert "goes on the copy of what cannot be seen (no)" in ended.reason
+    assert (world.cluster.made, len(ended.limits)) == ([], 1)
 
 
 def test_while_it_holds_nothing_is_called():

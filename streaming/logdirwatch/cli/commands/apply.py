@@ -115,6 +115,8 @@ def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> Ex
         state=ExecutionState.CLAIMED,
         back=True,
         step=0,
+        begun_step=0,
+        is_turned=False,
         by=by,
         reason=None,
         # A finished execution has deleted what it set: the same value now belongs to somebody else.

@@ -68,7 +68,7 @@ def _reason_against(one: Assignment, step: Cancel, partition: PartitionSeen) -> 
     goal, here = step.goals[one.key], step.here[one.key]
     if set(partition.goal) != set(goal) or set(goal) == set(here):
         return f"somebody else reassigns {one.label} to {list(partition.goal)}"
-    if not (set(partition.replicas) - set(partition.adding)) & set(partition.isr):
+    if not partition.can_be_cancelled:
         return f"none of the replicas that {one.label} had is in sync: cancelling would lose what only new ones have"
     return None
 

@@ -41,6 +41,7 @@ def decide(step: Move, seen: Seen) -> Next:
     paths: dict[Held, str] = {}
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
     waits: list[str] = []
+    is_silent = False
     for one in step.there:
         here = step.here[one.key]
         partition = seen.partitions.get(one.key)
@@ -54,13 +55,25 @@ def decide(step: Move, seen: Seen) -> Next:
             replicas[one.key] = found.reassign
         if found.waits is not None:
             waits.append(found.waits)
-    calls: tuple[Call, ...] = (
-        *([PlaceReplicas(paths)] if paths else []),
-        *([Reassign(replicas)] if replicas else []),
-    )
-    if calls:
+        is_silent = is_silent or (found.is_silent and found.reassign is not _NOTHING)
+    if is_silent:
+        # What is placed before it is assigned is placed by the broker that is silent: nothing of the wave begins.
+        paths, replicas = {}, {key: None for key, wanted in replicas.items() if wanted is None}
+    if calls := _calls(step, paths, replicas):
         return Do(calls)
     return Wait(progress(step, seen), waits[0]) if waits else Reached()
+
+
+def _calls(
+    step: Move, paths: dict[Held, str], replicas: dict[TopicPartition, tuple[int, ...] | None]
+) -> tuple[Call, ...]:
+    grown = {key: found for key, found in replicas.items() if found and len(found) != len(step.here[key].replicas)}
+    same = {key: found for key, found in replicas.items() if key not in grown}
+    return (
+        *([PlaceReplicas(paths)] if paths else []),
+        *([Reassign(same)] if same else []),
+        *([Reassign(grown, changes_factor=True)] if grown else []),
+    )
 
 
 _NOTHING: tuple[int, ...] = ()
@@ -73,14 +86,13 @@ class _Found:
     paths: dict[Held, str] = field(default_factory=dict)
     reassign: tuple[int, ...] | None = _NOTHING
     waits: str | None = None
+    is_silent: bool = False
     stuck: str | None = None
 
 
 def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, seen: Seen) -> _Found:
     found = _Found()
-    _reassignment(one, here, partition, found)
-    if found.stuck is not None or found.reassign is None:
-        # What runs the other way is cancelled first; directories are looked at once that is over.
+    if not _reassignment(one, here, partition, found):
         return found
     for broker, path in one.chosen:
         _placement((one, here), (broker, path), seen, found)
@@ -92,20 +104,26 @@ def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, s
     return found
 
 
-def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, found: _Found) -> None:
+def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, found: _Found) -> bool:
+    """Tell whether directories are looked at: not before what runs the other way is over."""
     if partition.adding or partition.removing:
         if set(partition.goal) == set(one.replicas):
             found.waits = f"{one.label} is being copied"
-        elif set(partition.goal) == set(here.replicas):
+            return True
+        if set(partition.goal) != set(here.replicas):
+            found.stuck = f"somebody else reassigns {one.label} to {list(partition.goal)}"
+        elif partition.can_be_cancelled:
             found.reassign = None
         else:
-            found.stuck = f"somebody else reassigns {one.label} to {list(partition.goal)}"
-    elif partition.replicas == one.replicas:
-        return
-    elif partition.replicas in {here.replicas, _left_by_cancel(here, one), _left_by_cancel(one, here)}:
-        found.reassign = one.replicas
-    else:
+            found.waits = f"none of the replicas that {one.label} had is in sync"
+        return False
+    if partition.replicas == one.replicas:
+        return True
+    if partition.replicas not in {here.replicas, _left_by_cancel(here, one), _left_by_cancel(one, here)}:
         found.stuck = f"the replicas of {one.label} are {list(partition.replicas)}: somebody else changed them"
+        return False
+    found.reassign = one.replicas
+    return True
 
 
 def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
@@ -123,7 +141,7 @@ def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen
     held = (*one.key, broker)
     old = here.directory_of(broker) if broker in here.replicas else None
     if broker in seen.silent:
-        found.waits = f"broker {broker} does not answer"
+        found.waits, found.is_silent = f"broker {broker} does not answer", True
         return
     if (error := seen.log_dirs.get(place)) is None:
         found.stuck = f"broker {broker} has no log directory {path}"
@@ -185,33 +203,6 @@ def _copied(held: Held, target: str, seen: Seen, *, added: bool) -> int:
 def _is_in(held: Held, target: str, seen: Seen) -> bool:
     copy = seen.replicas.get(held)
     return copy is not None and target in {ANY, copy.path}
-
-
-def calls_to_cancel(step: Move, seen: Seen) -> tuple[Call, ...]:
-    """Return the calls that cancel the running copies of a step or its undo; completed moves stay.
-
-    A reassignment is cancelled only if all old replicas are in sync: otherwise cancelling could lose data.
-    """
-    replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
-    paths: dict[Held, str] = {}
-    for one in step.there:
-        partition, here = seen.partitions.get(one.key), step.here[one.key]
-        if partition is not None and _can_be_cancelled(one, here, partition):
-            replicas[one.key] = None
-        for broker, path in one.chosen:
-            held = (*one.key, broker)
-            copy, future = seen.replicas.get(held), seen.futures.get(held)
-            ours = {path, here.directory_of(broker)} if broker in here.replicas else {path}
-            if copy is not None and future is not None and future.path != copy.path and future.path in ours:
-                paths[held] = copy.path
-    return (*([PlaceReplicas(paths)] if paths else []), *([Reassign(replicas)] if replicas else []))
-
-
-def _can_be_cancelled(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
-    is_running = bool(partition.adding or partition.removing)
-    if not is_running or set(partition.goal) not in (set(one.replicas), set(here.replicas)):
-        return False
-    return set(partition.replicas) - set(partition.adding) <= set(partition.isr)
 
 
 def _places(one: Assignment) -> str:

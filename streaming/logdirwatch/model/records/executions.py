@@ -40,6 +40,9 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     step: Annotated[Count, Meta(description="How many steps are done.")] = 0
     bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
+    begun_step: Annotated[Count, Meta(description="Number of the step whose calls were made; 0: of none.")] = 0
+    is_turned: Annotated[bool, Meta(description="Whether its direction was changed after it began.")] = False
+    topic_ids: Annotated[dict[str, str], Meta(description="Ids of the topics that it has changed, by name.")] = {}
     by: Annotated[str, Meta(description="Who started it.")]
     reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None
     started_at_ms: Annotated[EpochMs, Meta(description="When it began, in milliseconds since the epoch.")]

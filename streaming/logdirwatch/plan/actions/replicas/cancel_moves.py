@@ -59,7 +59,8 @@ def propose_copy_cancel(
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
-        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away",
+        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away"
+        f"{_not_cleaned(copies)}",
         expected=effect(
             frees_bytes=frees,
             on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
@@ -76,6 +77,15 @@ def propose_copy_cancel(
         commands=rendered([operation], policy.tools),
         undo={"text": f"begin the moves again, from the start; {LIMITS_STAY}"},
     )
+
+
+def _not_cleaned(copies: Sequence[Copy]) -> str:
+    """Say what a cancelled copy between directories leaves behind (KAFKA-19458, fixed in Kafka 4.2)."""
+    within = sorted({(copy.replica.topic, copy.replica.broker) for copy in copies if copy.replica.is_future})
+    if not within:
+        return ""
+    named = some_of([f"{topic} on broker {broker}" for topic, broker in within], 3)
+    return f"; before Kafka 4.2 retention and compaction of {named} then stay off until a restart of the broker"
 
 
 def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot) -> Operation:

@@ -1,0 +1,167 @@
+"""How executions end: copies before their throttles, and throttles entity by entity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from logdirwatch.execute import kernel
+from logdirwatch.execute.calling import with_throttles
+from logdirwatch.execute.calls import Call
+from logdirwatch.execute.outcomes import Reached
+from logdirwatch.execute.ports import POLL_S, NoAnswerError, Ports, RefusedError
+from logdirwatch.execute.seen import Entity
+from logdirwatch.execute.step_kinds.move import progress
+from logdirwatch.execute.step_kinds.throttle import limits_to_clear
+from logdirwatch.execute.steps import Step
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records.executions import ExecutionState, OwnLimit
+from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch.text.words import some_of
+
+_TRIES = 5
+_NOTHING_CALLED = frozenset({ExecutionState.CLAIMED, ExecutionState.CHECKED})
+"""The intent of every call is noted before it, with another state."""
+
+
+def finished(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
+    """Clear our throttles once the effect of every step is visible."""
+    was_cancelled = record.state is ExecutionState.CANCELLING
+    if not was_cancelled:
+        record = ports.noted(record, ExecutionState.VERIFIED)
+    record, left = _cleaned(record, ports)
+    if left is not None:
+        return ports.noted(record, ExecutionState.STUCK, f"done, but throttles are left: {left}")
+    if not was_cancelled:
+        record = ports.noted(record, ExecutionState.CLEANED)
+    return ports.noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE)
+
+
+def halted(
+    record: ExecutionRecord, steps: Sequence[Step], reason: str, ports: Ports, *, must_end: bool
+) -> ExecutionRecord:
+    """End an execution that must not go on.
+
+    If all steps that are left have their effect already, nothing is stopped: the execution is done.
+    """
+    if not record.back and record.step == 0 and record.state in _NOTHING_CALLED:
+        ports.say(f"stops: {reason}")
+        return ports.noted(record, ExecutionState.ROLLED_BACK, reason)
+    return stuck(record, steps, reason, ports, must_end=must_end, may_be_done=True)
+
+
+def stuck(
+    record: ExecutionRecord,
+    steps: Sequence[Step],
+    reason: str,
+    ports: Ports,
+    *,
+    must_end: bool = True,
+    may_be_done: bool = False,
+) -> ExecutionRecord:
+    """End an execution that a person has to decide about: end its copies, then clear its throttles.
+
+    The throttles of a copy that goes on stay, and the reason names it.
+    """
+    ports.say(f"stops: {reason}")
+    end = _Copies(replace(record, begun_step=0))
+    end.end(steps, reason, ports, must_end=must_end)
+    if end.goes_on:
+        again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
+        going = f"under its throttles goes on the copy of {some_of(end.goes_on, 3)}: {again}"
+        return ports.noted(end.record, ExecutionState.STUCK, "; ".join((reason, *end.told, going)))
+    if may_be_done and not end.was_cancelled and _is_there(end.record, steps, ports):
+        return finished(end.record, ports)
+    record, left = _cleaned(end.record, ports)
+    found = (reason, *end.told, *(() if left is None else (f"throttles are left: {left}",)))
+    return ports.noted(record, ExecutionState.STUCK, "; ".join(found))
+
+
+@dataclass
+class _Copies:
+    """The running copies of an execution until they have ended, or are lost sight of."""
+
+    record: ExecutionRecord
+    told: dict[str, None] = field(default_factory=dict)
+    goes_on: tuple[str, ...] = ()
+    was_cancelled: bool = False
+    tries: int = 0
+
+    def end(self, steps: Sequence[Step], reason: str, ports: Ports, *, must_end: bool) -> None:
+        """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
+        moves, patience = kernel.moves_to_end(self.record, steps), kernel.Patience()
+        throttle = kernel.throttle_before(steps, self.record.step + 1)
+        while moves:
+            try:
+                looks = [(step, ports.cluster.look(step, ())) for step in moves]
+                ends = [kernel.ending(step, seen, must_end=must_end) for step, seen in looks]
+                self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
+                if not self.goes_on or patience.is_lost([progress(*look) for look in looks], int(POLL_S * 1000)):
+                    return
+                self._act(ends, reason, ports)
+                if any(one.goes_on for one in ends):
+                    self.record = with_throttles(self.record, throttle, ports)
+            except NoAnswerError as error:
+                ports.say_no_answer(error)
+            except RefusedError as error:
+                self.goes_on = (f"what cannot be seen ({error})",)
+                return
+            ports.wait(self.record)
+
+    def _act(self, ends: Sequence[kernel.Ending], reason: str, ports: Ports) -> None:
+        """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
+        cancels = {name: call for one in ends for name, call in one.cancels.items()} if self.tries < _TRIES else {}
+        if cancels or self.record.reason is None:
+            self.record = ports.noted(self.record, self.record.state, f"stopping: {reason}")
+        self.told |= dict.fromkeys(text for one in ends for text in one.leaves)
+        for name, call in cancels.items():
+            if (refusal := _refusal(call, ports)) is not None:
+                self.told[f"the copy of {name} could not be cancelled: {refusal}"] = None
+        self.was_cancelled = self.was_cancelled or bool(cancels)
+        self.tries += bool(cancels)
+
+
+def _is_there(record: ExecutionRecord, steps: Sequence[Step], ports: Ports) -> bool:
+    """Tell whether all that is left is seen to have its effect."""
+    try:
+        left = steps[record.step :]
+        return all(isinstance(kernel.next_of(step, ports.cluster.look(step, ()), record), Reached) for step in left)
+    except (NoAnswerError, RefusedError):
+        return False
+
+
+def _refusal(call: Call, ports: Ports) -> RefusedError | None:
+    try:
+        ports.cluster.call(call)
+    except RefusedError as error:
+        return error
+    return None
+
+
+def _cleaned(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, str | None]:
+    """Delete our throttles that still have our value; return what may be left and why, None if nothing is.
+
+    Each entity for itself: one that is gone has no throttle, and one that does not answer keeps no other.
+    """
+    ours, left = kernel.by_entity(kernel.limits_of(record)), dict[Entity, str]()
+    for attempt in range(_TRIES if ours else 0):
+        if attempt:
+            ports.pause(POLL_S / 4)
+        asked = {entity: _why_left(ours[entity], ports) for entity in (left or ours)}
+        left = {entity: why for entity, why in asked.items() if why is not None}
+        if not left:
+            ports.say("the throttles that it set are gone")
+            break
+    named = "; ".join(f"{kind.removesuffix('s')} {name} ({why})" for (kind, name), why in left.items())
+    return replace(record, limits=[OwnLimit(*one) for entity in left for one in ours[entity]]), named or None
+
+
+def _why_left(ours: Sequence[Limit], ports: Ports) -> str | None:
+    """Delete the throttles of one entity; return why they may still be there, None once they are seen to be gone."""
+    try:
+        calls = limits_to_clear(ours, ports.cluster.look(None, ours))
+        for call in calls:
+            ports.cluster.call(call)
+    except (NoAnswerError, RefusedError) as error:
+        return str(error)
+    return "it is still shown" if calls else None

@@ -1,0 +1,334 @@
+"""The laws of the safety kernel: what may be called, what is theirs, and how copies and throttles end."""
+
+import dataclasses
+
+import pytest
+from msgspec.structs import replace
+
+from logdirwatch.execute import kernel
+from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
+from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
+from logdirwatch.execute.run import carry_out, rolling_back
+from logdirwatch.execute.seen import PartitionSeen, Seen
+from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
+from logdirwatch.execute.steps import Move
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ExecutionState
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limit, Limits, of_plan
+from tests.unit.execute.test_decide import BETWEEN, KEY, ON_ITS_WAY, WITHIN, shown
+from tests.unit.execute.test_run import World, permitted
+
+HELD = ("t", 0, 1)
+FIRST_BEGAN = replace(World().record, begun_step=1)
+LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
+
+
+class TestWhatHasBegun:
+    @pytest.mark.parametrize(
+        ("step", "seen"),
+        [
+            (BETWEEN, shown()),
+            (BETWEEN, shown(PartitionSeen((2, 1), (1, 2)))),
+            (WITHIN, shown()),
+        ],
+        ids=["a reassignment", "one that left another order", "a copy within a broker"],
+    )
+    def test_and_is_as_before_was_cancelled_by_somebody(self, step, seen):
+        assert isinstance(kernel.next_of(step, seen, World().record), Do)
+        found = kernel.next_of(step, seen, FIRST_BEGAN)
+        assert isinstance(found, Stuck)
+        assert "somebody cancelled the move of t-0" in found.reason
+        assert not found.is_certain
+
+    def test_goes_on_where_a_new_replica_was_born_in_another_directory(self):
+        found = kernel.next_of(BETWEEN, shown(ON_ITS_WAY, new="/c"), FIRST_BEGAN)
+        assert found == Do((PlaceReplicas({("t", 0, 3): "/b"}),))
+
+    @pytest.mark.parametrize(("call", "begins"), [(Reassign({KEY: (3, 2)}), True), (Reassign({KEY: None}), False)])
+    def test_is_not_what_only_cancels(self, call, begins):
+        assert kernel.begins(Do((call,))) is begins
+
+
+@pytest.mark.parametrize(
+    ("again", "may"),
+    [
+        (Do((Reassign({KEY: (3, 2)}),)), True),
+        (Do((Reassign({KEY: (3, 1)}),)), False),
+        (Wait(None, "why"), False),
+        (Reached(), False),
+        (Stuck("somebody else"), False),
+    ],
+)
+def test_calls_are_made_only_if_the_second_look_decides_the_same(again, may):
+    assert kernel.may_call(Do((Reassign({KEY: (3, 2)}),)), again) is may
+
+
+def test_a_topic_that_was_created_again_is_another_one():
+    record = replace(World().record, topic_ids={"t": "one"})
+    assert isinstance(kernel.next_of(WITHIN, shown(topic_ids={"t": "one"}), record), Do)
+    found = kernel.next_of(WITHIN, shown(topic_ids={"t": "two"}), record)
+    assert found == Stuck("topic t was deleted and created again since it began")
+
+
+def test_nothing_is_assigned_while_a_broker_is_silent_that_has_to_place_it_first():
+    found = kernel.next_of(BETWEEN, shown(silent=frozenset({3})), World().record)
+    assert isinstance(found, Wait)
+    assert found.why == "broker 3 does not answer"
+
+
+def test_another_number_of_replicas_is_refused_by_the_controller_unless_it_is_planned():
+    more = Move((Assignment("t", 0, (1, 2, 3), ("any",) * 3),), {KEY: Assignment("t", 0, (1, 2), ("any", "any"))})
+    assert kernel.next_of(more, shown(), World().record) == Do((Reassign({KEY: (1, 2, 3)}, changes_factor=True),))
+    assert not kernel.next_of(BETWEEN, shown(), World().record).calls[1].changes_factor
+
+
+class TestEnding:
+    @pytest.mark.parametrize(
+        ("step", "seen", "cancels"),
+        [
+            (WITHIN, shown(future="/b"), {"t-0 within broker 1": PlaceReplicas({HELD: "/a"})}),
+            (BETWEEN, shown(ON_ITS_WAY), {"t-0": Reassign({KEY: None})}),
+            (BETWEEN, shown(PartitionSeen((3, 2, 1), (2, 3), (3,), (1,))), {"t-0": Reassign({KEY: None})}),
+            (WITHIN, shown(), {}),
+            (WITHIN, shown(at="/b"), {}),
+            (WITHIN, shown(future="/c"), {}),
+            (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))), {}),
+            (BETWEEN, Seen(), {}),
+        ],
+        ids=["within", "between", "one old in sync", "nothing", "there", "another's copy", "another's goal", "gone"],
+    )
+    def test_what_is_ours_is_cancelled_while_an_old_replica_is_in_sync(self, step, seen, cancels):
+        assert kernel.ending(step, seen, must_end=True) == kernel.Ending(cancels)
+
+    def test_what_only_new_replicas_have_goes_on(self):
+        found = kernel.ending(BETWEEN, shown(ON_ITS_WAY._replace(isr=(3,))), must_end=True)
+        assert found == kernel.Ending({}, ("t-0, since none of the replicas that it had is in sync",))
+
+    def test_before_kafka_4_2_a_copy_within_a_broker_ends_by_itself_or_the_restart_is_named(self):
+        found = kernel.ending(WITHIN, LATE, must_end=False)
+        assert (found.cancels, len(found.goes_on)) == ({}, 1)
+        found = kernel.ending(WITHIN, LATE, must_end=True)
+        assert (list(found.cancels), found.goes_on) == (["t-0 within broker 1"], ())
+        assert "retention and compaction of t-0 on broker 1 stay off until that broker restarts" in found.leaves[0]
+
+
+LISTED = Limit("topics", "t", THROTTLED_FOLLOWERS, "0:3,0:2")
+
+
+class TestLists:
+    @pytest.mark.parametrize(
+        ("now", "merged", "ours", "after"),
+        [
+            (None, "0:3,0:2", "0:3,0:2", None),
+            ("", "0:3,0:2", "0:3,0:2", None),
+            ("0:5", "0:5,0:3,0:2", "0:3,0:2", "0:5"),
+            ("0:5,0:3", "0:5,0:3,0:2", "0:2", "0:5,0:3"),
+        ],
+        ids=["none", "an empty one", "a dead one of others", "one that names ours too"],
+    )
+    def test_ours_stand_beside_those_of_others_and_only_ours_go(self, now, merged, ours, after):
+        step = Throttle(Limits({}, {"t": {THROTTLED_FOLLOWERS: LISTED.value}}))
+        seen = Seen(configs={("topics", "t"): {} if now is None else {THROTTLED_FOLLOWERS: now}})
+        found = kernel.next_of(step, seen, World().record)
+        assert found == Do((ChangeConfig(*LISTED[:3], merged),), (LISTED._replace(value=ours),))
+        set_now = Seen(configs={("topics", "t"): {THROTTLED_FOLLOWERS: merged}})
+        assert limits_to_clear(found.limits, set_now) == [ChangeConfig(*LISTED[:3], after)]
+
+    @pytest.mark.parametrize("now", ["*", "0:2,0:3,0:7"])
+    def test_what_others_throttle_already_is_left_to_them(self, now):
+        step = Throttle(Limits({}, {"t": {THROTTLED_FOLLOWERS: LISTED.value}}))
+        found = kernel.next_of(step, Seen(configs={("topics", "t"): {THROTTLED_FOLLOWERS: now}}), World().record)
+        assert isinstance(found, Reached)
+        assert "is set by somebody else" in found.told[0]
+
+
+def plan(*topics, rate=5):
+    """Moves of partition 0 of topics from broker 1 to 3, with throttles."""
+    there, here = (
+        to_json([Assignment(topic, 0, found, ("any", "any")) for topic in topics]) for found in ((3, 2), (1, 2))
+    )
+    limits = of_plan(there, log_dir_rate=None, rate=rate)
+    return operations.reassign(there, here, "f", limits=limits, back=limits)
+
+
+class Brokers:
+    """A cluster where each partition is at home or on its way; ``then`` changes it at its looks, one after another."""
+
+    def __init__(self, *topics):
+        self.partitions = {(topic, 0): PartitionSeen((1, 2), (1, 2), leader=1) for topic in topics}
+        self.configs, self.made, self.then, self.looks = {}, [], {}, 0
+        self.dead, self.keeps = set(), set()
+
+    def look(self, step, limits):
+        self.looks += isinstance(step, Move)
+        if isinstance(step, Move) and self.looks in self.then:
+            self.then.pop(self.looks)(self)
+        for entity in {(one.entity, one.name) for one in limits}:
+            if entity in self.dead:
+                raise NoAnswerError(f"{entity[1]} is not alive")
+        return Seen(configs={name: dict(found) for name, found in self.configs.items()}, partitions=self.partitions)
+
+    def call(self, call):
+        self.made.append(call)
+        if isinstance(call, ChangeConfig):
+            held = self.configs.setdefault((call.entity, call.name), {})
+            held.pop(call.key, None)
+            if call.value is not None:
+                held[call.key] = call.value
+            return
+        for key, goal in call.replicas.items():
+            if goal is None and key in self.keeps:
+                raise RefusedError("no ACL")
+            self.partitions[key] = PartitionSeen((1, 2), (1, 2)) if goal is None else ON_ITS_WAY._replace(leader=1)
+
+    @property
+    def running(self):
+        return sorted(topic for (topic, _), one in self.partitions.items() if one.adding == (3,))
+
+    @property
+    def throttled(self):
+        return {entity for entity, held in self.configs.items() if held}
+
+
+def changed(key, **fields):
+    def change(brokers):
+        brokers.partitions = {**brokers.partitions, (key, 0): brokers.partitions[key, 0]._replace(**fields)}
+
+    return change
+
+
+def deleted(topic):
+    def change(brokers):
+        brokers.partitions = {key: one for key, one in brokers.partitions.items() if key[0] != topic}
+        brokers.configs.pop(("topics", topic), None)
+
+    return change
+
+
+def died(*entities):
+    def change(brokers):
+        brokers.dead |= set(entities)
+        brokers.partitions = {key: one._replace(replicas=(5, 6)) for key, one in brokers.partitions.items()}
+
+    return change
+
+
+def run(brokers, *answers):
+    world = World(plan(*sorted(topic for topic, _ in brokers.partitions)))
+    world.cluster = brokers
+    world.ports = dataclasses.replace(world.ports, cluster=brokers)
+    return carry_out(world.record, permitted(world, *answers)), world
+
+
+FOREIGN = changed("a", replicas=(4, 2, 1), isr=(1, 2), adding=(4,), removing=(1,))
+NO_OLD = changed("b", isr=(3,))
+
+
+def at_looks(brokers, **then):
+    brokers.then = {int(number[1:]): change for number, change in then.items()}
+    return brokers
+
+
+def both(*changes):
+    def change(brokers):
+        for one in changes:
+            one(brokers)
+
+    return change
+
+
+class TestEveryEndOfAWave:
+    """Looks at a move: 1 decides, 2 follows the intent, 3 is the first at copies that run."""
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            (FOREIGN, "somebody else reassigns a-0 to [4, 2]"),
+            (changed("a", replicas=(1, 2), adding=(), removing=()), "somebody cancelled the move of a-0"),
+            (deleted("a"), "a-0 does not exist any more"),
+        ],
+        ids=["changed", "cancelled", "deleted"],
+    )
+    def test_ends_the_copies_of_the_others_before_their_throttles(self, change, reason):
+        ended, world = run(at_looks(Brokers("a", "b"), _4=change))
+        assert ended.state is ExecutionState.STUCK
+        assert reason in ended.reason
+        assert (world.cluster.running, world.cluster.throttled, ended.limits) == ([], set(), [])
+
+    @pytest.mark.parametrize("answers", [(), (*[None] * 8, Halt("ann rejected it"))], ids=["stuck", "halted"])
+    def test_keeps_the_throttles_of_a_copy_that_must_go_on_and_names_it(self, answers):
+        change = NO_OLD if answers else both(FOREIGN, NO_OLD)
+        ended, world = run(at_looks(Brokers("a", "b"), _4=change), *answers)
+        assert ended.state is ExecutionState.STUCK
+        assert "under its throttles goes on the copy of b-0" in ended.reason
+        assert "b" in world.cluster.running
+        assert ("brokers", "3") in world.cluster.throttled
+        assert {one.name for one in ended.limits} >= {"3", "b"}
+
+    def test_watches_such_a_copy_and_ends_it_once_an_old_replica_is_in_sync_again(self):
+        brokers = at_looks(Brokers("a", "b"), _4=both(FOREIGN, NO_OLD), _9=changed("b", isr=(2, 3)))
+        ended, world = run(brokers)
+        assert (world.cluster.running, world.cluster.throttled) == ([], set())
+        assert ended.reason == "somebody else reassigns a-0 to [4, 2]"
+
+    def test_names_what_cannot_be_cancelled_and_keeps_its_throttles(self):
+        brokers = at_looks(Brokers("a", "b"), _4=FOREIGN)
+        brokers.keeps = {("b", 0)}
+        ended, world = run(brokers)
+        assert "the copy of b-0 could not be cancelled: no ACL" in ended.reason
+        assert (world.cluster.running, ("brokers", "3") in world.cluster.throttled) == (["b"], True)
+
+    def test_clears_throttles_entity_by_entity_and_names_what_is_left(self):
+        ended, world = run(at_looks(Brokers("a"), _4=died(("brokers", "3"))))
+        assert ended.reason.endswith("throttles are left: broker 3 (3 is not alive)")
+        assert world.cluster.throttled == {("brokers", "3")}
+        assert [one.name for one in ended.limits] == ["3"]
+
+
+def test_what_changes_between_the_intent_and_the_call_is_not_overwritten():
+    ended, world = run(at_looks(Brokers("a"), _2=changed("a", replicas=(1, 2, 4), isr=(1, 2, 4))))
+    assert not any(isinstance(call, Reassign) for call in world.cluster.made)
+    assert ended.reason == "the replicas of a-0 are [1, 2, 4]: somebody else changed them"
+
+
+def test_a_move_that_somebody_cancels_is_not_begun_again_until_a_person_resumes_it():
+    home = changed("a", replicas=(1, 2), adding=(), removing=())
+    ended, world = run(at_looks(Brokers("a"), _4=home))
+    begun = [call for call in world.cluster.made if isinstance(call, Reassign)]
+    assert (ended.state, len(begun)) == (ExecutionState.STUCK, 1)
+    world.cluster.then = {world.cluster.looks + 4: changed("a", replicas=(3, 2), isr=(3, 2), adding=(), removing=())}
+    assert carry_out(ended, world.ports).state is ExecutionState.DONE
+    assert [limit for limit in world.cluster.configs.values() if limit] == []
+
+
+def test_a_throttle_that_somebody_deletes_is_set_again_and_said():
+    def unthrottled(brokers):
+        brokers.configs[("brokers", "3")] = {}
+
+    world = World(plan("a"))
+    world.cluster = at_looks(
+        Brokers("a"), _4=unthrottled, _6=changed("a", replicas=(3, 2), isr=(3, 2), adding=(), removing=())
+    )
+    ended = carry_out(world.record, dataclasses.replace(world.ports, cluster=world.cluster))
+    assert ended.state is ExecutionState.DONE
+    assert f"{FOLLOWER_THROTTLE}=5 of broker 3 was deleted by somebody, and is set again" in world.said
+    sets = [call for call in world.cluster.made if call == ChangeConfig("brokers", "3", FOLLOWER_THROTTLE, "5")]
+    assert len(sets) == 2
+
+
+def test_a_copy_without_progress_comes_to_an_end_with_its_reason():
+    ended, world = run(Brokers("a"))
+    assert ended.reason == "no progress for 30 min: a-0 is being copied"
+    assert world.cluster.running == []
+
+
+def test_the_way_back_waits_for_an_old_replica_in_sync():
+    world = World(plan("a"))
+    brokers = world.cluster = at_looks(Brokers("a"), _2=changed("a", isr=(1, 2)))
+    brokers.partitions["a", 0] = ON_ITS_WAY._replace(isr=(3,))
+    brokers.then = {3: changed("a", isr=(2, 3))}
+    ports = dataclasses.replace(world.ports, cluster=brokers)
+    ended = carry_out(rolling_back(replace(world.record, step=1), ports), ports)
+    assert (ended.state, brokers.running) == (ExecutionState.ROLLED_BACK, [])
