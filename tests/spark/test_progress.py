@@ -104,7 +104,6 @@ def stream(tmp_path):
     return Stream(tmp_path)
 
 
-@pytest.mark.long
 def test_batches_go_on_when_the_clock_of_the_host_is_set_back_and_forward(stream, tmp_path):
     clock = HostClock(tmp_path / "clock")
     with stream.running(under=clock.under):
@@ -113,9 +112,8 @@ def test_batches_go_on_when_the_clock_of_the_host_is_set_back_and_forward(stream
         clock.set_ahead(-3_600)
         stream.feed()
         stream.feed()
-        told = [line for line in stream.log().splitlines() if "stream.clock_set_back" in line]
-        assert len(told) == 1
-        assert "by_s=3600" in told[0]
+        assert stream.log().count("stream.clock_set_back") == 1
+        # Forward and right again, maybe before anybody looks at the clock.
         clock.set_ahead(7_200)
         stream.feed()
         clock.set_ahead(0)

@@ -56,18 +56,44 @@ end_session(spark)
 """
 
 
-def test_a_batch_that_is_cut_by_the_stop_is_no_error_with_a_trace(tmp_path):
+def ended(tmp_path, script, home):
     config = tmp_path / "logdirwatch.yaml"
     content = {
         "telemetry": {"bootstrap_servers": "127.0.0.1:1"},
         "stream": {"master": "local[2]", "driver_memory": "1g", "stop_timeout_ms": 100},
         "checkpoints": {"path": str(tmp_path / "checkpoints")},
         "tables": {"path": str(tmp_path / "tables")},
-        "home": str(JARS_HOME),
+        "home": str(home),
     }
     config.write_text(yaml.safe_dump(content))
-    command = [sys.executable, "-c", CUT, str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    command = [sys.executable, "-c", script, str(config)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+
+
+SLOW_END = """
+import sys
+from pathlib import Path
+from logdirwatch.jobs import session
+from logdirwatch.settings import load
+
+session.END_LIMIT_S = 0.1
+session.end_session(session.build_session(load(Path(sys.argv[1])), records_classes=True))
+"""
+
+
+def test_a_jvm_that_takes_too_long_to_end_is_killed(tmp_path):
+    # It writes the archive of its classes, which takes seconds.
+    (tmp_path / "jars").mkdir()
+    for folder in JARS_HOME.glob("jars/*/"):
+        (tmp_path / "jars" / folder.name).symlink_to(folder)
+    done = ended(tmp_path, SLOW_END, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "session.end_overdue" in done.stdout
+    assert [path.name for path in tmp_path.glob("jars/spark-classes*") if path.suffix != ".lock"] == []
+
+
+def test_a_batch_that_is_cut_by_the_stop_is_no_error_with_a_trace(tmp_path):
+    done = ended(tmp_path, CUT, JARS_HOME)
     assert done.returncode == 0, done.stderr
     assert "in a batch" in done.stderr
     assert not [line for line in done.stderr.splitlines() if "error" in line.lower() or line.startswith("\tat ")]

@@ -34,9 +34,14 @@ def java_options(jars: Sequence[Path], *, records: bool) -> str:
     return f"-XX:ArchiveClassesAtExit={_part(archive)} {_QUIET}"
 
 
-def keep() -> None:
-    """Keep what a JVM that has ended wrote, instead of the archives of earlier releases in the same place."""
+def keep(*, is_whole: bool = True) -> None:
+    """Keep what a JVM that has ended wrote, instead of the archives of earlier releases in the same place.
+
+    A JVM that was killed leaves a part of it, which is not kept.
+    """
     for archive, lock in _recording.items():
+        if not is_whole:
+            _part(archive).unlink(missing_ok=True)
         if _part(archive).exists():
             place = archive.name.rpartition("-")[0]
             for older in archive.parent.glob(f"{place}-*{_SUFFIX}"):

@@ -14,12 +14,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import busy, native_memory
 from logdirwatch.jobs.session import silence
 from logdirwatch.jobs.supervision import stopping
 from logdirwatch.jobs.supervision.signs import signs_of
-from logdirwatch.jobs.supervision.silence import Silence, Verdict, WallClock
+from logdirwatch.jobs.supervision.silence import SET_BACK_MS, Signs, Silence, Verdict
 from logdirwatch.jobs.supervision.supervised import (
     Attempt,
     Start,
@@ -74,7 +75,6 @@ class Runner:
     """Whether the telemetry cluster does not answer: then no query can make progress."""
     when_failed: Callable[[Supervised, Exception | None], None] = lambda *_: None
     """Called after each failure, before the query is started again."""
-    _clock: WallClock = field(default_factory=lambda: WallClock(time.time(), time.monotonic()))
 
     @property
     def looked_s(self) -> float:
@@ -140,19 +140,9 @@ class Runner:
             self._look_after_all(queries)
 
     def _look_after_all(self, queries: list[Supervised]) -> None:
-        self._look_at_clock(queries)
         for query in queries:
             self._look_after(query)
         self.looked_s = time.monotonic()
-
-    def _look_at_clock(self, queries: list[Supervised]) -> None:
-        """Plan a restart of every query when the wall clock was set back."""
-        back_s = self._clock.set_back_s(time.time(), time.monotonic())
-        if back_s is not None:
-            meaning = "Spark's triggers would wait for the old time: each query is started again after its batch"
-            log.warning("stream.clock_set_back", by_s=round(back_s), meaning=meaning)
-            for supervised in queries:
-                supervised.is_restart_due = supervised.query is not None
 
     def _start(self, supervised: Supervised) -> None:
         if self.stop_requested.is_set():
@@ -179,18 +169,20 @@ class Runner:
             if now_s - supervised.started_at_s > HEALTHY_AFTER_S:
                 supervised.failures = 0
             self._failed(supervised, error)
-        elif supervised.is_restart_due and (supervised.silence.is_real_time or not is_triggered(supervised.query)):
-            self._restart(supervised, supervised.query)
         elif supervised.judged_at_s is None or now_s - supervised.judged_at_s >= JUDGE_S:
             supervised.judged_at_s = now_s
             self._judge(supervised, supervised.query, now_s)
 
     def _judge(self, supervised: Supervised, query: StreamingQuery, now_s: float) -> None:
         """Start a query again that makes no progress; end the process if that did not help."""
+        signs = signs_of(self.spark, query)
+        if self._waits_for_old_time(supervised, query, signs):
+            self._restart(supervised, query)
+            return
         if self.is_input_away():
             supervised.silence.excuse(now_s)
             return
-        verdict = supervised.silence.judge(signs_of(self.spark, query), supervised.started_at_s, now_s)
+        verdict = supervised.silence.judge(signs, supervised.started_at_s, now_s)
         if verdict is Verdict.WAIT:
             return
         silent = human_s(supervised.silence.silent_s(now_s))
@@ -199,6 +191,16 @@ class Runner:
             return
         log.error("query.silent", query=supervised.name, reason=f"no progress for {silent}", meaning="it starts again")
         self._restart(supervised, query)
+
+    def _waits_for_old_time(self, supervised: Supervised, query: StreamingQuery, signs: Signs) -> bool:
+        """Tell whether a query waits for a trigger that the wall clock moved away; a running batch is left to end."""
+        ahead_ms = signs.ahead_ms(wall_ms())
+        if ahead_ms < SET_BACK_MS or (is_triggered(query) and not supervised.silence.is_real_time):
+            return False
+        meaning = "Spark's trigger would wait for the old time: the query is started again"
+        by_s = round(ahead_ms / 1000)
+        log.warning("stream.clock_set_back", query=supervised.name, by_s=by_s, meaning=meaning)
+        return True
 
     def _judge_failures(self, supervised: Supervised, now_s: float) -> None:
         """End the process if a query has failed at each start for long, unless its input is away."""
@@ -214,7 +216,7 @@ class Runner:
 
     def _restart(self, supervised: Supervised, query: StreamingQuery) -> None:
         """Stop a query; the next look starts it again."""
-        supervised.is_restart_due, supervised.retry_at_s = False, 0.0
+        supervised.retry_at_s = 0.0
 
         def stopped() -> None:
             query.stop()

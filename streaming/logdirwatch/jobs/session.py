@@ -4,13 +4,13 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyspark
 import structlog
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -108,6 +108,9 @@ _APPLICATION_CONF = {
 # Its ports are open to every user of the machine, and Spark deserializes what arrives there. With a local master it
 # makes a secret of its own for each application; with another one spark-submit or the cluster has it.
 _LOCAL_TRUST = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+
+END_LIMIT_S = 30.0
+"""How long Spark and its JVM may take to end: less than supervisors wait. The first stream writes its archive then."""
 
 _started: set[str] = set()
 """The ids of the applications that this process started: no other may be stopped."""
@@ -335,7 +338,8 @@ def _write_no_checksum_files(session: SparkSession) -> None:
 def end_session(spark: SparkSession) -> None:
     """Stop the application that this process started, and wait for the end of its JVM, so that nothing keeps running.
 
-    An application that was there before is never stopped; the session that was active in it is active again.
+    A JVM that takes longer than ``END_LIMIT_S`` is killed. An application that was there before is never stopped; the
+    session that was active in it is active again.
     """
     if (given := _given.pop(spark, None)) is not None:
         given.createDataFrame([], "nothing int")  # PySpark makes a session active with it, and has no other way
@@ -343,11 +347,20 @@ def end_session(spark: SparkSession) -> None:
         return
     silence(spark)
     jvm = _own_jvm()
-    spark.stop()
-    if jvm is not None:
-        jvm.stdin.close()
-        jvm.wait()
-    class_archive.keep()
+    if jvm is None:
+        spark.stop()
+        return
+    overdue = threading.Timer(END_LIMIT_S, jvm.kill)
+    overdue.start()
+    with suppress(Py4JError, ConnectionError):  # the JVM is gone already
+        spark.stop()
+    jvm.stdin.close()
+    code = jvm.wait()
+    overdue.cancel()
+    if code:
+        meaning = "Spark's JVM was killed; no query ran in it any more"
+        log.warning("session.end_overdue", limit_s=END_LIMIT_S, meaning=meaning)
+    class_archive.keep(is_whole=code == 0)
 
 
 def silence(spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from collections import Counter
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -73,9 +74,9 @@ class Failed(Query):
 @pytest.fixture
 def clock(monkeypatch):
     """The runner's clocks, which move when they are told to; ``ahead_s`` is what the wall clock was set by."""
-    now = SimpleNamespace(s=1_000.0, ahead_s=1_700_000_000.0)
+    now = SimpleNamespace(s=1_000.0, ahead_s=1_700_000_000)
     monkeypatch.setattr(runner_module.time, "monotonic", lambda: now.s)
-    monkeypatch.setattr(runner_module.time, "time", lambda: now.s + now.ahead_s)
+    monkeypatch.setattr(runner_module, "wall_ms", lambda: round((now.s + now.ahead_s) * 1000))
     return now
 
 
@@ -383,30 +384,39 @@ def test_an_error_while_a_query_is_stopped_is_raised_where_the_queries_are_super
 
 
 class Triggered(Waiting):
-    """Runs a batch until ``is_in_batch`` is set to False."""
+    """Its last trigger began ``ahead_s`` after the wall clock of now; it waits for the next one, or is in a batch."""
 
-    is_in_batch = True
+    def __init__(self, ahead_s, *, is_in_batch=False):
+        super().__init__(self._stopped)
+        began = datetime.fromtimestamp(1_700_001_000 + ahead_s, timezone.utc)
+        self.status = {"isTriggerActive": is_in_batch}
+        self.lastProgress = {"batchId": 1, "timestamp": f"{began:%Y-%m-%dT%H:%M:%S.000Z}"}
 
-    @property
-    def status(self):
-        return {"isTriggerActive": self.is_in_batch}
-
-
-def test_a_wall_clock_that_is_set_back_restarts_every_query_between_two_batches(clock):
-    batch = Triggered()
-    world = Watched(clock, {"detect": Waiting(), "store": batch, "fast_lane": Triggered()})
-    clock.ahead_s -= 3_600
-    told = world.looks(2 * LOOK_S)
-    assert told[0] == ("stream.clock_set_back", None)
-    assert set(told[1:]) == {("query.started", "detect"), ("query.started", "fast_lane")}
-    assert (world.starts["store"], batch.stops) == (1, 0), "its batch has not ended"
-    batch.is_in_batch = False
-    assert world.looks(2 * LOOK_S) == [("query.started", "store")]
-    assert world.starts == {"detect": 2, "store": 2, "fast_lane": 2}
+    def _stopped(self):
+        self.lastProgress = None
 
 
-def test_a_wall_clock_that_runs_or_is_set_forward_restarts_nothing(clock):
-    world = Watched(clock, {"detect": Reporting()})
-    for set_by_s in (0, 3_600, -1, 0):
-        clock.ahead_s += set_by_s
-        assert world.looks(LOOK_S) == []
+@pytest.mark.parametrize(
+    ("name", "query", "restarts"),
+    [
+        ("detect", Triggered(3_600), 1),
+        ("fast_lane", Triggered(3_600, is_in_batch=True), 1),
+        ("store", Triggered(3_600, is_in_batch=True), 0),
+        ("store", Triggered(12), 0),
+        ("store", Triggered(-3_600), 0),
+    ],
+    ids=["waits", "its batch never ends", "its batch has not ended", "waits for a moment", "clock set forward"],
+)
+def test_a_query_that_waits_for_a_time_before_the_wall_clock_was_set_back_is_started_again(
+    clock, name, query, restarts
+):
+    told = Watched(clock, {name: query}).looks(3 * LOOK_S)
+    assert told == [("stream.clock_set_back", name), ("query.started", name)] * restarts
+    assert query.stops == restarts
+
+
+def test_a_batch_that_ends_after_the_clock_was_set_back_is_followed_by_the_restart(clock):
+    world = Watched(clock, {"store": Triggered(3_600, is_in_batch=True)})
+    assert world.looks(LOOK_S) == []
+    world.queries["store"].status = {"isTriggerActive": False}
+    assert ("query.started", "store") in world.looks(2 * LOOK_S)

@@ -8,6 +8,7 @@ much after each restart, so that a long batch ends at last.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ RUNNING_FACTOR = 5
 MOST_DOUBLINGS = 6
 RESTARTS = 1
 """After this many restarts without progress only a new process helps."""
-SET_BACK_S = 5.0
+SET_BACK_MS = 5_000
 """A trigger that waits for less than that does not matter; NTP slews the clock by less."""
 
 
@@ -35,6 +36,17 @@ class Signs(NamedTuple):
         if self.report != before.report:
             return True
         return bool(before.jobs) and (self.jobs != before.jobs or self.ended_tasks > before.ended_tasks)
+
+    def ahead_ms(self, wall_ms: int) -> int:
+        """Return by how much the reported trigger began later than now, in ms: the wall clock was set back since then.
+
+        The next trigger waits for an interval after that moment (Spark's ``ProcessingTimeExecutor``). The report is
+        evidence where a look at the clock is not: between two looks it may be set forward and back.
+        """
+        began = None if self.report is None else self.report[1]
+        if began is None:
+            return 0
+        return max(0, round(datetime.fromisoformat(began.replace("Z", "+00:00")).timestamp() * 1000) - wall_ms)
 
 
 class Verdict(Enum):
@@ -110,16 +122,3 @@ class Silence:
     @property
     def _doublings(self) -> int:
         return self.restarts if self._has_time else 0
-
-
-class WallClock:
-    """Notices, by the monotonic clock, that the wall clock was set back."""
-
-    def __init__(self, wall_s: float, now_s: float) -> None:
-        self._ahead_s = wall_s - now_s
-
-    def set_back_s(self, wall_s: float, now_s: float) -> float | None:
-        """Return by how many seconds it was set back since the last call; None if it was not."""
-        before_s, self._ahead_s = self._ahead_s, wall_s - now_s
-        back_s = before_s - self._ahead_s
-        return back_s if back_s >= SET_BACK_S else None

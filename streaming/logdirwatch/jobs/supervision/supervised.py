@@ -63,8 +63,6 @@ class Supervised:
     started_at_s: float = 0.0
     silence: Silence = field(default_factory=Silence)
     judged_at_s: float | None = None
-    is_restart_due: bool = False
-    """The wall clock was set back, so that Spark's trigger waits for the old time."""
     attempt: Attempt | None = None
     """A stop or start that has not ended."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import application
-from logdirwatch.jobs.supervision.silence import RUNNING_FACTOR, SET_BACK_S, Signs, Silence, Verdict, WallClock
+from logdirwatch.jobs.supervision.silence import RUNNING_FACTOR, Signs, Silence, Verdict
 from logdirwatch.jobs.supervision.supervised import silence_of
 from logdirwatch.observe.progress import ILL_AFTER, LONGEST_SILENCE_S
 
@@ -165,17 +165,14 @@ def test_every_query_has_a_contract_to_which_its_trigger_is_added():
 
 
 @pytest.mark.parametrize(
-    ("before_s", "after_s", "told"),
+    ("report", "ahead_ms"),
     [
-        (0.0, 0.0, None),
-        (0.0, -SET_BACK_S, SET_BACK_S),
-        (0.0, 1 - SET_BACK_S, None),
-        (0.0, 3_600, None),
-        (3_600, 0, 3_600),
+        (None, 0),
+        ((7, None), 0),
+        ((7, "2023-11-14T22:13:20.000Z"), 0),
+        ((7, "2023-11-14T22:13:10.000Z"), 0),
+        ((7, "2023-11-14T23:13:20.250Z"), 3_600_250),
     ],
 )
-def test_a_clock_that_is_set_back_is_noticed_and_one_that_is_set_forward_is_not(before_s, after_s, told):
-    clock = WallClock(5_000.0, T0)
-    assert clock.set_back_s(5_010.0 + before_s, T0 + 10) is None
-    assert clock.set_back_s(5_020.0 + after_s, T0 + 20) == told
-    assert clock.set_back_s(5_030.0 + after_s, T0 + 30) is None, "told once"
+def test_a_report_of_a_trigger_in_the_future_shows_that_the_clock_was_set_back(report, ahead_ms):
+    assert Signs(report).ahead_ms(1_700_000_000_000) == ahead_ms
