@@ -26,7 +26,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -59,6 +59,9 @@ test: java $(STAMP) ## all three tiers, side by side where the memory allows it;
 
 test-unit: $(STAMP) ## pure logic, no Java
 	$(PYTEST) tests/unit -n 2 $(ARGS)
+
+test-search: $(STAMP) ## the unit tier's properties with ten times as many cases, other ones each time: every night
+	$(PYTEST) -n 2 --hypothesis-profile=search $(ARGS) $$(git grep -l "from hypothesis import" tests/unit)
 
 test-spark: java $(STAMP) ## queries and tables on a local Spark
 	$(PYTEST) tests/spark -m "not long" -n 2 --dist loadfile $(ARGS)

@@ -7,15 +7,17 @@ import argparse
 import importlib
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from tests.mutation.defects import Defect, defects
+from tests.mutation.defects import Defect, defects, is_python
 from tests.mutation.judged import EQUIVALENT
-from tests.mutation.trying import PACKAGE, Outcome, Reach, copies, tried
+from tests.mutation.reach import PACKAGE, Reach
+from tests.mutation.trying import Outcome, copies, tried
 
 PACKAGES = ("parse", "notify", "store", "jobs", "detect/columns", "detect", "fleet", "model", "plan", "execute")
 CAUGHT_RATIO = 0.95
@@ -24,6 +26,7 @@ LIBRARIES = (
     "hypothesis",
     "kafka",
     "msgspec",
+    "jsonschema",
     "numpy",
     "pyarrow.compute",
     "pydantic",
@@ -51,7 +54,7 @@ def main() -> int:
         default=_own_tests(),
         help="files or folders below tests/unit that may catch them: with those of one folder it takes minutes",
     )
-    arguments.add_argument("--processes", type=int, default=2)
+    arguments.add_argument("--processes", type=int, default=1)
     chosen = arguments.parse_args()
     for library in LIBRARIES:
         importlib.import_module(library)
@@ -73,15 +76,22 @@ def _drawn(place: str, number: int, seed: int) -> list[Drawn]:
     chance = random.Random(f"{seed} {place}")
     path = PACKAGE / place
     of_line: dict[tuple[str, int], list[Defect]] = {}
-    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-        name = str(file.relative_to(PACKAGE))
-        for defect in defects(file.read_text()):
+    sources = {str(file.relative_to(PACKAGE)): file.read_text() for file in _files(path)}
+    for name, source in sources.items():
+        for defect in defects(source):
             of_line.setdefault((name, defect.line), []).append(defect)
-    lines = chance.sample(sorted(of_line), min(number, len(of_line)))
-    return [Drawn(line[0], chance.choice(of_line[line])) for line in sorted(lines)]
+    lines = sorted(of_line)
+    chance.shuffle(lines)
+    chosen = ((line[0], chance.choice(of_line[line])) for line in lines)
+    readable = (Drawn(name, defect) for name, defect in chosen if is_python(sources[name], defect))
+    return sorted(islice(readable, number), key=lambda drawn: (drawn.file, drawn.defect))
 
 
-def _outcomes(drawn: Sequence[Drawn], stages: Sequence[Path], reach: Reach) -> list[Outcome]:
+def _files(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def _outcomes(drawn: Sequence[Drawn], stages: Sequence[Path], reach: Reach) -> Iterator[Outcome]:
     free: SimpleQueue[Path] = SimpleQueue()
     for stage in stages:
         free.put(stage)
@@ -94,12 +104,12 @@ def _outcomes(drawn: Sequence[Drawn], stages: Sequence[Path], reach: Reach) -> l
             free.put(stage)
 
     with ThreadPoolExecutor(len(stages)) as pool:
-        return list(pool.map(outcome, drawn))
+        yield from pool.map(outcome, drawn)
 
 
-def _told(place: str, drawn: Sequence[Drawn], outcomes: Sequence[Outcome]) -> bool:
-    """Print what became of a place's defects; tell whether enough were caught."""
-    caught = judged = 0
+def _told(place: str, drawn: Sequence[Drawn], outcomes: Iterable[Outcome]) -> bool:
+    """Print what became of a place's defects, each as soon as it is known; tell whether enough were caught."""
+    caught = judged = unreached = 0
     for planted, outcome in zip(drawn, outcomes, strict=True):
         before, after = planted.defect.before.strip(), planted.defect.after.strip()
         if outcome is Outcome.CAUGHT:
@@ -107,9 +117,9 @@ def _told(place: str, drawn: Sequence[Drawn], outcomes: Sequence[Outcome]) -> bo
         elif (before, after) in EQUIVALENT:
             judged += 1
         else:
-            print(f"{planted.file}:{planted.defect.line}: {outcome.value}\n- {before}\n+ {after}")
+            unreached += outcome is Outcome.UNREACHED
+            print(f"{planted.file}:{planted.defect.line}: {outcome.value}\n- {before}\n+ {after}", flush=True)
     counted = len(drawn) - judged
-    unreached = outcomes.count(Outcome.UNREACHED)
     print(
         f"{place}: {caught} of {counted} are caught ({caught / max(1, counted):.0%}), {CAUGHT_RATIO:.0%} wanted; "
         f"no unit test reaches {unreached}; {judged} others change nothing that anybody sees\n",

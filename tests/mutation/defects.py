@@ -43,7 +43,7 @@ class Defect(NamedTuple):
 
 
 def defects(source: str) -> list[Defect]:
-    """Return every defect that can be planted in a file, each once."""
+    """Return every defect that can be planted in a file, each once; not each leaves Python behind (`is_python`)."""
     lines = source.splitlines()
     found: dict[Defect, None] = {}
     for node in _judged(ast.parse(source)):
@@ -185,8 +185,20 @@ def _defect(lines: list[str], place: _Place | None, text: str) -> Defect | None:
     number, begin, end = place
     line = lines[number - 1]
     after = (line.encode()[:begin] + text.encode() + line.encode()[end:]).decode()
-    try:
-        ast.parse("\n".join([*lines[: number - 1], after, *lines[number:]]))
-    except SyntaxError:
-        return None
     return Defect(number, line, after) if after != line else None
+
+
+def planted(source: str, defect: Defect) -> str:
+    """Return a file with a defect in it."""
+    lines = source.splitlines()
+    lines[defect.line - 1] = defect.after
+    return "\n".join([*lines, ""])
+
+
+def is_python(source: str, defect: Defect) -> bool:
+    """Tell whether a file can be read with a defect in it."""
+    try:
+        ast.parse(planted(source, defect))
+    except SyntaxError:
+        return False
+    return True

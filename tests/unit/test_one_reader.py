@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
@@ -44,6 +44,7 @@ from logdirwatch.store.writing.intake import Belief, Position, thin_rows
 from tests.support import bad
 from tests.support.generated import spoilt
 from tests.support.kafka_records import Topics
+from tests.support.properties import examples
 from tests.unit.detect.standin import stand_in
 from tests.unit.report.builders import NOW_MS, action, alert, execution
 
@@ -404,7 +405,7 @@ def test_what_only_looks_strange_is_read(consumer, world):
 
 @each_consumer
 @given(data=st.data())
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_happened_to_a_record_the_consumer_goes_on(consumer, world, data):
     kind = data.draw(st.sampled_from(RECORDS[consumer.topic]))
     key, value = data.draw(st.sampled_from([None, b"a", b"\xff"])), data.draw(spoilt(kind) | st.binary(max_size=40))

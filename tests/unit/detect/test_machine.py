@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.detect import brokers, machine
@@ -11,6 +11,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, encode
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
+from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, event, host_dir, host_view, log_dir, maintenance, metrics
 
 SETTINGS = DetectSettings()
@@ -109,7 +110,7 @@ def play(batches, judged_by=SETTINGS):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
     _, alerts, _ = play([[observation] for observation in observations(history)])
     seen = {}
@@ -121,7 +122,7 @@ def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_what_can_wait_is_no_page_and_what_cannot_is_no_warning(history):
     _, alerts, _ = play([[observation] for observation in observations(history)], IMPATIENT)
     for alert in alerts:
@@ -132,7 +133,7 @@ def test_what_can_wait_is_no_page_and_what_cannot_is_no_warning(history):
 
 
 @given(histories, st.lists(st.sampled_from([0, 20_000, 60_000, 600_000]), min_size=25, max_size=25))
-@settings(max_examples=300)
+@examples(75)
 def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):
     memory, now_ms = BrokerMemory(cluster="prod", broker=7), T0
     for observation, pause_ms in zip(observations(history), pauses, strict=False):
@@ -145,7 +146,7 @@ def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_an_alert_ends_by_an_answer_or_in_one_that_fires(history):
     memory, latest = BrokerMemory(cluster="prod", broker=7), {}
     for observation in observations(history):
@@ -160,7 +161,7 @@ def test_an_alert_ends_by_an_answer_or_in_one_that_fires(history):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):
     memory, alerts, _ = play([[observation] for observation in observations(history)])
     latest = {alert.alert_id: alert for alert in alerts}
@@ -171,7 +172,7 @@ def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_transitions_chain_without_a_gap(history):
     _, _, transitions = play([[observation] for observation in observations(history)])
     last = {}
@@ -183,7 +184,7 @@ def test_transitions_chain_without_a_gap(history):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_a_status_is_never_better_than_the_last_answer(history):
     shown = observations(history)
     memory, _, _ = play([[observation] for observation in shown])
@@ -203,7 +204,7 @@ def test_a_status_is_never_better_than_the_last_answer(history):
 
 
 @given(histories, st.randoms(use_true_random=False))
-@settings(max_examples=300)
+@examples(75)
 def test_a_repeated_batch_changes_nothing(history, random):
     shown = observations(history)
     memory, _, _ = play([[observation] for observation in shown])
@@ -216,7 +217,7 @@ def test_a_repeated_batch_changes_nothing(history, random):
 
 
 @given(histories, st.lists(st.integers(0, 25)))
-@settings(max_examples=300)
+@examples(75)
 def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
     shown = observations(history)
     edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
@@ -233,7 +234,7 @@ def one_by_one(shown):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_maintenance_changes_nothing_but_what_is_told_of_the_brokers_absence(history):
     shown = observations(history)
     unplanned = [observation for observation in shown if not isinstance(observation, Decided)]
@@ -252,7 +253,7 @@ def _lives(alerts):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_while_maintenance_runs_no_absence_is_loud_and_afterwards_none_is_quiet(history):
     memory, said = BrokerMemory(cluster="prod", broker=7), {}
     for observation in observations(history):
@@ -266,7 +267,7 @@ def test_while_maintenance_runs_no_absence_is_loud_and_afterwards_none_is_quiet(
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_the_last_decision_on_the_topic_holds_whatever_came_before_it(history):
     shown = observations(history)
     decided = [observation for observation in shown if isinstance(observation, Decided)]
@@ -277,7 +278,7 @@ def test_the_last_decision_on_the_topic_holds_whatever_came_before_it(history):
 
 
 @given(histories)
-@settings(max_examples=300)
+@examples(75)
 def test_no_timer_is_left_that_changes_nothing(history):
     memory, _, _ = play(one_by_one(observations(history)), IMPATIENT)
     for _ in range(5):

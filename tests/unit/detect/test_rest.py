@@ -13,6 +13,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, Change, decode, 
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth, ReplicaMoves
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, SCRAPE_AGE_MS
+from tests.support.properties import examples
 from tests.unit.detect.builders import GIB, POLL_MS, T0, TOTAL, event, host_dir, host_view, log_dir, metrics
 from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
 from tests.unit.detect.test_machine import histories as of_machine
@@ -163,14 +164,14 @@ def lived_without(*arguments):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_the_short_way_leaves_everything_as_the_long_one_does(history, judged_by):
     steps_shown = list(shown(history))
     assert lived(steps_shown, judged_by) == lived_without(steps_shown, judged_by)
 
 
 @given(of_machine)
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_so_it_does_among_failures_of_every_kind(history):
     arguments = observations(history), OF_MACHINE, lambda memory: memory
     assert lived(*arguments) == lived_without(*arguments)

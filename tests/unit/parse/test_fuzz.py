@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import LONGEST_REASON, RECORDS, Accepted, Deleted, Rejected, parse
 from logdirwatch.store.writing.intake import Belief, Position, thin_rows
 from tests.support.generated import documents, json_values, names, spoilt
+from tests.support.properties import examples
 
 KAFKA_MS = 1_700_000_000_123
 MIB = 1 << 20
@@ -46,7 +47,7 @@ def assert_same_again(topic: str, record: Struct | Listing, key: bytes | None, k
 
 @each_kind
 @given(data=st.data())
-@settings(max_examples=50)
+@examples(20)
 def test_what_the_schema_allows_is_accepted_and_comes_back_the_same(
     topic: str, kind: type[Struct], data: st.DataObject
 ) -> None:
@@ -60,7 +61,7 @@ def test_what_the_schema_allows_is_accepted_and_comes_back_the_same(
 
 @each_kind
 @given(data=st.data())
-@settings(max_examples=100)
+@examples(25)
 def test_whatever_goes_wrong_with_a_record_it_is_accepted_or_refused_with_a_reason(
     topic: str, kind: type[Struct], data: st.DataObject
 ) -> None:

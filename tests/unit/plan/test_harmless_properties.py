@@ -4,12 +4,13 @@ import random
 import re
 from dataclasses import replace as dataclass_replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.recommend import recommend
+from tests.support.properties import examples
 from tests.unit.plan.builders import NOW_MS, policy, space_alert
 from tests.unit.plan.responses.test_failure_properties import troubles
 from tests.unit.plan.test_properties import clusters
@@ -69,7 +70,7 @@ def check_leaders(actions):
 
 
 @given(trouble=troubles(), seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_no_answer_to_a_failure_sets_or_clears_a_limit_of_somebody_else(trouble, seed):
     about, found = trouble
     found = limited(found, random.Random(seed))
@@ -77,7 +78,7 @@ def test_no_answer_to_a_failure_sets_or_clears_a_limit_of_somebody_else(trouble,
 
 
 @given(model=clusters(), seed=st.integers(0, 2**32), to=st.sampled_from(["filling", "critical", "saturated"]))
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_no_answer_to_a_filling_directory_does(model, seed, to):
     found = limited(model.facts, random.Random(seed))
     for broker, path in sorted(found.directories)[:2]:
@@ -85,14 +86,14 @@ def test_no_answer_to_a_filling_directory_does(model, seed, to):
 
 
 @given(trouble=troubles())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_nothing_that_may_be_done_is_predicted_to_take_a_leader_away(trouble):
     about, found = trouble
     check_leaders(recommend(about, found, policy(), NOW_MS))
 
 
 @given(model=clusters())
-@settings(max_examples=50, deadline=None)
+@examples(20)
 def test_neither_is_what_gives_a_directory_room(model):
     for broker, path in sorted(model.facts.directories)[:2]:
         check_leaders(recommend(space_alert("critical", number=broker, log_dir=path), model.facts, policy(), NOW_MS))

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
@@ -14,6 +14,7 @@ from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.lifecycle import action_tracker
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.recommend import recommend
+from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, space_alert, topic
 
 FACTS = facts(
@@ -67,7 +68,7 @@ def read(record):
 
 
 @given(about=alerts(), has_facts=st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_every_alert_gets_an_action_whatever_its_evidence(about, has_facts):
     about = read(about)
     assume(about is not None)
@@ -76,7 +77,7 @@ def test_every_alert_gets_an_action_whatever_its_evidence(about, has_facts):
 
 
 @given(about=alerts())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_the_others_get_their_advice_beside_it(about):
     book, sound = ActionTracker(60_000), space_alert("critical", alert_id="sound")
     for record in (about, sound):
@@ -89,7 +90,7 @@ def test_the_others_get_their_advice_beside_it(about):
 
 
 @given(about=alerts())
-@settings(max_examples=50, deadline=None)
+@examples(20)
 def test_so_does_one_plan_for_all(about):
     about = read(about)
     assume(about is not None)

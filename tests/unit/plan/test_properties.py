@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
@@ -11,6 +11,7 @@ from logdirwatch.plan.cluster.assignment import ANY, from_json
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, space_alert, topic
 
 LIMIT = 0.85
@@ -72,7 +73,7 @@ def actions_of(model, an_alert):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_nothing_stands_against_what_is_proposed(model):
     """The judge, which shares no step with the planners, passes every reassignment: no overflow, no rack lost, ..."""
     for action in [*actions_of(model, alert), *actions_of(model, space_alert)]:
@@ -81,7 +82,7 @@ def test_nothing_stands_against_what_is_proposed(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_no_replica_is_lost_or_duplicated(model):
     for assignment in plan_repair(model.place, model.facts, policy()).assignments:
         before = model.facts.partitions[assignment.key].replicas
@@ -91,7 +92,7 @@ def test_no_replica_is_lost_or_duplicated(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_every_lost_replica_is_placed_or_told(model):
     repair = plan_repair(model.place, model.facts, policy())
     lost = {
@@ -105,7 +106,7 @@ def test_every_lost_replica_is_placed_or_told(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_no_directory_is_filled_above_the_limit(model):
     """All chosen copies at once, nothing deleted yet; counted here in the plainest way."""
     for action in [*actions_of(model, alert), *actions_of(model, space_alert)]:
@@ -119,7 +120,7 @@ def test_no_directory_is_filled_above_the_limit(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_racks_that_were_distinct_stay_distinct(model):
     def racks(brokers):
         return len({model.facts.brokers[b].rack for b in brokers} - {None})
@@ -129,7 +130,7 @@ def test_racks_that_were_distinct_stay_distinct(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_moves_stay_in_the_broker_and_leave_internal_topics_alone(model):
     for action in actions_of(model, space_alert):
         if action.kind is not ActionKind.MOVE_LOG_DIR:
@@ -143,7 +144,7 @@ def test_moves_stay_in_the_broker_and_leave_internal_topics_alone(model):
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_what_leaves_for_other_brokers_keeps_its_racks_its_number_and_the_others(model):
     def racks(brokers):
         return len({model.facts.brokers[b].rack for b in brokers} - {None})
@@ -160,7 +161,7 @@ def test_what_leaves_for_other_brokers_keeps_its_racks_its_number_and_the_others
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_retention_is_lowered_on_plain_topics_only_and_promises_no_more_than_is_there(model):
     for action in actions_of(model, space_alert):
         for name in action.configs or {}:
@@ -174,7 +175,7 @@ def test_retention_is_lowered_on_plain_topics_only_and_promises_no_more_than_is_
 
 
 @given(model=clusters())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_no_replica_is_moved_twice_for_one_alert(model):
     moved = [
         (entry["topic"], entry["partition"])
@@ -185,7 +186,7 @@ def test_no_replica_is_moved_twice_for_one_alert(model):
 
 
 @given(model=clusters())
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_a_whole_cluster_is_given_no_more_than_what_is_there_and_always_an_answer(model):
     fleet = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
     actions = recommend(fleet, model.facts, policy(), NOW_MS)
@@ -201,7 +202,7 @@ def test_a_whole_cluster_is_given_no_more_than_what_is_there_and_always_an_answe
 
 
 @given(model=clusters())
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_there_is_always_something_that_nothing_speaks_against(model):
     assert any(not action.vetoes for action in actions_of(model, alert))
     assert any(not action.vetoes for action in actions_of(model, space_alert))

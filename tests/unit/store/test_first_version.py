@@ -2,8 +2,9 @@
 
 import json
 
+from logdirwatch import __version__
 from logdirwatch.store.delta_log.entries import encoded
-from logdirwatch.store.first_version import PROTOCOL, actions
+from logdirwatch.store.first_version import actions
 from logdirwatch.store.schema.columns import Column, Table
 
 TABLE = Table(
@@ -31,7 +32,13 @@ def test_the_entry_has_the_actions_that_delta_writes_for_create_table():
                 "createdTime": 17,
             }
         },
-        {"protocol": PROTOCOL},
+        {
+            "protocol": {
+                "minReaderVersion": 1,
+                "minWriterVersion": 7,
+                "writerFeatures": ["domainMetadata", "clustering", "invariants", "appendOnly"],
+            }
+        },
         {
             "domainMetadata": {
                 "domain": "delta.clustering",
@@ -40,6 +47,18 @@ def test_the_entry_has_the_actions_that_delta_writes_for_create_table():
             }
         },
     ]
-    told = commit_info["commitInfo"]
-    assert (told["operation"], told["timestamp"]) == ("CREATE TABLE", 17)
-    assert told["operationParameters"]["clusterBy"] == '["guest","at_ms"]'
+    assert commit_info["commitInfo"] == {
+        "timestamp": 17,
+        "operation": "CREATE TABLE",
+        "operationParameters": {
+            "partitionBy": "[]",
+            "clusterBy": '["guest","at_ms"]',
+            "description": "A visitor's visits",
+            "isManaged": "false",
+            "properties": '{"delta.appendOnly":"true"}',
+        },
+        "isolationLevel": "Serializable",
+        "isBlindAppend": True,
+        "operationMetrics": {},
+        "engineInfo": f"logdirwatch/{__version__}",
+    }

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from logdirwatch.model.scalars import LARGEST
 from logdirwatch.store.direct.arrow import Row, arrow_rows, encoded, encoded_schema, keys
 from logdirwatch.store.direct.merge import Changes, Key, Stored
 from logdirwatch.store.direct.newest import DataFile, NotDirectError
 from logdirwatch.store.direct.table import DirectTable
-
-_LARGEST = 2**63 - 1
 
 
 class StoredColumns(NamedTuple):
@@ -48,7 +47,7 @@ def places_of(rows: pa.Table, columns: Sequence[str], keys: Set[Key]) -> list[in
         width = 1 + max(int(numbers.max(initial=0)), int(others.max(initial=0)))
         size *= width
         found, sought = found * width + numbers, sought * width + others
-    if size > _LARGEST:
+    if size > LARGEST:
         raise NotDirectError("its keys are large")
     places: list[int] = np.flatnonzero(np.isin(found, sought)).tolist()
     return places

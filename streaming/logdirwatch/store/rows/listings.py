@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from logdirwatch.model.scalars import LARGEST
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import encoded
 from logdirwatch.store.direct.merge import Key
@@ -18,8 +19,6 @@ from logdirwatch.store.rows.plain_judgements import Broker
 from logdirwatch.store.rows.plain_placements import Seen, seen_in
 from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, subject
 from logdirwatch.store.rows.thin import Placed
-
-_LARGEST = 2**63 - 1
 
 
 class _Item(Struct, gc=False):
@@ -222,7 +221,7 @@ class _Numbers:
         self._partitions = 1 + max(highest + [partition for *_, partition in of_partitions])
         clusters, self._topics, self._paths = (1 + len(self._names[kind]) for kind in ("cluster", "topic", "log_dir"))
         of_keys = clusters * self._topics * self._partitions * self._brokers * 2
-        if max(of_keys, clusters * self._brokers * self._paths) > _LARGEST:
+        if max(of_keys, clusters * self._brokers * self._paths) > LARGEST:
             raise NumbersError
 
     def _broker(self, cluster: Any, broker: Any) -> Any:

@@ -7,10 +7,11 @@ import shutil
 import msgspec
 import pytest
 import structlog
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.collect.host.tail import END_OF_FILE, Position, Tail
+from tests.support.properties import examples
 
 _OPENED = []
 
@@ -224,7 +225,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(steps=STEPS)
 def test_whatever_happens_between_reads_every_byte_is_read_once_and_in_order(tmp_path_factory, steps):
     log = tmp_path_factory.mktemp("tail") / "server.log"

@@ -14,6 +14,7 @@ from logdirwatch.detect.columns.table import Table
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from tests.support.properties import examples
 from tests.unit.detect.builders import GIB, POLL_MS, T0
 from tests.unit.detect.state.test_clocks import SET, Clock
 from tests.unit.detect.test_machine import SETTINGS as OF_MACHINE
@@ -89,13 +90,13 @@ def on_clocks(seen, collector, leader, stream):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@settings(max_examples=600, deadline=None)
+@examples(150)
 def test_columns_leave_everything_as_the_state_machine_does(history, judged_by):
     compared(list(shown(history)), judged_by)
 
 
 @given(of_machine)
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_so_they_do_among_failures_of_every_kind(history):
     compared(observations(history), OF_MACHINE)
 
@@ -107,7 +108,7 @@ def test_a_fleet_at_rest_is_judged_in_columns(interval_ms):
 
 
 @given(SET, SET, SET, st.booleans())
-@settings(max_examples=30, deadline=None)
+@examples(20)
 def test_columns_follow_clocks_that_are_set_as_the_state_machine_does(collector, leader, stream, is_create_time):
     history = [seen for seen in fleet_at_rest(10_000, 200) if isinstance(seen, Sample)]
     compared(history, DetectSettings(), (collector, collector if is_create_time else leader, stream))

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
@@ -15,6 +15,7 @@ from logdirwatch.detect.pipeline.query_state import CODEC, PipelineMemory, resto
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, LostRange, PipelineRecord, RejectedRows
+from tests.support.properties import examples
 
 T0 = 1_700_000_000_000
 STEP_MS = 10_000
@@ -223,7 +224,7 @@ def play(batches):
 
 
 @given(histories)
-@settings(max_examples=200)
+@examples(50)
 def test_every_alert_is_resolved_once_or_open_and_remembered(history):
     memory, alerts = play([[seen] for seen in observations(history)])
     latest = {}
@@ -240,7 +241,7 @@ def test_every_alert_is_resolved_once_or_open_and_remembered(history):
 
 
 @given(histories, st.lists(st.integers(0, 30)), st.randoms(use_true_random=False))
-@settings(max_examples=200)
+@examples(50)
 def test_neither_cutting_into_batches_nor_repeats_change_anything(history, cuts, random):
     shown = observations(history)
     memory, alerts = play([[seen] for seen in shown])
@@ -253,7 +254,7 @@ def test_neither_cutting_into_batches_nor_repeats_change_anything(history, cuts,
 
 
 @given(histories)
-@settings(max_examples=100)
+@examples(25)
 def test_a_memory_made_good_from_the_alerts_goes_on_with_what_is_open_and_fires_nothing_twice(history):
     shown = observations(history)
     memory, alerts = play([[seen] for seen in shown])

@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row
 
@@ -14,6 +14,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.processor import ShardProcessor
 from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.model.identity import Origin
+from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, metrics
 from tests.unit.detect.test_rest import histories, shown
 
@@ -106,7 +107,7 @@ def compared(history, judged_by):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@settings(max_examples=150)
+@examples(37)
 def test_whatever_happens_both_write_and_remember_the_same(history, judged_by):
     compared(list(shown(history)), judged_by)
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.collect.rounds.rising_clock import RisingClock
 from logdirwatch.detect import machine
 from logdirwatch.detect.state import clocks
 from logdirwatch.model.records import EventRecord
+from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, Driver, host_dir, host_view, log_dir, maintenance, metrics
 
 MINUTE_MS = 60_000
@@ -173,7 +174,7 @@ SET = st.lists(st.tuples(MINUTES, STEPS_MS), max_size=4).map(lambda steps: Clock
 
 
 @given(SET, SET, st.sampled_from(list(EVENTS)), st.booleans())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_any_steps_of_two_collectors_change_nothing_that_is_told(first, second, happens, has_leader):
     leader = RIGHT if has_leader else None
     story = Story({"c1": first, "c2": second}, leader=leader, **EVENTS[happens]).run()
@@ -181,7 +182,7 @@ def test_any_steps_of_two_collectors_change_nothing_that_is_told(first, second, 
 
 
 @given(SET, SET, st.one_of(st.none(), SET), st.integers(1, 25))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_while_a_directory_is_reported_offline_no_clocks_make_it_healthy(collector, stream, leader, fails_at):
     """Whatever the clocks of all say: it is told within three polls, and never that it ended."""
     story = Story({"c1": collector}, leader=leader, stream=stream, fails_at=fails_at).run()

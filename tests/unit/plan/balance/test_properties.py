@@ -4,7 +4,7 @@ import random
 from collections import Counter, defaultdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.errors import UserError
@@ -14,6 +14,7 @@ from logdirwatch.plan.balance.search.balance import goal, pools, units_directori
 from logdirwatch.plan.balance.search.exchange import LEAST_SHARE
 from logdirwatch.plan.balance.search.movable import balanceable
 from logdirwatch.plan.balance.summary import summarise
+from tests.support.properties import examples
 from tests.unit.plan.balance.builders import applied, at, cluster, layout, most_born, moved, planned, used, worst_fills
 
 LIMIT = 0.85
@@ -57,7 +58,7 @@ def racks_of(model, replicas):
 
 
 @given(model=clusters(), seed=st.integers(0, 99))
-@settings(max_examples=60)
+@examples(20)
 def test_no_step_overfills_a_directory(model, seed):
     for plan in plans(model, random.Random(seed)):
         placed, before = layout(plan.before), used(plan.before)
@@ -75,7 +76,7 @@ def test_no_step_overfills_a_directory(model, seed):
 
 
 @given(model=clusters(), seed=st.integers(0, 99))
-@settings(max_examples=60)
+@examples(20)
 def test_no_step_loses_or_doubles_a_replica_or_breaks_a_rack_rule_that_held(model, seed):
     for plan in plans(model, random.Random(seed)):
         begin = placed = layout(plan.before)
@@ -88,7 +89,7 @@ def test_no_step_loses_or_doubles_a_replica_or_breaks_a_rack_rule_that_held(mode
 
 
 @given(model=clusters(), seed=st.integers(0, 99))
-@settings(max_examples=40)
+@examples(20)
 def test_the_reassignment_applied_to_before_gives_after(model, seed):
     for plan in plans(model, random.Random(seed)):
         assert applied(layout(plan.before), reassignment(plan)) == layout(plan.after)
@@ -97,14 +98,14 @@ def test_the_reassignment_applied_to_before_gives_after(model, seed):
 
 
 @given(model=clusters())
-@settings(max_examples=25)
+@examples(20)
 def test_no_internal_topic_is_balanced(model):
     for mode in BALANCE:
         assert not any(move.startswith("__") for move in moved(planned(model, mode)))
 
 
 @given(model=clusters())
-@settings(max_examples=40)
+@examples(20)
 def test_an_evacuated_directory_is_empty_and_nothing_else_has_moved(model):
     for directory in range(len(model.capacity_bytes)):
         broker, path = model.directory_name(directory)
@@ -118,7 +119,7 @@ def test_an_evacuated_directory_is_empty_and_nothing_else_has_moved(model):
 
 
 @given(model=clusters(largest=150), seed=st.integers(0, 99))
-@settings(max_examples=80)
+@examples(20)
 def test_what_stays_outside_the_tolerance_no_single_move_and_no_swap_helps(model, seed):
     tolerance = random.Random(seed).choice([0.05, 0.09, 0.3])
     for mode in BALANCE:

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
@@ -13,6 +13,7 @@ from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.fix.steps import reassignment, steps
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.support.properties import examples
 from tests.unit.plan.builders import NOW_MS, alert, policy, space_alert
 from tests.unit.plan.test_properties import LIMIT, clusters
 
@@ -61,7 +62,7 @@ def arriving(plan, facts):
 
 
 @given(made=plans())
-@settings(max_examples=120, deadline=None)
+@examples(30)
 def test_no_directory_overflows_not_even_with_all_copies_there_and_nothing_deleted(made):
     facts, plan = made
     for place, size in arriving(plan, facts).items():
@@ -70,7 +71,7 @@ def test_no_directory_overflows_not_even_with_all_copies_there_and_nothing_delet
 
 
 @given(made=plans())
-@settings(max_examples=1500, deadline=None)
+@examples(375)
 def test_no_step_overfills_a_directory(made):
     facts, plan = made
     before = {place: d.used_bytes / d.total_bytes for place, d in facts.directories.items() if d.used_bytes is not None}
@@ -80,7 +81,7 @@ def test_no_step_overfills_a_directory(made):
 
 
 @given(made=plans())
-@settings(max_examples=120, deadline=None)
+@examples(30)
 def test_no_partition_is_reassigned_twice_and_no_topic_is_cut_that_is_moved_within_a_broker(made):
     """Retention of a replica stands still while it moves to another directory; a new copy elsewhere stops nothing."""
     _, plan = made
@@ -92,7 +93,7 @@ def test_no_partition_is_reassigned_twice_and_no_topic_is_cut_that_is_moved_with
 
 
 @given(made=plans())
-@settings(max_examples=120, deadline=None)
+@examples(30)
 def test_the_judge_of_reassignments_passes_every_action_and_all_of_them_together(made):
     """The judge shares no step with the planners; it knows where Kafka may let a new replica be born."""
     facts, plan = made
@@ -103,7 +104,7 @@ def test_the_judge_of_reassignments_passes_every_action_and_all_of_them_together
 
 
 @given(made=plans())
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_every_alert_is_answered_the_loudest_first(made):
     _, plan = made
     ranks = [remedy.alert.severity.rank for remedy in plan.remedies]

@@ -2,12 +2,13 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
+from tests.support.properties import examples
 from tests.unit.plan.builders import NOW_MS, action, decision, policy, space_alert
 from tests.unit.plan.test_malformed_evidence import FACTS, JSON
 
@@ -96,7 +97,7 @@ def test_what_is_planned_in_its_place_follows_its_revision():
     alert_id=st.sampled_from(["sound", "other", "gone"]),
     parts=st.dictionaries(st.sampled_from(PARTS), st.dictionaries(st.text(max_size=8), JSON, max_size=3), max_size=4),
 )
-@settings(max_examples=150, deadline=None)
+@examples(37)
 def test_whatever_it_holds_the_others_get_their_advice(kind, status, alert_id, parts):
     found = revised(tracked(record_of(kind, alert_id, str(status), **parts)))
     assert [one for one in found if one.alert_id == "sound" and not one.vetoes]

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.records import AlertRecord
@@ -15,6 +15,7 @@ from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
+from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 from tests.unit.plan.failures import moving
 
@@ -106,7 +107,7 @@ def needed(found, place=(1, "/d0")):
 
 
 @given(filling=fillings())
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_nothing_is_lost_while_what_loses_nothing_is_in_time_and_enough(filling):
     about, found, allowed = filling
     actions = recommend(about, found, allowed, NOW_MS)
@@ -122,7 +123,7 @@ def test_nothing_is_lost_while_what_loses_nothing_is_in_time_and_enough(filling)
 
 
 @given(filling=fillings())
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_every_enough_is_in_time(filling):
     about, found, allowed = filling
     for action in recommend(about, found, allowed, NOW_MS):
@@ -133,7 +134,7 @@ def test_every_enough_is_in_time(filling):
 
 
 @given(filling=fillings())
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_what_is_late_stands_behind_what_is_in_time(filling):
     """But what must be begun at once: a bigger volume, and room that a person has to open."""
     about, found, allowed = filling
@@ -144,7 +145,7 @@ def test_what_is_late_stands_behind_what_is_in_time(filling):
 
 
 @given(filling=fillings())
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_no_loss_stands_before_what_loses_nothing_and_a_bigger_volume_is_always_offered_before(filling):
     about, found, allowed = filling
     ready = [a for a in recommend(about, found, allowed, NOW_MS) if not a.vetoes]
@@ -158,7 +159,7 @@ def test_no_loss_stands_before_what_loses_nothing_and_a_bigger_volume_is_always_
 
 
 @given(filling=fillings())
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_no_first_action_is_predicted_to_leave_a_partition_without_a_leader(filling):
     about, found, allowed = filling
     first = recommend(about, found, allowed, NOW_MS)[0]
@@ -167,7 +168,7 @@ def test_no_first_action_is_predicted_to_leave_a_partition_without_a_leader(fill
 
 
 @given(filling=fillings())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_something_is_ready_and_every_command_belongs_to_it(filling):
     about, found, allowed = filling
     actions = recommend(about, found, allowed, NOW_MS)
@@ -177,7 +178,7 @@ def test_something_is_ready_and_every_command_belongs_to_it(filling):
 
 
 @given(filling=fillings())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_a_cut_asks_for_no_more_than_moves_would(filling):
     about, found, allowed = filling
     cuts = [a for a in recommend(about, found, allowed, NOW_MS) if a.kind is ActionKind.LOWER_RETENTION]
@@ -186,7 +187,7 @@ def test_a_cut_asks_for_no_more_than_moves_would(filling):
 
 
 @given(filling=fillings())
-@settings(max_examples=150, deadline=None)
+@examples(37)
 def test_a_plan_for_all_alerts_counts_only_what_is_in_time(filling):
     about, found, allowed = filling
     (remedy,) = fix([about], (), found, allowed, NOW_MS).remedies

@@ -5,7 +5,7 @@ import random
 import subprocess
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
@@ -15,6 +15,7 @@ from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.preconditions import DENIED_BY
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import partition_of
 
@@ -107,7 +108,7 @@ def _alert(rng, rule, found):
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_there_is_always_something_to_do_that_nothing_speaks_against(trouble):
     about, found = trouble
     actions = recommend(about, found, policy(), NOW_MS)
@@ -117,7 +118,7 @@ def test_there_is_always_something_to_do_that_nothing_speaks_against(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_what_is_proposed_passes_the_judge_and_no_partition_is_named_twice(trouble):
     about, found = trouble
     named = []
@@ -129,7 +130,7 @@ def test_what_is_proposed_passes_the_judge_and_no_partition_is_named_twice(troub
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_the_predicted_leader_is_alive_and_in_sync_at_every_step(trouble):
     about, found = trouble
     by_label = {partition.label: partition for partition in found.partitions.values()}
@@ -146,7 +147,7 @@ def test_the_predicted_leader_is_alive_and_in_sync_at_every_step(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
     """Counted here in the plainest way: no second broker down, nobody's only living copy, no disk known to be sick."""
     about, found = trouble
@@ -164,7 +165,7 @@ def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_what_may_be_done_stands_before_what_must_not(trouble):
     about, found = trouble
     actions = recommend(about, found, policy(), NOW_MS)
@@ -174,7 +175,7 @@ def test_what_may_be_done_stands_before_what_must_not(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_no_action_calls_well_what_one_of_its_vetoes_denies(trouble):
     about, found = trouble
     for action in recommend(about, found, policy(), NOW_MS):
@@ -184,7 +185,7 @@ def test_no_action_calls_well_what_one_of_its_vetoes_denies(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_writes_that_are_said_to_go_on_go_on_in_the_prediction_too(trouble):
     about, found = trouble
     for action in recommend(about, found, policy(), NOW_MS):
@@ -199,7 +200,7 @@ def test_writes_that_are_said_to_go_on_go_on_in_the_prediction_too(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_what_loses_data_says_so(trouble):
     about, found = trouble
     for action in recommend(about, found, policy(), NOW_MS):
@@ -212,7 +213,7 @@ def test_what_loses_data_says_so(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=200, deadline=None)
+@examples(50)
 def test_the_same_trouble_gets_the_same_answer_as_json(trouble):
     about, found = trouble
     one, two = (recommend(about, replace(found), policy(), NOW_MS) for _ in range(2))
@@ -223,7 +224,7 @@ def test_the_same_trouble_gets_the_same_answer_as_json(trouble):
 
 
 @given(trouble=troubles())
-@settings(max_examples=25, deadline=None)
+@examples(20)
 def test_every_command_is_one_that_a_shell_can_read(trouble):
     about, found = trouble
     lines = [line for action in recommend(about, found, policy(), NOW_MS) for line in action.commands]

@@ -2,13 +2,14 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.settings import TopicRule
+from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, topic
 
 HERE = (1, "/d1")
@@ -84,7 +85,7 @@ def left_by_kafka(size, limit, waiting, rng):
 
 
 @given(world=worlds, needed=needs)
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_kafka_frees_what_is_promised_whatever_the_segments_are_and_wherever_the_copies_lag(world, needed):
     for cut in world.cut(needed).cuts:
         if cut.way.is_estimate:
@@ -117,14 +118,14 @@ def assert_above_floors(world, name, key, limit):
 
 
 @given(world=worlds, needed=needs)
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_no_cut_goes_below_a_floor(world, needed):
     for cut in world.cut(needed).cuts:
         assert_above_floors(world, cut.topic.name, cut.way.key, cut.new_value)
 
 
 @given(world=worlds, needed=needs)
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_what_is_needed_is_given_where_it_can_be_and_hardly_more(world, needed):
     most = sum(cut.frees_at(HERE) for cut in world.cut(ALL_THAT_THERE_IS).cuts)
     found = world.cut(needed)
@@ -138,7 +139,7 @@ def test_what_is_needed_is_given_where_it_can_be_and_hardly_more(world, needed):
 
 
 @given(world=worlds, needed=needs)
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_every_topic_that_loses_history_gives_the_same_share(world, needed):
     most = {cut.topic.name: cut.frees_at(HERE) for cut in world.cut(ALL_THAT_THERE_IS).cuts}
     losing = [cut for cut in world.cut(needed).cuts if cut.way.loses_data]
@@ -152,7 +153,7 @@ def test_every_topic_that_loses_history_gives_the_same_share(world, needed):
 
 
 @given(world=worlds, needed=needs)
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_nothing_is_lost_while_local_copies_are_enough(world, needed):
     found = world.cut(needed).cuts
     if any(cut.way.loses_data for cut in found):
@@ -161,7 +162,7 @@ def test_nothing_is_lost_while_local_copies_are_enough(world, needed):
 
 
 @given(world=worlds)
-@settings(max_examples=80, deadline=None)
+@examples(20)
 def test_the_cuts_of_a_whole_cluster_keep_the_same_floors_and_give_every_directory_what_it_needs(world):
     fleet = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
     found = recommend(fleet, world.facts, policy(**world.limits, **NO_LIMIT), NOW_MS)

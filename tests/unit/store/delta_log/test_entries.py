@@ -38,10 +38,17 @@ CUT = {
     "removed files": ([info(numTargetFilesAdded="1", numTargetFilesRemoved="2"), ADD, REMOVE], "1 of its 2 .* remove"),
     "all of an insert": ([info("WRITE", numFiles="1", numOutputRows="5")], "none of the files"),
     "files that optimize adds": ([info("OPTIMIZE", numFilesAdded=1, numFilesRemoved=0)], "0 of its 1 .* add"),
-    "properties": ([info("SET TBLPROPERTIES")], "its operation SET TBLPROPERTIES changes the table"),
-    "columns": ([info("ADD COLUMNS")], "its operation ADD COLUMNS"),
-    "creation": ([info("CREATE TABLE")], "its operation CREATE TABLE"),
-    "clustering": ([info("CLUSTER BY")], "its operation CLUSTER BY"),
+    "files that Spark's optimize adds": ([info("OPTIMIZE", numAddedFiles="1")], "0 of its 1 .* add"),
+    "files that a merge of delta-rs adds": ([info(num_target_files_added=1)], "0 of its 1 .* add"),
+    "files that optimize removes": ([info("OPTIMIZE", numFilesRemoved=1)], "0 of its 1 .* remove"),
+    "files that Spark's optimize removes": ([info("OPTIMIZE", numRemovedFiles="1")], "0 of its 1 .* remove"),
+    "files that a deletion of delta-rs removes": ([info("DELETE", num_removed_files=1)], "0 of its 1 .* remove"),
+} | {
+    operation: ([info(operation)], f"its operation {operation} changes the table")
+    for operation in (
+        *("CREATE TABLE", "REPLACE TABLE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "UPGRADE PROTOCOL"),
+        *("ADD COLUMNS", "CHANGE COLUMN", "DROP COLUMNS", "RENAME COLUMN", "CLUSTER BY"),
+    )
 }
 
 

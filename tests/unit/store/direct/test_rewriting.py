@@ -74,7 +74,7 @@ def test_the_second_of_two_writers_of_a_version_writes_nothing(guests):
 
 
 def test_keys_with_large_numbers_are_for_spark(guests, monkeypatch):
-    monkeypatch.setattr(rewriting, "_LARGEST", 1)
+    monkeypatch.setattr(rewriting, "LARGEST", 1)
     with pytest.raises(NotDirectError):
         places_of(read_columns(opened(guests)).rows, ("guest",), {("ada",)})
 

@@ -2,11 +2,13 @@
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
+from logdirwatch import __version__
 from logdirwatch.store import first_version
 from logdirwatch.store.delta_log.entries import complete_actions, encoded, file_name
-from logdirwatch.store.direct.arrow import arrow_rows
+from logdirwatch.store.direct.arrow import arrow_rows, statistics
 from logdirwatch.store.direct.merge import Changes, Rewrite, merge, rewrite
 from logdirwatch.store.direct.newest import Newest, NotDirectError
 from logdirwatch.store.direct.table import ConflictError, DirectTable
@@ -179,15 +181,34 @@ def test_two_equal_commits_are_two_writers(folder, monkeypatch):
     assert opened(folder).version.number == 1
 
 
-def test_a_commit_says_how_many_files_it_adds_and_removes(folder):
-    add(folder, guest("ada"))
-    add(folder, guest("bob"))
-    opened(folder).commit([arrow_rows(TABLE, [guest("eve")])], opened(folder).files())
-    info, *others = complete_actions((folder / file_name(3)).read_bytes())
-    metrics = info["commitInfo"]["operationMetrics"]
-    assert metrics == {"numTargetFilesAdded": "1", "numTargetFilesRemoved": "2"}
-    assert [next(iter(action)) for action in others] == ["add", "remove", "remove"]
-    assert info["commitInfo"]["readVersion"] == 2
+def test_a_commit_is_written_as_deltas_protocol_says(folder, monkeypatch):
+    for name in ("ada", "bob"):
+        add(folder, guest(name))
+    monkeypatch.setattr("logdirwatch.store.direct.table.wall_ms", lambda: 17)
+    before = opened(folder).files()
+    opened(folder).commit([arrow_rows(TABLE, [guest("eve")]), arrow_rows(TABLE, [])], before)
+    info, added, *removed = complete_actions((folder / file_name(3)).read_bytes())
+    assert len(info["commitInfo"].pop("txnId")) == 36
+    assert info["commitInfo"] == {
+        "timestamp": 17,
+        "operation": "MERGE",
+        "operationParameters": {},
+        "readVersion": 2,
+        "isolationLevel": "Serializable",
+        "isBlindAppend": False,
+        "operationMetrics": {"numTargetFilesAdded": "1", "numTargetFilesRemoved": "2"},
+        "engineInfo": f"logdirwatch/{__version__}",
+    }
+    (file,) = opened(folder).files()
+    about = {"partitionValues": {}, "dataChange": True}
+    stats = statistics(arrow_rows(TABLE, [guest("eve")]), TABLE.sought_by)
+    assert added["add"] == {**about, "path": file.path, "size": file.size_bytes, "modificationTime": 17, "stats": stats}
+    assert file.size_bytes == (folder / file.path).stat().st_size
+    gone = {**about, "deletionTimestamp": 17, "extendedFileMetadata": True}
+    assert [action["remove"] for action in removed] == [
+        {**gone, "path": file.path, "size": file.size_bytes} for file in before
+    ]
+    assert pq.ParquetFile(folder / file.path).metadata.row_group(0).column(0).compression == "ZSTD"
 
 
 def test_the_log_is_check_pointed_before_its_entries_are_deleted(folder, monkeypatch):

@@ -109,6 +109,6 @@ def test_what_is_no_candidate_would_not_change(seed):
 
 
 def test_too_many_names_do_not_fit(monkeypatch):
-    monkeypatch.setattr(columns, "_LARGEST", 10)
+    monkeypatch.setattr(columns, "LARGEST", 10)
     with pytest.raises(NumbersError):
         candidates(encoded({}), listings([]), {}, Changed({("a", 1)}, {("a", "t", 5)}))

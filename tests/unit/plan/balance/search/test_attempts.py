@@ -1,11 +1,12 @@
 """More than one attempt at a pool: the best one stays, and nothing of the others."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from logdirwatch.plan.balance.model import board
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.search import attempts
 from logdirwatch.plan.balance.summary import summarise
+from tests.support.properties import examples
 from tests.unit.plan.balance.builders import at, cluster, moved, planned, used
 from tests.unit.plan.balance.test_properties import clusters
 
@@ -33,7 +34,7 @@ def test_a_cheap_plan_is_the_first(monkeypatch):
 
 
 @given(model=clusters())
-@settings(max_examples=40)
+@examples(20)
 def test_no_plan_is_worse_than_the_first_attempt(model):
     for mode in ("balance-disks", "balance-brokers", "balance-all"):
         best = worth(planned(model, mode))
