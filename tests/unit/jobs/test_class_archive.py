@@ -76,6 +76,19 @@ def test_another_java_has_another_one(jars, tmp_path, monkeypatch):
     assert class_archive.java_options(jars, records=False) == ""
 
 
+def test_installations_that_share_a_home_leave_each_others_alone(jars, tmp_path, monkeypatch):
+    kept = write(jars)
+    monkeypatch.setattr(class_archive, "_pyspark", lambda: tmp_path)
+    assert write(jars, b"another").parent == kept.parent
+    assert kept.exists()
+
+
 def test_where_nothing_can_be_written_there_is_none(jars, monkeypatch):
+    lock = recorded(jars).with_suffix(".lock")
+    class_archive.keep()
+    lock.unlink()
+    lock.mkdir()
+    assert class_archive.java_options(jars, records=True) == ""
+    lock.rmdir()
     monkeypatch.setattr(class_archive.fcntl, "flock", lambda *_: (_ for _ in ()).throw(PermissionError))
     assert class_archive.java_options(jars, records=True) == ""

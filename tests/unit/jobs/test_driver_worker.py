@@ -39,10 +39,12 @@ def environment():
     return {**os.environ, "PYTHON_WORKER_FACTORY_SECRET": SECRET}
 
 
-def test_the_worker_authenticates_and_tells_its_process_id():
-    jvm = Jvm()
+def test_the_worker_authenticates_tells_its_process_id_and_then_waits_for_as_long_as_spark_does(monkeypatch):
+    jvm, made, connect = Jvm(), [], socket.create_connection
+    monkeypatch.setattr(socket, "create_connection", lambda *to: made.append(connect(*to)) or made[-1])
     with driver_worker.connected(jvm.port, SECRET) as stream:
         assert stream.read(5) == b"go on"
+        assert made[0].gettimeout() is None
     jvm.thread.join()
     secret = SECRET.encode()
     assert jvm.told == len(secret).to_bytes(4, "big") + secret + os.getpid().to_bytes(4, "big")

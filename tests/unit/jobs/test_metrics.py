@@ -163,6 +163,8 @@ def test_a_stream_is_ready_when_every_query_runs_and_ill_when_nobody_looks(runne
     assert metrics.is_unready() == "not running: store"
     runner.supervised.pop()
     assert (metrics.is_unready(), metrics.is_ill()) == (None, None)
+    runner.supervised.pop()
+    assert metrics.is_unready() == "not running: nothing started yet"
     runner.looked_s -= 200
     assert metrics.is_ill().startswith("the queries have not been supervised for 3 min 2")
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from logdirwatch.errors import UserError
+from logdirwatch.jobs.checkpoint import lock
 from logdirwatch.jobs.checkpoint.lock import locked
+from tests.support.waiting import DEADLINE_S
 
 HOLD = """
 import sys, time
@@ -30,6 +32,14 @@ def test_a_second_stream_is_refused_until_the_first_is_killed(tmp_path: Path) ->
         finally:
             first.send_signal(signal.SIGKILL)
     _hold(str(tmp_path), "detect", wait_s=30)
+
+
+def test_a_stream_that_is_stopped_is_waited_for(tmp_path, monkeypatch):
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"held\n"
+        monkeypatch.setattr(lock.time, "sleep", lambda _: (first.kill(), first.wait()))
+        _hold(str(tmp_path), "detect", wait_s=DEADLINE_S)
 
 
 def test_a_folder_that_cannot_be_locked_stops_no_stream(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""What is done to the files of a checkpoint before its query starts: torn, moved, or written by an older release."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.jobs.checkpoint import moved, older, state_notes, torn
+from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS
+
+NOW_MS = 1_700_000_000_000
+CUT = "v1\n{"
+
+
+class Disk:
+    """A folder on the disk, without Spark's JVM."""
+
+    def __init__(self, spark, path):
+        self._path = Path(path)
+        self.uri = f"file:{path}"
+
+    def names(self):
+        return [file.name for file in self._path.iterdir()] if self._path.exists() else []
+
+    def read(self, name):
+        return (self._path / name).read_text()
+
+    def write(self, name, text):
+        (self._path / name).write_text(text)
+
+    def remove(self, name):
+        (self._path / name).unlink(missing_ok=True)
+
+    def rename(self, path):
+        self._path.rename(path)
+
+
+def note(place, *variables):
+    state = {"stateVariables": [{"stateName": name} for name in ("$procTimers", *variables)]}
+    store = {"stateSchemaFilePaths": [f"file:{place}/state/0/_stateSchema/default/0"]}
+    return "v2\n" + json.dumps({"operatorPropertiesJson": json.dumps(state), "stateStoreInfo": [store]})
+
+
+NOTES = "state/0/_metadata/v2"
+
+
+@pytest.fixture
+def sound(tmp_path, monkeypatch):
+    """The files of a checkpoint whose newest batch is 10, by their paths; a batch 9 comes before it, a note 3 too."""
+    for module in (moved, older, state_notes, torn):
+        monkeypatch.setattr(module, "Folder", Disk)
+    offsets = {f"offsets/{batch}": OFFSETS for batch in (9, 10)} | {"offsets/.10.crc": "?", "offsets/11.tmp": CUT}
+    commits = {f"commits/{batch}": COMMITS for batch in (9, 10)}
+    notes = {f"{NOTES}/{batch}": note(tmp_path / "c", "brokers") for batch in (3, 10)} | {f"{NOTES}/.10.crc": "?"}
+    return {"metadata": '{"id":"x"}', **offsets, **commits, **notes}
+
+
+def repaired(folder, files):
+    """Return what is left of the files of a checkpoint once its query may start."""
+    for name, text in files.items():
+        (folder / "c" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "c" / name).write_text(text)
+    torn.take_back(None, str(folder / "c"), NOW_MS)
+    moved.follow(None, str(folder / "c"))
+    older.set_aside(None, str(folder / "c"), ["brokers", "due"], NOW_MS)
+    return {
+        str(file.relative_to(folder / "c")): file.read_text() for file in (folder / "c").rglob("*") if file.is_file()
+    }
+
+
+def test_a_sound_checkpoint_stays_as_it_is(tmp_path, sound):
+    assert repaired(tmp_path, sound) == sound
+
+
+def test_a_query_that_never_started_has_nothing_to_repair(tmp_path, sound):
+    assert repaired(tmp_path, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("torn_files", "gone"),
+    [
+        (["offsets/10"], ["offsets/10", "commits/10"]),
+        (["commits/10"], ["commits/10"]),
+        (["offsets/10", "commits/10"], ["offsets/10", "commits/10"]),
+        ([f"{NOTES}/10"], [f"{NOTES}/10"]),
+        ([f"{NOTES}/3"], [f"{NOTES}/3"]),
+        (["offsets/9", "commits/9"], []),
+    ],
+)
+def test_the_last_batch_is_planned_again_and_an_older_note_of_the_state_serves(tmp_path, sound, torn_files, gone):
+    files = {**sound, **dict.fromkeys(torn_files, CUT)}
+    assert repaired(tmp_path, files) == {name: text for name, text in files.items() if name not in gone}
+
+
+def test_a_torn_id_is_replaced_by_another(tmp_path, sound):
+    found = repaired(tmp_path, {**sound, "metadata": '{"id":'})
+    assert json.loads(found.pop("metadata")).keys() == {"id"}
+    assert found == {name: text for name, text in sound.items() if name != "metadata"}
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [dict.fromkeys((f"{NOTES}/3", f"{NOTES}/10"), CUT), {f"{NOTES}/10": note("/c", "brokers", "of an older release")}],
+    ids=["no whole note of the state", "other variables in the newest note"],
+)
+def test_state_that_cannot_be_read_is_set_aside_with_all_of_its_checkpoint(tmp_path, sound, notes):
+    assert repaired(tmp_path, {**sound, **notes}) == {}
+    assert {file.name for file in (tmp_path / f"c.{NOW_MS}").iterdir()} == {"metadata", "offsets", "commits", "state"}
+
+
+def test_an_older_note_with_other_variables_is_history(tmp_path, sound):
+    files = {**sound, f"{NOTES}/3": note(tmp_path / "c", "another")}
+    assert repaired(tmp_path, files) == files
+
+
+def test_the_notes_of_a_moved_checkpoint_follow_it(tmp_path, sound):
+    there = {f"{NOTES}/{batch}": note("/old/place", "brokers") for batch in (3, 10)}
+    assert repaired(tmp_path, {**sound, **there}) == sound
