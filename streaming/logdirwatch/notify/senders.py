@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import apprise
 import requests
@@ -87,7 +87,7 @@ def _channels(name: str, receiver: ReceiverSettings, settings: NotifySettings) -
 def service(url: str, group: str = "0") -> NotifyBase | None:
     """Return apprise's service for a URL, without connecting; None when there is none."""
     with _apprise_warnings():
-        made = apprise.Apprise.instantiate(url.replace(GROUP, quote(group, safe="")), suppress_exceptions=True)
+        made = apprise.Apprise.instantiate(url.replace(GROUP, group), suppress_exceptions=True)
     if isinstance(made, NotifyBase) and "overflow=" not in url:
         made.overflow_mode = apprise.OverflowMode.TRUNCATE  # a text that is too long is truncated, not refused
     return made if isinstance(made, NotifyBase) else None

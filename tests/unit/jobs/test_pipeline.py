@@ -5,6 +5,8 @@ import pytest
 from logdirwatch.cli.commands.stream import Query
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import application, pipeline
+from logdirwatch.model.records import PipelineRecord
+from logdirwatch.parse.records import parse
 from logdirwatch.settings import Settings
 
 T0 = 1_700_000_000_000
@@ -22,6 +24,18 @@ def test_every_query_is_known_with_its_topics():
 def test_a_query_may_be_as_late_as_its_trigger(query, trigger_ms, is_measured):
     teller = pipeline._teller(Settings(stream=StreamSettings()), query, T0)
     assert (teller.trigger_ms, teller.is_measured, teller.lag_ms) == (trigger_ms, is_measured, 60_000)
+
+
+def test_the_progress_of_a_query_is_a_record_that_every_reader_accepts():
+    record = PipelineRecord(version=1, query="store", timestamp_ms=T0, lag_ms=7)
+    told = pipeline._outgoing(record)
+    found = parse(told.topic, told.key, told.value, T0, "")
+    assert (told.topic, told.key, found.record) == ("logdir.metrics", record.key.encode(), record)
+
+
+def test_nothing_is_watched_where_the_configuration_says_so():
+    with pipeline.watching(None, Settings(stream={"pipeline_interval_ms": 0}), ["store"], {}, None) as watcher:
+        assert watcher is None
 
 
 @pytest.mark.parametrize(

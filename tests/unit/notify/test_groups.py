@@ -20,14 +20,41 @@ def ended(message):
     return [found.alert_id for found in message.ended]
 
 
-def test_a_first_message_waits_for_more(world):
-    world.fire("a")
-    world.pass_ms(WAIT_MS - 1_000)
-    world.fire("b")
+def later(name, severity=Severity.WARNING):
+    return lambda world: world.fire(name, severity, broker=8)
+
+
+@pytest.mark.parametrize(
+    ("severity", "happens", "after_ms", "told_ms", "reason"),
+    [
+        (Severity.WARNING, later("b"), 1_000, INTERVAL_MS, "more"),
+        (Severity.WARNING, later("b"), INTERVAL_MS - 1_000, INTERVAL_MS - 1_000 + WAIT_MS, "more"),
+        (Severity.WARNING, lambda world: world.resolve("a"), 1_000, INTERVAL_MS, "resolved"),
+        (Severity.WARNING, lambda world: None, 0, REPEAT_MS, "repeat"),
+        (Severity.WARNING, later("a", Severity.CRITICAL), 1_000, 1_000 + WAIT_MS, "louder"),
+        (Severity.WARNING, later("a", Severity.PAGE), 1_000, WAIT_MS, "louder"),
+        (Severity.WARNING, later("b", Severity.CRITICAL), 1_000, 1_000 + WAIT_MS, "louder"),
+        (Severity.CRITICAL, later("b", Severity.CRITICAL), 1_000, INTERVAL_MS, "more"),
+        (Severity.PAGE, later("b", Severity.PAGE), 1_000, WAIT_MS, "more"),
+        (Severity.PAGE, later("b", Severity.PAGE), 60_000, 60_000, "more"),
+    ],
+)
+def test_a_message_is_sent_at_the_moment_its_time_is_over(world, severity, happens, after_ms, told_ms, reason):
+    def pass_ms(duration_ms):
+        world.pass_ms(duration_ms, duration_ms)
+
+    world.fire("a", severity)
+    world.tick()
+    pass_ms(WAIT_MS - 1)
     assert world.messages == []
-    world.pass_ms(2_000)
-    (message,) = world.messages
-    assert (message.reason.value, firing(message)) == ("first", ["a", "b"])
+    pass_ms(1)
+    pass_ms(after_ms)
+    happens(world)
+    world.tick()
+    pass_ms(told_ms - after_ms - 1)
+    assert world.reasons() == ["first"] + [reason] * (told_ms == after_ms)
+    pass_ms(told_ms - after_ms)
+    assert world.reasons() == ["first", reason]
 
 
 def test_what_ended_is_listed_by_severity(world):
@@ -66,42 +93,6 @@ def test_a_hosts_death_is_one_message_though_others_go_to_their_own_hosts():
         "[critical] 2 alerts: prod host h1: 2 brokers offline",
         "[critical] broker_offline: prod broker 3",
     }
-
-
-def test_more_waits_for_the_interval(world):
-    world.fire("a")
-    world.pass_ms(WAIT_MS + 1_000)
-    world.fire("b")
-    world.pass_ms(INTERVAL_MS - 5_000)
-    assert world.reasons() == ["first"]
-    world.pass_ms(5_000)
-    assert world.reasons() == ["first", "more"]
-    assert firing(world.messages[-1]) == ["a", "b"]
-
-
-def test_what_is_louder_than_anything_told_waits_only_a_moment(world):
-    world.fire("a", Severity.WARNING)
-    world.pass_ms(WAIT_MS + 1_000)
-    world.fire("a", Severity.PAGE)
-    world.pass_ms(WAIT_MS + 500)
-    assert world.reasons() == ["first", "louder"]
-
-
-def test_what_is_as_loud_as_what_was_told_waits_for_the_interval(world):
-    world.fire("a")
-    world.pass_ms(WAIT_MS + 500)
-    world.fire("b")
-    world.pass_ms(INTERVAL_MS - WAIT_MS)
-    assert world.reasons() == ["first"]
-
-
-def test_a_second_page_is_told_at_once(world):
-    world.fire("a", Severity.PAGE)
-    world.pass_ms(WAIT_MS + 500)
-    world.pass_ms(60_000)
-    world.fire("b", Severity.PAGE, broker=8)
-    world.tick()
-    assert [firing(message) for message in world.messages] == [["a"], ["a", "b"]]
 
 
 @pytest.mark.parametrize("before", list(Severity)[:-1])
@@ -193,12 +184,6 @@ def test_the_end_is_told_once_and_only_of_what_was_told(world):
     assert world.reasons() == ["first", "resolved"]
     assert (firing(world.messages[0]), ended(world.messages[1])) == (["a"], ["a"])
     assert world.believed() == set()
-
-
-def test_what_still_fires_is_told_again_after_the_repeat_interval(world):
-    world.fire("a")
-    world.pass_ms(WAIT_MS + REPEAT_MS + 1_000, 1_000)
-    assert world.reasons() == ["first", "repeat"]
 
 
 def test_what_is_acknowledged_is_not_told_again_but_its_end_is(world):

@@ -4,15 +4,20 @@ import email
 import email.policy
 import html
 import json
+import logging
+import threading
+from contextlib import nullcontext
 from datetime import datetime
 from types import SimpleNamespace
 from typing import ClassVar
 
 import jsonschema
 import pytest
+from apprise import OverflowMode
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
+from logdirwatch.notify import senders as senders_module
 from logdirwatch.notify.alertmanager import alerts_of
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message, Reason
@@ -153,6 +158,42 @@ def test_what_a_service_raises_is_an_error_without_secrets(monkeypatch):
     with pytest.raises(SendError, match=r"RuntimeError: no route to \*+") as error:
         sender.send(message(alert()))
     assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "fails", "made"),
+    [("", False, 1), ("", True, 2), ("/{group}", False, 2)],
+    ids=["kept", "failed", "a group's"],
+)
+def test_a_service_is_made_anew_for_each_group_and_after_an_error(receiver, monkeypatch, path, fails, made):
+    urls, make = [], senders_module.service
+    monkeypatch.setattr(senders_module, "service", lambda *arguments: urls.append(arguments) or make(*arguments))
+    sender = Service(f"json://127.0.0.1:{receiver.port}{path}")
+    with monkeypatch.context() as patched:
+        if fails:
+            patched.setattr("apprise.plugins.custom_json.NotifyJSON.send", lambda *_, **__: 1 / 0)
+        with pytest.raises(SendError) if fails else nullcontext():
+            sender.send(message(alert()))
+    sender.send(message(alert()))
+    assert len(urls) == made
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"), [("", OverflowMode.TRUNCATE), ("?overflow=split", OverflowMode.SPLIT)], ids=["default", "chosen"]
+)
+def test_a_text_that_is_too_long_is_truncated_unless_the_url_says_otherwise(query, mode):
+    assert senders_module.service(f"json://127.0.0.1{query}").overflow_mode is mode
+
+
+def test_of_what_apprise_logs_each_thread_collects_its_own_and_nothing_stays_behind():
+    log, before = logging.getLogger("apprise"), list(logging.getLogger("apprise").handlers)
+    with senders_module._apprise_warnings() as said:
+        log.warning("a  line\nof this thread")
+        log.info("of no interest")
+        other = threading.Thread(target=log.warning, args=("of another thread",))
+        other.start()
+        other.join()
+    assert (said, log.handlers) == (["a line of this thread"], before)
 
 
 def test_a_token_in_the_place_of_a_host_is_a_secret_too():
