@@ -50,6 +50,7 @@ def _is_present(memory: BrokerMemory) -> bool:
         and not memory.unregistered_polls
         and maintenance.running(memory) is None
         and memory.recovery is None
+        and memory.away_since_ms is None
         and memory.word is None
     )
 

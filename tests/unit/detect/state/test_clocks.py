@@ -174,7 +174,7 @@ SET = st.lists(st.tuples(MINUTES, STEPS_MS), max_size=4).map(lambda steps: Clock
 
 
 @given(SET, SET, st.sampled_from(list(EVENTS)), st.booleans())
-@examples(20)
+@examples(10)
 def test_any_steps_of_two_collectors_change_nothing_that_is_told(first, second, happens, has_leader):
     leader = RIGHT if has_leader else None
     story = Story({"c1": first, "c2": second}, leader=leader, **EVENTS[happens]).run()
