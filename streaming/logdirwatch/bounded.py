@@ -6,6 +6,7 @@ connect by themselves, such as those for e-mail.
 """
 
 import io
+import re
 import socket
 import sys
 import threading
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import requests
 import requests.sessions
@@ -26,6 +27,15 @@ MOST_ANSWER_BYTES = 1 << 20
 """The size of an answer, decompressed; those of all services that are known to us are below 64 KiB."""
 MOST_ABANDONED = 32
 """The number of calls that may outlast their time: those that wait for a name server, which nothing can interrupt."""
+
+_REFUSAL = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:(?P<page><(?:!doctype html|html|head|meta|!--|script|title|body))"
+    rb"|OK \((?:not found|rate limited)\)"  # healthchecks.io
+    rb"|Webhook message delivery failed"  # connectors of Microsoft Teams
+    rb"|\{\s*\"(?:ok|success)\"\s*:\s*false\b|\{\s*\"status\"\s*:\s*\"(?:error|fail))",
+    re.IGNORECASE,
+)
+"""How answers of success begin that are none: a proxy's page, or an error of a service under HTTP 200."""
 
 READ_S_A_MS = 2 / 1000
 """The seconds that one read may take, by the time in all: no bound of its own, but what ends an abandoned call."""
@@ -69,7 +79,8 @@ def within(timeout_ms: int, call: Callable[[], Result]) -> Result:
     """Return what ``call`` returns, or raise what it raises, within a time in all; it runs on a thread of its own.
 
     Raises TimeoutError when it takes longer; then its connections are closed. Of ``requests`` in it no answer is larger
-    than MOST_ANSWER_BYTES (requests.ConnectionError), and no redirection is followed.
+    than MOST_ANSWER_BYTES, none of success is a web page or an error in other words (requests.ConnectionError), and no
+    redirection is followed.
     """
     return start(timeout_ms, call)()
 
@@ -133,7 +144,11 @@ class _Adapter(HTTPAdapter):
             return answer
         # Without it nobody follows a redirection: its status is what the caller sees.
         answer.headers.pop("Location", None)
-        answer.raw = urllib3.HTTPResponse(io.BytesIO(_body(answer, bounds)), preload_content=False)
+        body = _body(answer, bounds)
+        if answer.ok and (refusal := _REFUSAL.match(body)) is not None:
+            what = "a web page" if refusal["page"] else "an error"
+            _refuse(bounds, f"HTTP {answer.status_code} with {what} in it")
+        answer.raw = urllib3.HTTPResponse(io.BytesIO(body), preload_content=False)
         return answer
 
 
@@ -146,9 +161,14 @@ def _body(answer: requests.Response, bounds: _Bounds) -> bytes:
     finally:
         answer.raw.close()
     if len(body) > MOST_ANSWER_BYTES:
-        bounds.reason = f"the answer is larger than {MOST_ANSWER_BYTES} bytes"
-        raise requests.ConnectionError(bounds.reason)
+        _refuse(bounds, f"the answer is larger than {MOST_ANSWER_BYTES} bytes")
     return body
+
+
+def _refuse(bounds: _Bounds, reason: str) -> NoReturn:
+    """End a call for a reason that its caller gets, whatever the library in between makes of the error."""
+    bounds.reason = reason
+    raise requests.ConnectionError(reason)
 
 
 sys.addaudithook(_audited)

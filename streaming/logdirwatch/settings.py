@@ -162,7 +162,7 @@ def load(path: Path | None = None) -> Settings:
     """
     where = str(path) if path else "the environment"
     content = _read_yaml(path) if path else {}
-    if (problem := environment.unknown(os.environ, Settings.model_fields)) is not None:
+    if (problem := environment.unusable(os.environ, Settings.model_fields)) is not None:
         raise _refused("the environment", problem)
     try:
         return Settings(**content)
@@ -239,6 +239,12 @@ class _DuplicateKeyError(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.SafeLoader):
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        """Return a text; raises UnicodeError for half of a surrogate pair, which YAML's escapes can write."""
+        text = super().construct_scalar(node)
+        text.encode()
+        return text
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a section; raises an error for a key that it has twice."""
         seen: set[str] = set()
@@ -253,7 +259,7 @@ class _Loader(yaml.SafeLoader):
 def _unreadable(error: Exception) -> str:
     if isinstance(error, _DuplicateKeyError):
         return "the key is there already"
-    if isinstance(error, UnicodeDecodeError):
+    if isinstance(error, UnicodeError):
         return "not text in UTF-8"
     is_tab = "'\\t'" in str(getattr(error, "problem", ""))
     return "not valid YAML: indent with spaces, not with a tab" if is_tab else "not valid YAML"

@@ -34,13 +34,25 @@ class NotJsonError(ValueError):
 def decoded(value: str) -> Any:
     """Return a value that is written as JSON; raises NotJsonError, also where an object has a key twice."""
     try:
-        return json.loads(value, object_pairs_hook=_object)
+        found = json.loads(value, object_pairs_hook=_object)
+        if _is_text(json.dumps(found, ensure_ascii=False)):
+            return found
+        reason = "has half of a surrogate pair in it"
     except json.JSONDecodeError as error:
         what = error.msg.partition(":")[0]  # after it comes a character of the value
         reason = f"is not JSON ({what}, at character {error.pos + 1}); {_ESCAPES}"
     except (RecursionError, ValueError) as error:
         reason = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
     raise NotJsonError(value, reason) from None
+
+
+def _is_text(value: str) -> bool:
+    """Tell whether a value can be encoded: Python keeps other bytes of a variable as halves of surrogate pairs."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -58,10 +70,12 @@ def prepared(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name: value and value.rstrip("\r\n") for name, value in sorted(variables.items())}
 
 
-def unknown(variables: Iterable[str], sections: Iterable[str]) -> str | None:
-    """Return what is wrong with the first variable that sets nothing, None if there is none."""
+def unusable(variables: Mapping[str, str], sections: Iterable[str]) -> str | None:
+    """Return what is wrong with the first variable that sets nothing or is no text, None if there is none."""
     known = {name.upper() for name in sections}
     for name in sorted(_ours(variables)):
+        if not _is_text(variables[name]):
+            return f"{name} is not text in UTF-8"
         section, *rest = name.upper().removeprefix(PREFIX).split(DELIMITER)
         if section not in known and not (_OF_KUBERNETES.search(name) and not rest):
             # Of whole names all are similar: they begin alike.

@@ -179,7 +179,7 @@ def _refusal(url: str, answer: Callable[[], requests.Response]) -> str | None:
     """Return why an Alertmanager did not accept the alerts, None if it did."""
     try:
         taken = answer()
-    except (requests.RequestException, TimeoutError) as error:
+    except Exception as error:  # requests lets errors of urllib3 and of host names through
         return without_secrets(one_line(error), url)
     if not _is_taken(taken):
         return f"{_shown(url)} answered HTTP {taken.status_code}"
@@ -193,7 +193,7 @@ def ping(url: str, timeout_ms: int) -> None:
     try:
         ask = partial(requests.get, url, timeout=timeout_ms * bounded.READ_S_A_MS, allow_redirects=False)
         answer = bounded.within(timeout_ms, ask)
-    except (requests.RequestException, TimeoutError) as error:
+    except Exception as error:  # as above
         raise SendError(without_secrets(one_line(error), url)) from None
     if not _is_taken(answer):
         raise SendError(f"HTTP {answer.status_code}")

@@ -2,9 +2,10 @@
 
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import HOUR_MS, Ms, Section
@@ -13,6 +14,20 @@ from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.links import Links
 from logdirwatch.text.words import did_you_mean
 
+
+def _with_host(url: SecretStr) -> SecretStr:
+    """Refuse what is no URL of a web server, without showing it; its query may have a token."""
+    try:
+        parts = urlsplit(url.get_secret_value())
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise ValueError("expected http://HOST[:PORT]/... or https://HOST[:PORT]/...")
+    return url
+
+
+WebUrl = Annotated[SecretStr, AfterValidator(_with_host)]
 GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
 
 
@@ -23,7 +38,7 @@ class ReceiverSettings(Section):
         (), description="apprise URLs such as slack://... or mailto://...; {group} is replaced by the group's id."
     )
     urls_file: str | None = Field(None, description="File with further apprise URLs, one per line, # for comments.")
-    alertmanager: tuple[SecretStr, ...] = Field(
+    alertmanager: tuple[WebUrl, ...] = Field(
         (), description="Base URLs of a cluster of Alertmanagers; user:password@ is used and never shown."
     )
     tells_resolved: bool = Field(True, description="Whether to send a message when alerts end, too.")
@@ -88,7 +103,7 @@ class SwitchSettings(Section):
     severity: Severity = Field(
         Severity.PAGE, description="Severity of the alert that heartbeats stopped; for canaries critical at most."
     )
-    ping_url: SecretStr | None = Field(
+    ping_url: WebUrl | None = Field(
         None,
         description="URL to request while all is well, for a service that alerts when notify itself is down.",
     )

@@ -420,6 +420,25 @@ def test_an_answer_without_content_is_one(receiver, way):
     assert len(receiver.posted) == 1
 
 
+NOT_TAKEN = [
+    b"<!DOCTYPE html><title>Log in</title>",
+    b"\xef\xbb\xbf\n<html><body>down for maintenance</body></html>",
+    b"OK (not found)",
+    b"OK (rate limited)",
+    b'{"ok": false, "error": "invalid_auth"}',
+    b'{"status":"error","error":"no tenant"}',
+    b"Webhook message delivery failed with error: HTTP error 429",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("body", NOT_TAKEN)
+def test_an_answer_of_success_with_an_error_in_it_took_nothing(receiver, way, body):
+    receiver.answer = body
+    with pytest.raises(SendError, match="HTTP 200 with a"):
+        way(receiver.port, LONG_MS)
+
+
 def test_a_web_page_is_no_answer_of_an_alertmanager():
     page = b"Content-Type: text/html; charset=utf-8\r\nContent-Length: 5\r\n\r\nlogin"
     refusal = "answered with a web page, which is no Alertmanager's API"
