@@ -359,30 +359,6 @@ def test_a_receiver_that_was_away_is_told_of_what_began_and_ended_meanwhile(worl
     assert (firing(message), ended(message)) == ([], ["a"])
 
 
-def test_an_alert_that_gets_louder_stays_where_it_was_told_and_reaches_who_is_told_of_louder_ones():
-    world = World(
-        settings(
-            ("chat", "pager"),
-            routes=[
-                {"name": "pages", "severity": "page", "receivers": ["pager", "chat"]},
-                {"name": "rest", "receivers": ["chat"]},
-            ],
-        )
-    )
-    world.fire("a", Severity.WARNING)
-    world.pass_ms(WAIT_MS + 500)
-    world.fire("a", Severity.PAGE)
-    world.pass_ms(WAIT_MS + 2_000)
-    told = [(message.group.receiver, message.group.route, message.reason.value) for message in world.messages]
-    assert told == [("chat", "rest", "first"), ("chat", "rest", "louder"), ("pager", "pages", "first")]
-    world.fire("a", Severity.WARNING)
-    world.pass_ms(INTERVAL_MS)
-    world.resolve("a")
-    world.pass_ms(INTERVAL_MS)
-    assert sorted(m.group.receiver for m in world.messages[3:]) == ["chat", "pager"]
-    assert {m.reason.value for m in world.messages[3:]} == {"resolved"}
-
-
 def test_what_rose_again_after_it_was_quiet_for_an_interval_is_told_again(world):
     world.fire("a", Severity.PAGE)
     world.pass_ms(WAIT_MS + 500)

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Severity
-from logdirwatch.notify.groups import Member, Reason
+from logdirwatch.notify.groups import Member
 from logdirwatch.notify.outbox import Outbox
 from logdirwatch.notify.routing import GroupKey
 from tests.unit.notify.world import router_of, settings
@@ -113,24 +113,6 @@ def test_of_two_records_of_a_group_all_counts_and_the_later_message():
     box.remember([record(told={"a": CRITICAL}, sent_at_ms=NOW_MS), record(told={"b": PAGE}, sent_at_ms=NOW_MS - 9)])
     ((_, kept),) = box.records()
     assert (set(kept.told), kept.sent_at_ms) == ({"a", "b"}, NOW_MS)
-
-
-def test_after_a_restart_what_was_told_is_not_told_again_but_its_end_is():
-    box = outbox()
-    box.remember([record(told={"a": CRITICAL}, sent_at_ms=NOW_MS - 1)])
-    assert due(box, alert("a")) == []
-    (message,) = due(box, over("a"))
-    assert (message.reason, firing(message), [found.alert_id for found in message.ended]) == (
-        Reason.RESOLVED,
-        [],
-        ["a"],
-    )
-
-
-def test_an_alert_that_nobody_was_told_of_ends_unseen():
-    box = outbox()
-    assert due(box, over("a")) == []
-    assert box.records() == []
 
 
 def test_a_group_of_which_nothing_is_left_is_forgotten():

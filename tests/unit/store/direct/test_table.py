@@ -6,14 +6,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from logdirwatch import __version__
-from logdirwatch.store import first_version
+from logdirwatch.store import first_version, tables
 from logdirwatch.store.delta_log.entries import complete_actions, encoded, file_name
 from logdirwatch.store.direct.arrow import arrow_rows, statistics
 from logdirwatch.store.direct.merge import Changes, Rewrite, merge, rewrite
 from logdirwatch.store.direct.newest import Newest, NotDirectError
 from logdirwatch.store.direct.table import ConflictError, DirectTable
 from logdirwatch.store.schema.columns import Table, columns
+from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.storage.local import LocalFolder
+from logdirwatch.store.tables import kept_properties
 
 TABLE = Table(
     "guests",
@@ -134,15 +136,50 @@ def test_the_log_is_check_pointed_and_needs_no_entry_before(folder):
     assert [row["guest"] for row in rows(folder)] == [*map(str, range(10)), "x"]
 
 
-def test_a_table_with_another_shape_is_for_spark(tmp_path):
-    with pytest.raises(NotDirectError, match="other columns"):
-        opened(created(tmp_path, FIELDS[:2]))
+FEATURES = ["domainMetadata", "clustering", "invariants", "appendOnly"]
 
 
-@pytest.mark.parametrize("key", ["delta.appendOnly", "delta.enableDeletionVectors", "delta.constraints.x"])
-def test_a_table_with_other_properties_is_for_spark(tmp_path, key):
-    with pytest.raises(NotDirectError):
-        opened(created(tmp_path, FIELDS, {key: "true"}))
+@pytest.mark.parametrize(
+    ("protocol", "metadata", "fields", "reason"),
+    [
+        ({"minWriterVersion": 2, "writerFeatures": None}, {}, FIELDS, None),
+        ({"minWriterVersion": 4, "writerFeatures": None}, {}, FIELDS, "other protocol"),
+        ({"minReaderVersion": 2, "minWriterVersion": 5, "writerFeatures": None}, {}, FIELDS, "other protocol"),
+        ({"writerFeatures": [*FEATURES, "changeDataFeed"]}, {}, FIELDS, "features changeDataFeed"),
+        ({}, {"partitionColumns": ["room"]}, FIELDS, "deletion vectors or partitions"),
+        ({}, {"configuration": {"delta.enableDeletionVectors": "true"}}, FIELDS, "deletion vectors or partitions"),
+        ({}, {"configuration": {"delta.appendOnly": "true"}}, FIELDS, "properties delta.appendOnly"),
+        ({}, {"configuration": {"delta.constraints.x": "true"}}, FIELDS, "properties delta.constraints.x"),
+        ({}, {}, FIELDS[:2], "other columns"),
+        ({}, {}, [*FIELDS[:3], {**FIELDS[3], "nullable": False}], "other columns"),
+        ({}, {}, [*FIELDS[:3], {**FIELDS[3], "metadata": {"delta.invariants": "x"}}], "other columns"),
+        ({}, {}, [*FIELDS[:3], {**FIELDS[3], "metadata": {}}], None),
+    ],
+)
+def test_a_table_that_asks_more_of_a_writer_is_for_spark(tmp_path, protocol, metadata, fields, reason):
+    schema = json.dumps({"type": "struct", "fields": fields})
+    info, about, needed, _ = first_version.actions(TABLE, schema, {}, "an-id", 1)
+    needed = {name: value for name, value in {**needed["protocol"], **protocol}.items() if value is not None}
+    put(tmp_path, 0, [info, {"metaData": {**about["metaData"], **metadata}}, {"protocol": needed}])
+    if reason is None:
+        assert opened(tmp_path).files() == ()
+        return
+    with pytest.raises(NotDirectError, match=f"^guests: {reason}$"):
+        opened(tmp_path)
+
+
+def test_a_table_with_the_properties_that_every_table_gets_is_written_directly(tmp_path):
+    kept = kept_properties(TABLE, MaintainSettings(deleted_files_ms=60_000, table_log_ms=120_000))
+    assert kept == {
+        "delta.dataSkippingStatsColumns": ",".join(TABLE.sought_by),
+        "delta.deletedFileRetentionDuration": "interval 60 seconds",
+        "delta.logRetentionDuration": "interval 120 seconds",
+    }
+    others = {"delta.checkpointInterval": "10", "delta.enableDeletionVectors": "false"}
+    opened(created(tmp_path, FIELDS, {**tables.PROPERTIES, **kept, **others})).commit(
+        [arrow_rows(TABLE, [guest("ada")])]
+    )
+    assert rows(tmp_path) == [guest("ada")]
 
 
 def test_files_that_are_too_large_are_for_spark(folder, monkeypatch):
