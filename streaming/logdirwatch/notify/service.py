@@ -35,6 +35,8 @@ log = structlog.get_logger(__name__)
 
 TICK_S = 0.5
 STOP_S = 10.0
+READ_AGAIN_MS = 30_000
+"""The longest pause between attempts to read the telemetry cluster; ``backoff_max_ms`` is about receivers."""
 
 
 class Notifier:
@@ -63,7 +65,7 @@ class Notifier:
         self._reader = reader
         self._delivery = Delivery(channels, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
-        self._backoff = Backoff(notify.backoff_max_ms)
+        self._backoff = Backoff(READ_AGAIN_MS)
         self._is_ready = False
         self._keeper = Keeper(self._keep_all)
         self.health = Health()

@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 from types import SimpleNamespace
 
 import msgspec
@@ -14,7 +15,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.notify import keeping
+from logdirwatch.notify import keeping, service
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
@@ -120,8 +121,7 @@ def now_ms():
     return time.time_ns() // 1_000_000
 
 
-@contextmanager
-def notifying(kafka, url, clusters=(), set_by=(0,), **notify):
+def notifier_of(kafka, url, clusters=(), set_by=(0,), **notify):
     values = {
         "receivers": {"ops": {"urls": [url]}},
         "group_wait_ms": 0,
@@ -131,7 +131,6 @@ def notifying(kafka, url, clusters=(), set_by=(0,), **notify):
         **notify,
     }
     settings = Settings(notify=values, clusters={name: {} for name in clusters})
-    stop = threading.Event()
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     publisher, ways = SimpleNamespace(put=kafka.put), senders(settings.notify)
@@ -139,7 +138,12 @@ def notifying(kafka, url, clusters=(), set_by=(0,), **notify):
     def wall_ms():
         return now_ms() + set_by[0]
 
-    notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, wall_ms)
+    return Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, wall_ms)
+
+
+@contextmanager
+def notifying(*given, **notify):
+    notifier, stop = notifier_of(*given, **notify), threading.Event()
     thread = threading.Thread(target=notifier.run, args=(stop,))
     thread.start()
     try:
@@ -287,6 +291,24 @@ def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, recei
         wait_for(receiver, 2)
     assert titles(receiver)[0] == "[page] heartbeat: prod"
     assert titles(receiver)[1] == "[resolved] heartbeat: prod"
+
+
+@pytest.mark.parametrize("away_s", [10, 600, 7_200])
+def test_the_telemetry_cluster_is_asked_again_each_half_minute_however_long_it_is_away(kafka, monkeypatch, away_s):
+    tried_s, now_s = [], [0.0]
+
+    def consumer(*_, **__):
+        tried_s.append(now_s[0])
+        raise UserError("Kafka at nowhere cannot be reached")
+
+    def wait(for_s):
+        now_s[0] += for_s
+
+    monkeypatch.setattr(clients, "consumer", consumer)
+    monkeypatch.setattr(service, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    stop = SimpleNamespace(is_set=lambda: now_s[0] >= away_s, wait=wait)
+    notifier_of(kafka, "json://127.0.0.1:1", backoff_max_ms=300_000).run(stop)
+    assert max(after - before for before, after in pairwise([*tried_s, now_s[0]])) <= 30
 
 
 def test_probes_are_told_whether_the_topics_are_read(kafka, receiver):

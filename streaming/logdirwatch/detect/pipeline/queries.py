@@ -26,6 +26,8 @@ from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
 NEWS = 2
 """A number makes a revision due when it doubled or halved."""
 EXAMPLES = 20
+LOSS_TOLD_EVERY_MS = 60_000
+"""Between two revisions of one loss: each batch of a query that falls behind retention may lose something."""
 _ALERTS_WAIT_FOR = frozenset({"detect", "fleet", "fast_lane"})
 
 
@@ -61,12 +63,14 @@ class _QueryAlerts:
         self._origin = origin
         self.records: list[AlertRecord] = []
 
-    def fire(self, rule: Rule, severity: Severity, figure: str, evidence: PipelineEvidence, summary: str) -> None:
-        """Open the alert of a rule, or revise it when the number ``figure`` of its evidence changed enough."""
+    def fire(
+        self, rule: Rule, severity: Severity, figure: str | None, evidence: PipelineEvidence, summary: str
+    ) -> None:
+        """Open or revise the alert of a rule; with a ``figure``, revise it only if that number moved enough."""
         alert = self.memory.alerts.get(rule)
         if alert is None:
             alert = self.memory.alerts[rule] = self._opened(rule, severity)
-        elif not _moved(getattr(alert.evidence, figure, None), getattr(evidence, figure)):
+        elif figure is not None and not _moved(getattr(alert.evidence, figure, None), getattr(evidence, figure)):
             alert.calm_since_ms = None
             return
         alert.calm_since_ms, alert.evidence, alert.summary = None, evidence, summary
@@ -162,14 +166,18 @@ def _judge_rejects(alerts: _QueryAlerts, record: PipelineRecord, settings: Pipel
 
 
 def _judge_loss(alerts: _QueryAlerts, record: PipelineRecord, settings: PipelineSettings) -> None:
-    """Alert about records deleted unread; the alert ends when nothing more is lost for a while."""
+    """Alert about records deleted unread, once a minute if more are lost; it ends when none are for a while."""
     memory = alerts.memory
     if record.lost:
         memory.lost_ms = alerts.at_ms
         memory.lost_rows = total([memory.lost_rows, *(lost.to_offset - lost.from_offset for lost in record.lost)])
-        evidence = PipelineDataLossEvidence(query=alerts.name, rows=memory.lost_rows, ranges=record.lost[:EXAMPLES])
-        summary = wording.data_loss(evidence)
-        alerts.fire(Rule.PIPELINE_DATA_LOSS, severity_of(alerts.name), "rows", evidence, summary)
+        memory.unnamed = [*memory.unnamed, *record.lost][:EXAMPLES]
+    alert = memory.alerts.get(Rule.PIPELINE_DATA_LOSS)
+    if memory.unnamed:
+        if alert is None or alerts.at_ms - alert.said_ms >= LOSS_TOLD_EVERY_MS:
+            evidence = PipelineDataLossEvidence(query=alerts.name, rows=memory.lost_rows, ranges=memory.unnamed)
+            memory.unnamed, summary = [], wording.data_loss(evidence)
+            alerts.fire(Rule.PIPELINE_DATA_LOSS, severity_of(alerts.name), None, evidence, summary)
     elif memory.lost_ms is not None and alerts.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
         memory.lost_ms, memory.lost_rows = None, 0
         alerts.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")

@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
-from logdirwatch.model.evidence.stream import PipelineDataLossEvidence, PipelineEvidence, PipelineRejectsEvidence
+from logdirwatch.model.evidence.stream import (
+    LostRange,
+    PipelineDataLossEvidence,
+    PipelineEvidence,
+    PipelineRejectsEvidence,
+)
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule
 from logdirwatch.state.codec import StateCodec
@@ -17,12 +22,13 @@ MEMORY_VERSION = 1
 
 
 class QueryMemory(Struct, kw_only=True, omit_defaults=True):
-    """One query: the time of the last record, rejected rows by time, and lost records by time."""
+    """One query: the time of the last record, rejected rows by time, lost records and those that no alert has named."""
 
     taken_ms: int = 0
     rejected: list[tuple[int, int]] = []
     lost_ms: int | None = None
     lost_rows: int = 0
+    unnamed: list[LostRange] = []
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -165,14 +165,33 @@ def test_what_was_deleted_unread_adds_up_and_ends_when_nothing_more_is_lost_for_
         "to_offset": 150,
     }
     assert "lost up to 55 records of logdir.events, logdir.metrics" in driver.alerts[0].summary
-    driver.tell(query="detect", lost=[lost(20)]).tell(query="detect", lost=[lost(40)])
-    assert [alert.evidence["rows"] for alert in driver.alerts] == [55, 115]
-    driver.tell(query="detect", after_ms=59 * MINUTE_MS)
+    driver.tell(query="detect", lost=[lost(1)]).tell(query="detect", after_ms=60 * MINUTE_MS)
     assert driver.said()[-1][1] == "firing"
     driver.tell(query="detect", after_ms=MINUTE_MS)
     assert driver.said()[-1] == ("pipeline_data_loss", "resolved", "nothing more was lost")
     driver.tell(query="detect", lost=[lost(1)])
     assert driver.alerts[-1].evidence["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "rows_told"),
+    [
+        ([55, 0, 0, 0, 0, 0, 0], [55]),
+        ([55, 1, 0, 0, 0, 0, 0], [55, 56]),
+        ([55, 55, 55, 0, 0, 0, 0], [55, 165]),
+        ([55, 0, 0, 0, 0, 0, 1, 1], [55, 56]),
+        ([1] * 13, [1, 7, 13]),
+    ],
+)
+def test_each_loss_is_told_within_a_minute_with_its_ranges_and_at_most_once_a_minute(rows, rows_told):
+    driver = Driver()
+    for number, lost_rows in enumerate(rows):
+        driver.tell(query="store", lost=[lost(lost_rows, f"topic-{number}")] if lost_rows else [])
+    assert [alert.evidence["rows"] for alert in driver.alerts] == rows_told
+    named = [one["topic"] for alert in driver.alerts for one in alert.evidence["ranges"]]
+    lost_then = [f"topic-{number}" for number, lost_rows in enumerate(rows) if lost_rows]
+    assert named == lost_then[: len(named)]
+    assert len(lost_then) - len(named) == (rows[-1] if rows_told[-1] < sum(rows) else 0)
 
 
 def test_a_record_that_is_not_newer_changes_nothing():
