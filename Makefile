@@ -113,7 +113,7 @@ chaos: java $(STAMP) ## the stream killed again and again over a known history (
 chaos-apply: java $(STAMP) ## apply killed at drawn moments of executions of every kind on real brokers (KILLS=60 SEED=7)
 	$(BIN)/python -m tests.chaos_apply --kills $(or $(APPLY_KILLS),$(KILLS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-simulate: $(STAMP) ## the whole service on virtual clocks, its law checked after every event (SEEDS=10000 SEED=1)
+simulate: $(STAMP) ## the whole service on virtual clocks, its law checked throughout (SEEDS=10000 SEED=1)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=60 SEED=1 ONLY="notify store")

@@ -34,6 +34,7 @@ def main() -> int:
         tally.update(runs=1, records=result.records, messages=result.messages)
         if result.wrong:
             failed.append(result)
+            sys.stdout.write(f"seed {result.seed}: {result.wrong[0].law}\n")
     for law, of_law in _by_law(failed).items():
         _print(law, of_law)
     took_s = time.monotonic() - began_s

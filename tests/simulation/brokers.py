@@ -67,16 +67,13 @@ class Cluster:
         self.scheduler = scheduler
         self.brokers = {broker.number: broker for broker in brokers}
 
-    def places(self) -> Iterator[tuple[Broker, str, Disk]]:
-        """Yield every directory with its broker."""
-        return ((broker, path, disk) for broker in self.brokers.values() for path, disk in broker.disks.items())
-
     def usages(self) -> dict[Place, DirUsage]:
         """Return what a scan of the replicas finds; everything on a disk is Kafka's."""
         now_ms = self.scheduler.now_ms
         return {
             (broker.number, path): DirUsage(9, disk.used_at(now_ms), 0, 0, 0, 0, {})
-            for broker, path, disk in self.places()
+            for broker in self.brokers.values()
+            for path, disk in broker.disks.items()
         }
 
     def answer(self, number: int) -> LogDirsAnswer:

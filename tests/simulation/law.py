@@ -1,4 +1,4 @@
-"""The law, checked after every event against what is true.
+"""The law, checked against what is true whenever something changes.
 
 No directory is worse than what people were told for longer than its promise, and nothing is told that is not so. An
 alert ends only by evidence; nothing is lost, or told twice with another content; no process dies of a record.
@@ -175,7 +175,7 @@ class Law:
             self.believed[alert.alert_id], self._groups[alert.alert_id] = alert, message.group
 
     def check(self) -> None:
-        """Check the law after an event."""
+        """Check the law."""
         now_ms = self.cluster.scheduler.now_ms
         passed_ms, self._last_ms = now_ms - self._last_ms, now_ms
         if self.service.can_hear():

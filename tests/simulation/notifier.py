@@ -49,8 +49,8 @@ class Receiver:
 class Pool:
     """``ThreadPoolExecutor`` in virtual time: a call is carried out when the receiver has answered."""
 
-    def __init__(self, host: Host, receiver: Receiver, is_alive: Callable[[], bool]) -> None:
-        self._host, self._receiver, self._is_alive = host, receiver, is_alive
+    def __init__(self, host: Host, receiver: Receiver) -> None:
+        self._host, self._receiver = host, receiver
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Carry out a call later."""
@@ -106,7 +106,7 @@ class Notify:
         reader = Reader(switch, DecisionSettings().longest_ms, DETECT.clock_skew_ms)
         ways = {"ops": {"ops": self._receiver}}
         self.notifier = Notifier(SETTINGS, TELEMETRY, switch, reader, ways, self, now_ms, steady_ms)  # type: ignore[arg-type]
-        pool = Pool(self.host, self._receiver, lambda: self.is_alive)
+        pool = Pool(self.host, self._receiver)
         for channel in self.notifier._delivery._channels.values():
             channel.thread = pool  # type: ignore[assignment]
         self.notifier.run(Stop())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""One seed, the whole service: builds it, lets the story happen, and checks the law after every event."""
+"""One seed, the whole service: builds it, lets the story happen, and checks the law whenever something changes."""
 
 import gc
 import hashlib

@@ -187,11 +187,6 @@ class Query:
             wall_ms = self._host.wall_ms()
             self._host.after(self.kind.trigger_ms - wall_ms % self.kind.trigger_ms, self._trigger)
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether records wait."""
-        return any(self.checkpoint.offsets[name] < self._telemetry.logs[name].end for name in self.kind.topics)
-
     def _trigger(self) -> None:
         self._is_due = False
         if not self.is_alive:
@@ -279,11 +274,6 @@ class Stream:
         self._starts = 0
         telemetry.listeners.append(self._heard)
         self.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the application runs."""
-        return bool(self.queries)
 
     def start(self) -> None:
         """Start every query from its checkpoint."""

@@ -53,11 +53,6 @@ class Log:
         stop = None if until is None else bisect_left(self.entries, until, key=lambda entry: entry.offset)
         return self.entries[start:stop]
 
-    def delete_before(self, offset: int) -> None:
-        """Delete the oldest records, as retention does and as ``kafka-delete-records.sh`` does."""
-        self.begin = max(self.begin, min(offset, self.end))
-        self.entries = self.read(self.begin)
-
     def compact(self) -> None:
         """Keep the last record of each key, except of those without one."""
         last = {entry.key: entry.offset for entry in self.entries}
