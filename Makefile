@@ -12,6 +12,7 @@ VERSIONS ?=
 DAYS ?= 30
 SEED ?=
 SEEDS ?= 10000
+SCHEDULES ?= 100000
 VENV := .venv
 # With what the service needs in it, and with what its tests and checks need.
 RUN_TIME := $(VENV)/.run-time
@@ -26,7 +27,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -48,7 +49,7 @@ $(STAMP): $(RUN_TIME) requirements-dev.lock
 	@$(INSTALL) requirements-dev.lock
 	@touch $@
 
-java:
+java: ## a Java for what needs one, if the machine has none
 	@.ci/check-java
 
 demo: java $(RUN_TIME) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
@@ -115,6 +116,9 @@ chaos-apply: java $(STAMP) ## apply killed at drawn moments of executions of eve
 
 simulate: $(STAMP) ## the whole service on virtual clocks, its law checked throughout (SEEDS=10000 SEED=1)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+simulate-hand: $(STAMP) ## executions against everybody else, generated (SCHEDULES=100000 WORLDS=8 SEED=1)
+	$(BIN)/python -m tests.simulation.hand --schedules $(SCHEDULES) --worlds $(or $(WORLDS),0) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=60 SEED=1 ONLY="notify store")
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -18,46 +18,7 @@ from logdirwatch.model.vocabulary import Rule
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
-TESTS = ["test", "test-unit", "test-spark", "test-kafka", "test-alone"]
-MADE = [
-    "help",
-    "setup",
-    "demo",
-    "lint",
-    "format",
-    "bench",
-    "docs",
-    "docs-release",
-    "dashboards",
-    "clean",
-    "ci",
-    "lock",
-    "audit",
-    "release",
-    "sbom",
-]
-APART = [
-    "test-long",
-    "test-versions",
-    "test-versions-long",
-    "test-spark-versions",
-    "test-trust",
-    "test-scenarios",
-    "test-cluster",
-    "test-sql",
-    "test-browser",
-    "test-chart",
-    "chaos",
-    "chaos-apply",
-    "simulate",
-    "mutate",
-    "screenshots",
-    "dist",
-    "soak",
-    "log-store",
-    "two-writers",
-]
-TARGETS = [*TESTS, *APART, *MADE]
+TARGETS = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[0].split()
 
 # Written in pieces, so that this file passes its own check.
 FORBIDDEN = {

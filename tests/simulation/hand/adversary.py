@@ -1,0 +1,211 @@
+"""What everybody else does to a cluster while an execution runs, at any edge of look, note and call."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.run import NoAnswerError, RefusedError
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from tests.simulation.hand.kafka import Kafka
+from tests.simulation.hand.laws import OTHERS, Laws
+
+FOREIGN_RATE = "7"
+
+
+class KilledError(BaseException):
+    """The process is killed here."""
+
+
+class Event(NamedTuple):
+    """Something that others do: at which edge, counted from the start, what, and a seed for the rest of it."""
+
+    at: int
+    deed: str
+    seed: int
+
+
+@dataclass
+class Adversary:
+    """Lets events happen at their edges."""
+
+    kafka: Kafka
+    laws: Laws
+    events: list[Event]
+    passed: int = 0
+    halted: str | None = None
+    """Why the execution may not go on: its word was revoked."""
+    losses: list[str] = field(default_factory=list)
+    """What is lost of the next request, or that a person presses Ctrl-C."""
+    log: list[str] = field(default_factory=list)
+    draw: random.Random = field(default_factory=random.Random)
+
+    def edge(self, where: str, *, may_kill: bool = True) -> None:
+        """Let the events happen that are due."""
+        self.passed += 1
+        while self.events and self.events[0].at <= self.passed:
+            event = self.events.pop(0)
+            if event.deed == "kill" and not may_kill:
+                continue
+            if event.deed == "revoke" and where == "before a look":
+                # What permits an execution is read before the cluster: a call may follow this look.
+                self.events.insert(0, event._replace(at=self.passed + 1))
+                return
+            self.log.append(f"{where} ({self.passed}): {event.deed}")
+            self.draw = random.Random(event.seed)
+            DEEDS[event.deed](self)
+
+    def loses(self, what: str) -> bool:
+        """Tell whether this is lost now, or happens now."""
+        if what not in self.losses:
+            return False
+        self.losses.remove(what)
+        self.log.append(what)
+        return True
+
+    def does(self, call: Call) -> None:
+        """Make a call as somebody else."""
+        before = self._copies()
+        try:
+            self.kafka.call(call)
+        except (NoAnswerError, RefusedError) as refused:
+            self.log.append(f"refused: {refused}")
+            return
+        # To ask for what is so already changes nothing.
+        if isinstance(call, ChangeConfig) or before != self._copies():
+            self.laws.did(call, OTHERS)
+
+    def _copies(self) -> list[object]:
+        moves: list[object] = [(one.replicas, one.adding, one.removing) for one in self.kafka.partitions.values()]
+        return [*moves, *((held, copy.path) for held, copy in self.kafka.futures.items())]
+
+
+def _kill(one: Adversary) -> None:
+    raise KilledError
+
+
+def _revoke(one: Adversary) -> None:
+    one.halted = "its acceptance was withdrawn"
+
+
+def _broker_dies(one: Adversary) -> None:
+    one.kafka.dead.add(one.draw.choice(one.kafka.brokers))
+
+
+def _brokers_come_back(one: Adversary) -> None:
+    one.kafka.dead.clear()
+
+
+def _disk_fails(one: Adversary) -> None:
+    one.kafka.offline.add(one.draw.choice(sorted(one.kafka.log_dirs)))
+
+
+def _disk_fills(one: Adversary) -> None:
+    place = one.draw.choice(sorted(one.kafka.log_dirs))
+    room = one.kafka.log_dirs[place] - one.kafka.used_bytes(place)
+    one.kafka.others_bytes[place] = one.kafka.others_bytes.get(place, 0) + int(room * one.draw.choice((0.5, 0.9, 0.97)))
+
+
+def _replica_lags(one: Adversary) -> None:
+    """A replica falls out of the in-sync ones, and needs time to catch up."""
+    key = one.draw.choice(sorted(one.kafka.partitions) or [("", 0)])
+    partition = one.kafka.partitions.get(key)
+    if partition is None or len(partition.isr) < 2:
+        return
+    broker = one.draw.choice(sorted(partition.isr - {one.kafka.leader(partition)}))
+    partition.isr.discard(broker)
+    one.kafka.lag((*key, broker))
+
+
+def _topic_is_deleted(one: Adversary) -> None:
+    if one.kafka.partitions:
+        topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))
+        one.kafka.delete(topic)
+
+
+def _move_is_cancelled(one: Adversary) -> None:
+    running = [key for key, found in sorted(one.kafka.partitions.items()) if found.adding or found.removing]
+    if running:
+        one.does(Reassign({one.draw.choice(running): None}, changes_factor=True))
+    elif one.kafka.futures:
+        held = one.draw.choice(sorted(one.kafka.futures))
+        one.does(PlaceReplicas({held: one.kafka.logs[held].path}))
+
+
+def _replicas_change(one: Adversary) -> None:
+    """Somebody moves a partition, raises or lowers its replication factor."""
+    if not one.kafka.partitions:
+        return
+    key = one.draw.choice(sorted(one.kafka.partitions))
+    now = one.kafka.partitions[key].goal
+    count = max(1, min(len(one.kafka.brokers), len(now) + one.draw.choice((-1, 0, 1, 1))))
+    one.does(Reassign({key: tuple(one.draw.sample(one.kafka.brokers, count))}, changes_factor=True))
+
+
+def _replica_is_placed(one: Adversary) -> None:
+    if one.kafka.logs:
+        held = one.draw.choice(sorted(one.kafka.logs))
+        paths = [path for broker, path in sorted(one.kafka.log_dirs) if broker == held[2]]
+        one.does(PlaceReplicas({held: one.draw.choice(paths)}))
+
+
+def _throttle_changes(one: Adversary) -> None:
+    """Somebody sets or deletes a throttle, of a broker or of a topic's replicas."""
+    if one.draw.random() < 0.5 or not one.kafka.partitions:
+        key = one.draw.choice((*REPLICATION_THROTTLES, LOG_DIR_THROTTLE))
+        name = str(one.draw.choice(one.kafka.brokers))
+        one.does(ChangeConfig("brokers", name, key, one.draw.choice((FOREIGN_RATE, None))))
+        return
+    key = one.draw.choice(tuple(THROTTLED_REPLICAS))
+    topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))
+    one.does(ChangeConfig("topics", topic, key, one.draw.choice(("9:9", None))))
+
+
+def _retention_changes(one: Adversary) -> None:
+    if one.kafka.partitions:
+        topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))
+        one.does(ChangeConfig("topics", topic, "retention.ms", one.draw.choice(("77", None))))
+
+
+def _answer_is_lost(one: Adversary) -> None:
+    one.losses.append("an answer is lost")
+
+
+def _request_is_lost(one: Adversary) -> None:
+    one.losses.append("a request is lost")
+
+
+def _ctrl_c(one: Adversary) -> None:
+    one.losses.append("Ctrl-C")
+
+
+DEEDS: dict[str, Callable[[Adversary], None]] = {
+    deed.__name__.strip("_"): deed
+    for deed in (
+        _answer_is_lost,
+        _broker_dies,
+        _brokers_come_back,
+        _ctrl_c,
+        _disk_fails,
+        _disk_fills,
+        _kill,
+        _move_is_cancelled,
+        _replica_is_placed,
+        _replica_lags,
+        _replicas_change,
+        _request_is_lost,
+        _retention_changes,
+        _revoke,
+        _throttle_changes,
+        _topic_is_deleted,
+    )
+}
+
+
+def drawn(draw: random.Random) -> list[Event]:
+    """Draw some events, most of them at different edges."""
+    count = draw.choice((0, 1, 1, 2, 2, 3, 4, 6))
+    last = draw.choice((10, 40, 120))
+    names = sorted(DEEDS)
+    return sorted(Event(draw.randint(1, last), draw.choice(names), draw.randrange(1 << 20)) for _ in range(count))

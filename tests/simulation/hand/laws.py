@@ -1,0 +1,197 @@
+"""What must hold at every call of an execution, at every tick and at its end, whatever others do meanwhile.
+
+The laws share no code with what decides: they look at the model, and at who did what last.
+"""
+
+from dataclasses import dataclass, field
+
+from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.seen import Entity, Held
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.plan.cluster.layout import TopicPartition as Key
+from tests.simulation.hand.kafka import UNTHROTTLED_BYTES_PER_S, Kafka
+
+NOTICED_TICKS = 4
+"""Within so many ticks an execution notices that its throttle is gone."""
+
+
+@dataclass
+class Authors:
+    """Who changed each thing last; nobody: it is as it was before the execution."""
+
+    moves: dict[Key, str] = field(default_factory=dict)
+    cancelled: dict[Key, str] = field(default_factory=dict)
+    copies: dict[Held, str] = field(default_factory=dict)
+    values: dict[tuple[Entity, str], str] = field(default_factory=dict)
+
+
+US, OTHERS = "we", "others"
+
+
+class Laws:
+    """Collects what is broken."""
+
+    def __init__(self, kafka: Kafka, *, is_throttled: bool, may_cancel: bool) -> None:
+        self.kafka, self.by = kafka, Authors()
+        self.broken: list[str] = []
+        self.planned: dict[Key, set[tuple[int, ...]]] = {}
+        """The replicas of each partition that the plan leads from and to."""
+        self._is_throttled, self._may_cancel = is_throttled, may_cancel
+        self._unthrottled_ticks = 0
+
+    # -- a call of ours, before it is made
+
+    def before(self, call: Call, revoked: str | None) -> None:
+        """Judge a call; ``revoked`` says why nothing may be begun any more."""
+        if revoked is not None and self._begins(call):
+            self._break("begins something after its word was revoked", call)
+        if isinstance(call, Reassign):
+            for key, replicas in call.replicas.items():
+                self._reassign(key, replicas)
+        elif isinstance(call, PlaceReplicas):
+            for held, path in call.paths.items():
+                self._place(held, path)
+        elif isinstance(call, ChangeConfig):
+            self._change(call)
+
+    def _begins(self, call: Call) -> bool:
+        """Tell whether a call begins something; what cancels copies or cleans up does not."""
+        if isinstance(call, Reassign):
+            return any(replicas is not None for replicas in call.replicas.values())
+        if isinstance(call, PlaceReplicas):
+            return any(self._path(held) not in {None, path} for held, path in call.paths.items())
+        return isinstance(call, ChangeConfig) and call.value is not None and not _is_throttle(call.key)
+
+    def _reassign(self, key: Key, replicas: tuple[int, ...] | None) -> None:
+        partition = self.kafka.partitions.get(key)
+        if partition is None:
+            return
+        is_running = bool(partition.adding or partition.removing)
+        if is_running and self.by.moves.get(key) != US and not self._may_cancel:
+            self._break("overwrites or cancels somebody's reassignment", key)
+        if replicas is None:
+            return
+        if len(replicas) < len(partition.goal):
+            self._break("a smaller replication factor", key, replicas, partition.goal)
+        if not is_running and self.by.cancelled.get(key) == OTHERS:
+            self._break("begins again what somebody cancelled", key)
+        elif not is_running and self.by.moves.get(key) == OTHERS and partition.replicas not in self.planned[key]:
+            self._break("changes replicas that somebody changed", key)
+
+    def _place(self, held: Held, path: str) -> None:
+        future = self.kafka.futures.get(held)
+        if future is not None and self.by.copies.get(held) == OTHERS and not self._may_cancel:
+            self._break("overwrites or cancels somebody's copy", held)
+        elif future is None and self.by.copies.get(held) == OTHERS and self._path(held) not in {None, path}:
+            self._break("begins again a copy that somebody cancelled or moved", held)
+
+    def _path(self, held: Held) -> str | None:
+        log = self.kafka.logs.get(held)
+        return None if log is None else log.path
+
+    def _change(self, call: ChangeConfig) -> None:
+        now = self.kafka.configs.get((call.entity, call.name), {}).get(call.key)
+        by = self.by.values.get(((call.entity, call.name), call.key))
+        if call.key in THROTTLED_REPLICAS:
+            lost = _entries(now) - _entries(call.value) - self._own_entries
+            if lost:
+                self._break("removes somebody's entries of a list of throttled replicas", call, sorted(lost))
+        elif now is not None and by == OTHERS and now != call.value:
+            self._break("changes a value that somebody set", call, now)
+
+    _own_entries: frozenset[str] = frozenset()
+
+    def own(self, entries: frozenset[str]) -> None:
+        """Say which entries of lists of throttled replicas the plan has."""
+        self._own_entries = entries
+
+    # -- after a call
+
+    def around(self, call: Call, rates: dict[Held, float]) -> None:
+        """Judge what a call has done to the rates of our copies."""
+        after = self.rates()
+        for held, rate in rates.items():
+            if held in after and rate < UNTHROTTLED_BYTES_PER_S <= after[held]:
+                self._break("a copy of ours goes on without its throttle", held, call)
+
+    def rates(self) -> dict[Held, float]:
+        """Return our running copies with their rates in bytes/s."""
+        kafka, found = self.kafka, dict[Held, float]()
+        for key, partition in kafka.partitions.items():
+            if self.by.moves.get(key) == US:
+                leader = kafka.leader(partition)
+                found |= {(*key, one): kafka.copy_rate((*key, one), leader) for one in partition.adding}
+        for held in kafka.futures:
+            if self.by.copies.get(held) == US:
+                found[held] = kafka.within_rate(held)
+        return found
+
+    def did(self, call: Call, who: str) -> None:
+        """Note whose the things are that a call changed."""
+        if isinstance(call, Reassign):
+            for key, replicas in call.replicas.items():
+                self._moved(key, replicas, who)
+        elif isinstance(call, PlaceReplicas):
+            self.by.copies |= dict.fromkeys(call.paths, who)
+        elif isinstance(call, ChangeConfig):
+            self.by.values[(call.entity, call.name), call.key] = who
+
+    def _moved(self, key: Key, replicas: tuple[int, ...] | None, who: str) -> None:
+        self.by.cancelled.pop(key, None)
+        if replicas is None:
+            self.by.cancelled[key] = who
+        self.by.moves[key] = who
+
+    def permit_again(self) -> None:
+        """Let a person who has seen what others cancelled begin it again."""
+        for key in self.by.cancelled:
+            del self.by.moves[key]
+        self.by.cancelled.clear()
+        idle = [held for held in self.by.copies if held not in self.kafka.futures]
+        for held in idle:
+            del self.by.copies[held]
+
+    # -- time
+
+    def tick(self, *, is_alive: bool) -> None:
+        """Judge that time has passed, and whether the execution's process could have noticed something."""
+        fast = [held for held, rate in self.rates().items() if rate >= UNTHROTTLED_BYTES_PER_S]
+        sees = is_alive and not self.kafka.dead
+        self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees and self._is_throttled else 0
+        if self._unthrottled_ticks == NOTICED_TICKS:
+            self._break("a copy of ours runs without a throttle, and nobody notices", fast[0])
+
+    # -- the end
+
+    def end(self, state: str, limits: set[tuple[Entity, str, str]]) -> None:
+        """Judge an end; ``limits`` are the throttles that its record has: entity, key and value."""
+        running = self.rates()
+        if state in {"done", "rolled_back"} and running:
+            self._break(f"{state}, and a copy of ours runs", *running)
+        if not running:
+            self._left(state)
+        for held, rate in running.items():
+            if self._is_throttled and rate >= UNTHROTTLED_BYTES_PER_S and self._unthrottled_ticks == 0:
+                self._break(f"{state}, and a copy of ours runs without a throttle", held)
+
+    def _left(self, state: str) -> None:
+        for (entity, key), who in self.by.values.items():
+            values = self.kafka.configs.get(entity, {})
+            is_reachable = entity[0] == "topics" or int(entity[1]) not in self.kafka.dead
+            if who == US and _is_throttle(key) and key in values and is_reachable and _own(values[key], self, key):
+                self._break(f"{state}, and a throttle of ours is left that nothing needs", entity, key)
+
+    def _break(self, what: str, *facts: object) -> None:
+        self.broken.append(f"{what}: {', '.join(map(str, facts))}")
+
+
+def _own(value: str, laws: Laws, key: str) -> bool:
+    return key not in THROTTLED_REPLICAS or bool(_entries(value) & laws._own_entries)
+
+
+def _is_throttle(key: str) -> bool:
+    return key in {*THROTTLED_REPLICAS, *REPLICATION_THROTTLES, LOG_DIR_THROTTLE}
+
+
+def _entries(value: str | None) -> frozenset[str]:
+    return frozenset(filter(None, (value or "").split(",")))

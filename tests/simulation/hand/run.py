@@ -1,0 +1,330 @@
+"""One schedule of one seed: a cluster, an execution with its journal, and everybody else."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from logdirwatch.execute.calls import Call
+from logdirwatch.execute.run import (
+    Halt,
+    NoAnswerError,
+    Ports,
+    StopAskedError,
+    carry_out,
+    is_unfinished,
+    rolling_back,
+    stopped,
+)
+from logdirwatch.execute.seen import Seen
+from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.steps import Step, steps_of
+from logdirwatch.execute.surroundings import Around, Surroundings
+from logdirwatch.execute.watch import Watch
+from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.vocabulary import THROTTLED_REPLICAS, ActionKind, ExecutionState
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.layout import TopicPartition as Key
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies, within_brokers
+from tests.simulation.hand.adversary import DEEDS, Adversary, Event, KilledError, drawn
+from tests.simulation.hand.kafka import Kafka
+from tests.simulation.hand.laws import US, Laws
+
+RATE = 30
+SIZE_BYTES = 600
+ROOM_BYTES = 4_000
+MOST_TICKS = 4_000
+"""No copy takes so long; an execution that has not ended by then has no end."""
+
+
+class Ran(NamedTuple):
+    """What a schedule came to."""
+
+    seed: int
+    events: tuple[Event, ...]
+    broken: tuple[str, ...]
+    log: tuple[str, ...]
+    state: str
+    edges: int
+
+
+class EndlessError(Exception):
+    """The execution does not end."""
+
+
+@dataclass
+class Edges:
+    """The cluster as the execution sees it, with everybody else between its requests."""
+
+    kafka: Kafka
+    others: Adversary
+    laws: Laws
+
+    def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
+        """See ``execute.run.Cluster``."""
+        self.others.edge("before a look")
+        if self.others.loses("an answer is lost"):
+            raise NoAnswerError("lost")
+        return self.kafka.look(step, limits)
+
+    def look_around(self, ours: Around) -> Surroundings:
+        """See ``execute.watch.Outlook``."""
+        return self.kafka.look_around(ours)
+
+    def call(self, call: Call) -> None:
+        """See ``execute.run.Cluster``."""
+        self.laws.before(call, self.others.halted)
+        if self.others.loses("a request is lost"):
+            raise NoAnswerError("lost")
+        rates = self.laws.rates()
+        self.kafka.call(call)
+        self.laws.did(call, US)
+        self.laws.around(call, rates)
+        self.others.log.append(f"WE {call}")
+        if self.others.loses("an answer is lost"):
+            raise NoAnswerError("lost")
+        self.others.edge("after a call")
+
+
+class Schedule:
+    """The world of one seed, and the events in it: those of the seed, or others."""
+
+    def __init__(self, seed: int, events: Sequence[Event] | None = None) -> None:
+        self._draw = draw = random.Random(seed)
+        self.seed = seed
+        self.kafka = _cluster(draw) if seed > 0 else _small_cluster(draw)
+        self.found, kind = _operations(draw, self.kafka)
+        self.laws = Laws(self.kafka, is_throttled=bool(list(_limits(self.found))), may_cancel=False)
+        self.laws.own(frozenset(_entries(self.found)))
+        self.laws.planned = dict(_planned(self.found))
+        self.events = tuple(drawn(draw) if events is None else events)
+        self.others = Adversary(self.kafka, self.laws, list(self.events))
+        self.edges = Edges(self.kafka, self.others, self.laws)
+        self.journal: list[ExecutionRecord] = []
+        self.at_ms, self.ticks = 1_000_000, 0
+        self.record = _record(self.found, kind)
+        self.watch = Watch(self.edges, lambda: self.at_ms)
+
+    def run(self) -> Ran:
+        """Run it to its end; when it is stuck, a person repairs the cluster and goes on, at most twice."""
+        record = self.record
+        try:
+            for resumed in range(3):
+                record = self._ended(record)
+                if record.state is not ExecutionState.STUCK or resumed == 2:
+                    break
+                record = self._repaired(record)
+        except EndlessError:
+            self.laws.broken.append("no end")
+        broken, log = tuple(dict.fromkeys(self.laws.broken)), tuple(self.others.log)
+        return Ran(self.seed, self.events, broken, log, str(self._left().state), self.others.passed)
+
+    def _ended(self, record: ExecutionRecord) -> ExecutionRecord:
+        """Let the process live until the execution ends; it is started again after each kill."""
+        while True:
+            try:
+                ended = self._live(record)
+            except KilledError:
+                record = self._left()
+                self._pass(self._draw.choice((1, 3, 20)))
+                continue
+            self._judge(ended)
+            return ended
+
+    def _repaired(self, record: ExecutionRecord) -> ExecutionRecord:
+        self.kafka.dead.clear()
+        self.others.halted = None
+        self.laws.permit_again()
+        self._pass(self._draw.choice((0, 1, 20)))
+        self.watch = Watch(self.edges, lambda: self.at_ms)
+        self.others.log.append("a person goes on")
+        return replace(record, by="a person")
+
+    def _left(self) -> ExecutionRecord:
+        return self.journal[-1] if self.journal else self.record
+
+    def _live(self, record: ExecutionRecord) -> ExecutionRecord:
+        ports = Ports(self.edges, self._note, self.others.log.append, self._pause, self._now, self._permit, self._now)
+        answer = "g"
+        while True:
+            try:
+                return stopped(record, "stopped by a person", ports) if answer == "s" else carry_out(record, ports)
+            except StopAskedError as asked:
+                record = asked.record
+            answer = self._draw.choice("gsr")
+            self.others.log.append(f"a person says {answer}")
+            record = rolling_back(record, ports) if answer == "r" else record
+
+    def _note(self, record: ExecutionRecord) -> None:
+        self.others.edge("before a note")
+        self.journal.append(record)
+        self.others.log.append(f"NOTE {record.state} {record.reason or ''}")
+        if is_unfinished(record):
+            self.others.edge("after a note")
+
+    def _pause(self, seconds: float) -> bool:
+        self.others.edge("in a pause")
+        self._tick(seconds, is_alive=True)
+        return self.others.loses("Ctrl-C")
+
+    def _pass(self, ticks: int) -> None:
+        for _ in range(ticks):
+            self.others.edge("while it is down", may_kill=False)
+            self._tick(2.0, is_alive=False)
+
+    def _tick(self, seconds: float, *, is_alive: bool) -> None:
+        self.ticks, self.at_ms = self.ticks + 1, self.at_ms + int(seconds * 1000)
+        if self.ticks > MOST_TICKS:
+            raise EndlessError
+        self.kafka.tick(seconds)
+        self.laws.tick(is_alive=is_alive)
+
+    def _now(self) -> int:
+        return self.at_ms
+
+    def _permit(self, record: ExecutionRecord) -> Halt | None:
+        return self.watch(record) if self.others.halted is None else Halt(self.others.halted)
+
+    def _judge(self, ended: ExecutionRecord) -> None:
+        limits = {((one.entity, one.name), one.key, one.value) for one in ended.limits}
+        self.laws.end(str(ended.state), limits)
+        if ended.state is ExecutionState.STUCK and not ended.reason:
+            self.laws.broken.append("stuck without a reason")
+
+
+def of_seed(seed: int) -> Ran:
+    """Run the schedule of a seed."""
+    return Schedule(seed).run()
+
+
+def of_story(story: tuple[int, tuple[Event, ...]]) -> Ran:
+    """Run a schedule with given events."""
+    return Schedule(*story).run()
+
+
+def every(worlds: int, ways: int) -> Iterator[tuple[int, tuple[Event, ...]]]:
+    """Yield every event at every edge of small worlds, in some ways each: three brokers, two partitions."""
+    for seed in range(-worlds, 0):
+        for at in range(1, Schedule(seed, ()).run().edges + 1):
+            for deed in DEEDS:
+                yield from ((seed, (Event(at, deed, way),)) for way in range(ways))
+
+
+def shrunk(ran: Ran, law: str) -> Ran:
+    """Return a run with as few of its events as break the same law."""
+    for event in ran.events:
+        fewer = Schedule(ran.seed, [one for one in ran.events if one is not event]).run()
+        if any(one.startswith(law) for one in fewer.broken):
+            return shrunk(fewer, law)
+    return ran
+
+
+# -- what is drawn
+
+
+def _cluster(draw: random.Random) -> Kafka:
+    brokers = draw.choice((2, 3, 3, 4))
+    kafka = Kafka({(broker, path): ROOM_BYTES for broker in range(1, brokers + 1) for path in ("/a", "/b")})
+    for number in range(draw.randint(1, 3)):
+        placed = draw.sample(kafka.brokers, draw.randint(1, min(3, brokers)))
+        topic = draw.choice(("t", "u"))
+        kafka.create((topic, number), {one: draw.choice(("/a", "/b")) for one in placed}, SIZE_BYTES)
+    kafka.min_isr = draw.choice((1, 1, 2))
+    return kafka
+
+
+def _small_cluster(draw: random.Random) -> Kafka:
+    kafka = Kafka({(broker, path): ROOM_BYTES for broker in (1, 2, 3) for path in ("/a", "/b")})
+    for number in range(2):
+        kafka.create(("t", number), dict.fromkeys(draw.sample((1, 2, 3), 2), "/a"), SIZE_BYTES)
+    return kafka
+
+
+def _operations(draw: random.Random, kafka: Kafka) -> tuple[list[Operation], ActionKind]:
+    """Return what is to be carried out: moves between brokers or directories, or a cut."""
+    kind = draw.choice((ActionKind.REASSIGN, ActionKind.REASSIGN, ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION))
+    if kind is ActionKind.LOWER_RETENTION:
+        return [
+            operations.topic_config(draw.choice(sorted(kafka.partitions))[0], "retention.ms", "5", now="9", old=None)
+        ], kind
+    keys = draw.sample(sorted(kafka.partitions), draw.randint(1, len(kafka.partitions)))
+    pairs = [(_here(key, kafka), _there(key, kafka, kind, draw)) for key in keys]
+    there, here = [one for _, one in pairs], [one for one, _ in pairs]
+    limits = _throttles(pairs, kind) if draw.random() < 0.8 else Limits()
+    waves = [[number] for number in range(len(keys))] if draw.random() < 0.4 else []
+    settle_ms = draw.choice((None, 4_000))
+    made = operations.reassign(
+        to_json(there), to_json(here), "f.json", limits=limits, back=limits, waves=waves, settle_ms=settle_ms
+    )
+    return [made], kind
+
+
+def _here(key: tuple[str, int], kafka: Kafka) -> Assignment:
+    replicas = kafka.partitions[key].replicas
+    return Assignment(*key, replicas, tuple(kafka.path((*key, one)) for one in replicas))
+
+
+def _there(key: tuple[str, int], kafka: Kafka, kind: ActionKind, draw: random.Random) -> Assignment:
+    here = _here(key, kafka)
+    number = draw.randrange(len(here.replicas))
+    free = [one for one in kafka.brokers if one not in here.replicas]
+    replicas, paths = list(here.replicas), list(here.log_dirs)
+    if kind is ActionKind.REASSIGN and free:
+        replicas[number] = draw.choice(free)
+        paths = [ANY] * len(paths)
+        paths[number] = draw.choice(("/a", "/b", ANY))
+    else:
+        paths[number] = "/b" if paths[number] == "/a" else "/a"
+    return Assignment(*key, tuple(replicas), tuple(paths))
+
+
+def _throttles(pairs: list[tuple[Assignment, Assignment]], kind: ActionKind) -> Limits:
+    within = {broker for here, there in pairs for broker in there.replicas if broker in here.replicas}
+    if kind is ActionKind.MOVE_LOG_DIR:
+        return within_brokers(within, RATE)
+    arriving = [(*here.key, one) for here, there in pairs for one in {*here.replicas} ^ {*there.replicas}]
+    sending = [(*here.key, one) for here, there in pairs for one in {*here.replicas, *there.replicas}]
+    found = of_copies(arriving, sending, RATE)
+    rates = {broker: dict(values) for broker, values in found.brokers.items()}
+    for broker, values in within_brokers(within, RATE).brokers.items():
+        rates.setdefault(broker, {}).update(values)
+    return Limits(rates, found.topics)
+
+
+def _limits(found: list[Operation]) -> Iterator[Limit]:
+    for one in operations.as_data(found):
+        yield from operations.limits_of(operations.from_record([one])[0].args)
+
+
+def _entries(found: list[Operation]) -> Iterator[str]:
+    for limit in _limits(found):
+        if limit.key in THROTTLED_REPLICAS:
+            yield from limit.value.split(",")
+
+
+def _planned(found: list[Operation]) -> Iterator[tuple[Key, set[tuple[int, ...]]]]:
+    for step in steps_of(operations.as_data(found), back=False):
+        if isinstance(step, Move):
+            yield from ((one.key, {one.replicas, step.here[one.key].replicas}) for one in step.there)
+
+
+def _record(found: list[Operation], kind: ActionKind) -> ExecutionRecord:
+    return ExecutionRecord(
+        version=1,
+        execution_id="e",
+        action_id="a",
+        revision=1,
+        content_hash="h",
+        kind=kind,
+        cluster="c",
+        state=ExecutionState.CHECKED,
+        back=False,
+        operations=operations.as_data(found),
+        by="somebody",
+        started_at_ms=1,
+        at_ms=1,
+    )
