@@ -26,6 +26,7 @@ def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:
         state=ExecutionState.CLAIMED,
         back=False,
         operations=action.operations or [],
+        intended_step=0,
         bytes=bytes_of(action),
         by=by,
         started_at_ms=now_ms,

@@ -1,52 +1,72 @@
-"""The one way from a decision to a call: write the intent, look again, and call only if that decides the same."""
+"""The one way from a decision to a call: write the intent, look again, and call if that decides the same."""
 
 from msgspec.structs import replace
 
 from logdirwatch.execute import kernel
 from logdirwatch.execute.outcomes import Do, Stuck
-from logdirwatch.execute.ports import Ports
+from logdirwatch.execute.ports import Halt, Ports
 from logdirwatch.execute.seen import Seen
+from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState, OwnLimit
 
 
-def called(
-    record: ExecutionRecord, step: Step, found: Do, seen: Seen, ports: Ports
-) -> tuple[ExecutionRecord, Stuck | None]:
-    """Make the calls of a decision; return the execution's state, and what the second look is stuck on."""
-    record = _intended(record, step, found, seen, ports)
-    again = kernel.next_of(step, ports.cluster.look(step, ()), record)
-    if not kernel.may_call(found, again):
-        ports.say("nothing is called: what was seen has changed since")
-        return record, again if isinstance(again, Stuck) else None
-    for call in found.calls:
-        ports.cluster.call(call)
-    is_begun = not isinstance(step, Throttle) and kernel.begins(found)
-    return replace(record, begun_step=record.step + 1) if is_begun else record, None
+class Hand:
+    """Makes the calls of an execution; ``record`` has every intent that was written, also after a call has failed."""
 
+    def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
+        self.record, self.ports = record, ports
 
-def with_throttles(record: ExecutionRecord, throttle: Throttle | None, ports: Ports) -> ExecutionRecord:
-    """Set the throttles of running copies that are absent: a copy never runs without them."""
-    if throttle is None:
-        return record
-    seen = ports.cluster.look(throttle, ())
-    found = kernel.next_of(throttle, seen, record)
-    if not isinstance(found, Do):
-        return record
-    for one in found.limits:
-        if OwnLimit(*one) in record.limits:
-            ports.say(f"{one.text} was deleted by somebody, and is set again")
-    return called(record, throttle, found, seen, ports)[0]
+    def do(self, step: Step, found: Do, seen: Seen) -> Stuck | Halt | None:
+        """Make the calls of a decision; return what the second look or the permission says against them."""
+        before = self.record.intended_step
+        self._intend(step, found, seen)
+        for number, call in enumerate(found.calls):
+            permit = self.ports.permit(self.record)
+            if permit is not None:
+                return permit if isinstance(permit, Halt) else None
+            again = kernel.next_of(step, self.ports.cluster.look(step, ()), self.record)
+            if not kernel.may_call(call, again):
+                if number == 0 and before is not None:
+                    self.record = replace(self.record, intended_step=before)
+                self.ports.say("nothing is called: what was seen has changed since")
+                return again if isinstance(again, Stuck) else None
+            self.ports.cluster.call(call)
+        if isinstance(step, Move) and kernel.begins(found):
+            self.note_begun()
+        return None
 
+    def note_begun(self) -> None:
+        """Note that the calls of the present step were made: where all is as before, somebody cancelled it."""
+        state = self.record.state
+        state = state if state is ExecutionState.CANCELLING else ExecutionState.COPYING
+        self.record = replace(self.record, begun_step=self.record.step + 1)
+        self.record = self.ports.noted(self.record, state)
 
-def _intended(record: ExecutionRecord, step: Step, found: Do, seen: Seen, ports: Ports) -> ExecutionRecord:
-    """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
-    limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
-    state = ExecutionState.THROTTLED if isinstance(step, Throttle) else ExecutionState.STARTED
-    if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
-        state = record.state
-    ports.say(f"now: {step}")
-    record = replace(record, limits=limits, topic_ids={**seen.topic_ids, **record.topic_ids})
-    return ports.noted(record, state)
+    def keep_throttles(self, throttle: Throttle | None) -> Stuck | Halt | None:
+        """Set the throttles of copies that are absent: a copy never runs without them."""
+        if throttle is None:
+            return None
+        seen = self.ports.cluster.look(throttle, ())
+        found = kernel.next_of(throttle, seen, self.record)
+        if not isinstance(found, Do):
+            return None
+        for one in found.limits:
+            if OwnLimit(*one) in self.record.limits:
+                self.ports.say(f"{one.text} was deleted by somebody, and is set again")
+        return self.do(throttle, found, seen)
+
+    def _intend(self, step: Step, found: Do, seen: Seen) -> None:
+        """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
+        record = self.record
+        limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
+        record = replace(record, limits=limits, topic_ids={**seen.topic_ids, **record.topic_ids})
+        state = ExecutionState.THROTTLED
+        if not isinstance(step, Throttle):
+            record, state = replace(record, intended_step=record.step + 1), ExecutionState.STARTED
+        if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
+            state = record.state
+        self.ports.say(f"now: {step}")
+        self.record = self.ports.noted(record, state)

@@ -1,15 +1,15 @@
 """How executions end: copies before their throttles, and throttles entity by entity."""
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from logdirwatch.execute import kernel
-from logdirwatch.execute.calling import with_throttles
+from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.outcomes import Reached
-from logdirwatch.execute.ports import POLL_S, NoAnswerError, Ports, RefusedError
+from logdirwatch.execute.ports import POLL_S, NoAnswerError, Ports, RefusedError, always
 from logdirwatch.execute.seen import Entity
 from logdirwatch.execute.step_kinds.move import progress
 from logdirwatch.execute.step_kinds.throttle import limits_to_clear
@@ -64,8 +64,9 @@ def stuck(
     The throttles of a copy that goes on stay, and the reason names it.
     """
     ports.say(f"stops: {reason}")
-    end = _Copies(replace(record, begun_step=0))
-    end.end(steps, reason, ports, must_end=must_end)
+    # Whether the execution may begin something is no question any more: its throttles are kept whatever is said.
+    end = _Copies(replace(record, begun_step=0), dataclasses.replace(ports, permit=always))
+    end.end(steps, reason, must_end=must_end)
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
         going = f"under its throttles goes on the copy of {some_of(end.goes_on, 3)}: {again}"
@@ -77,20 +78,20 @@ def stuck(
     return ports.noted(record, ExecutionState.STUCK, "; ".join(found))
 
 
-@dataclass
-class _Copies:
+class _Copies(Hand):
     """The running copies of an execution until they have ended, or are lost sight of."""
 
-    record: ExecutionRecord
-    told: dict[str, None] = field(default_factory=dict)
-    goes_on: tuple[str, ...] = ()
-    was_cancelled: bool = False
-    tries: int = 0
+    def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
+        super().__init__(record, ports)
+        self.told: dict[str, None] = {}
+        self.goes_on: tuple[str, ...] = ()
+        self.was_cancelled = False
+        self._tries = 0
 
-    def end(self, steps: Sequence[Step], reason: str, ports: Ports, *, must_end: bool) -> None:
+    def end(self, steps: Sequence[Step], reason: str, *, must_end: bool) -> None:
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
         moves, patience = kernel.moves_to_end(self.record, steps), kernel.Patience()
-        throttle = kernel.throttle_before(steps, self.record.step + 1)
+        throttle, ports = kernel.throttle_before(steps, self.record.step + 1), self.ports
         while moves:
             try:
                 looks = [(step, ports.cluster.look(step, ())) for step in moves]
@@ -98,27 +99,30 @@ class _Copies:
                 self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
                 if not self.goes_on or patience.is_lost([progress(*look) for look in looks], int(POLL_S * 1000)):
                     return
-                self._act(ends, reason, ports)
+                self._act(ends, reason)
                 if any(one.goes_on for one in ends):
-                    self.record = with_throttles(self.record, throttle, ports)
+                    self.keep_throttles(throttle)
             except NoAnswerError as error:
                 ports.say_no_answer(error)
+                self.goes_on = (f"what cannot be seen ({error})",)
+                if patience.is_lost("no answer", int(POLL_S * 1000)):
+                    return
             except RefusedError as error:
                 self.goes_on = (f"what cannot be seen ({error})",)
                 return
             ports.wait(self.record)
 
-    def _act(self, ends: Sequence[kernel.Ending], reason: str, ports: Ports) -> None:
+    def _act(self, ends: Sequence[kernel.Ending], reason: str) -> None:
         """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
-        cancels = {name: call for one in ends for name, call in one.cancels.items()} if self.tries < _TRIES else {}
+        cancels = {name: call for one in ends for name, call in one.cancels.items()} if self._tries < _TRIES else {}
         if cancels or self.record.reason is None:
-            self.record = ports.noted(self.record, self.record.state, f"stopping: {reason}")
+            self.record = self.ports.noted(self.record, self.record.state, f"stopping: {reason}")
         self.told |= dict.fromkeys(text for one in ends for text in one.leaves)
         for name, call in cancels.items():
-            if (refusal := _refusal(call, ports)) is not None:
+            if (refusal := _refusal(call, self.ports)) is not None:
                 self.told[f"the copy of {name} could not be cancelled: {refusal}"] = None
         self.was_cancelled = self.was_cancelled or bool(cancels)
-        self.tries += bool(cancels)
+        self._tries += bool(cancels)
 
 
 def _is_there(record: ExecutionRecord, steps: Sequence[Step], ports: Ports) -> bool:

@@ -17,11 +17,11 @@ from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Next, Stuck
 from logdirwatch.execute.seen import Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.move import Move
-from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.commands.throttles import Limit
 
@@ -34,6 +34,8 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     for topic, topic_id in sorted(seen.topic_ids.items()):
         if record.topic_ids.get(topic, topic_id) != topic_id:
             return Stuck(f"topic {topic} was deleted and created again since it began")
+    if isinstance(step, Move) and not is_ours(record) and is_running(step, seen):
+        return Stuck(f"somebody else has begun already to {step}")
     found = decide(step, seen, limits_of(record))
     if isinstance(step, Move) and isinstance(found, Do) and has_begun(record):
         return _not_again(step, found, seen)
@@ -62,9 +64,19 @@ def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
     return partition is not None and bool(partition.adding) and set(partition.goal) == set(one.replicas)
 
 
-def may_call(intended: Do, again: Next) -> bool:
-    """Tell whether calls may be made: what is seen after their intent was written leads to the same calls."""
-    return isinstance(again, Do) and again.calls == intended.calls
+def is_ours(record: ExecutionRecord) -> bool:
+    """Tell whether copies of the present step may be of this execution: the intent to begin them was written.
+
+    Records of 0.2.0 do not say of which step.
+    """
+    has_called = record.step > 0 or record.state in {ExecutionState.STARTED, ExecutionState.COPYING}
+    is_old = record.intended_step is None and has_called
+    return record.back or record.is_turned or is_old or record.intended_step == record.step + 1
+
+
+def may_call(call: Call, again: Next) -> bool:
+    """Tell whether a call may be made: what is seen after its intent was written leads to the same call."""
+    return isinstance(again, Do) and call in again.calls
 
 
 def limits_of(record: ExecutionRecord) -> list[Limit]:
@@ -110,7 +122,7 @@ def throttle_before(steps: Sequence[Step], number: int) -> Throttle | None:
 def moves_to_end(record: ExecutionRecord, steps: Sequence[Step]) -> list[Move]:
     """Return the moves of which copies may run: the present one, and on the way back every one that is left."""
     is_turned = record.back or record.is_turned
-    left = steps[record.step :] if is_turned else steps[record.step : record.step + 1]
+    left = steps[record.step :] if is_turned else steps[record.step : record.step + is_ours(record)]
     return [step for step in left if isinstance(step, Move)]
 
 
@@ -194,10 +206,3 @@ class Patience:
             self._last, self._waited_ms = progress, 0
         self._waited_ms += waits_ms
         return self._waited_ms > STALLED_MS
-
-
-def topics_of(step: Step) -> frozenset[str]:
-    """Return the topics whose identity an intent names."""
-    if isinstance(step, SetConfig):
-        return frozenset({step.name} if step.entity == "topics" else ())
-    return frozenset() if isinstance(step, Throttle | Settle) else frozenset(topic for topic, _ in step.keys)

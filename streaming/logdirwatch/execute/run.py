@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from logdirwatch.execute import kernel
-from logdirwatch.execute.calling import called, with_throttles
+from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.ends import finished, halted, stuck
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.ports import (
@@ -61,106 +61,104 @@ def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionReco
 
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Return an execution that goes back to its start."""
-    back = replace(record, back=not record.back, step=0, begun_step=0, is_turned=True)
+    back = replace(record, back=not record.back, step=0, begun_step=0, intended_step=0, is_turned=True)
     return ports.noted(back, ExecutionState.CANCELLING)
 
 
-class _Run:
+class _Run(Hand):
     """One process's run of an execution."""
 
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
         # Only a person resumes what is stuck: what somebody cancelled may then begin again.
-        self.record = replace(record, begun_step=0) if record.state is ExecutionState.STUCK else record
-        self._ports = ports
+        is_stuck = record.state is ExecutionState.STUCK
+        super().__init__(replace(record, begun_step=0) if is_stuck else record, ports)
         self._steps = steps_of(record.operations, back=record.back)
         self._pace, self._patience = _Pace(ports), kernel.Patience()
         self._doubt: Stuck | None = None
-        self._noted_step = self.record.begun_step
 
     def to_its_end(self) -> ExecutionRecord:
         """Return the end."""
         while self.record.step < len(self._steps):
-            permit = self._ports.permit(self.record)
-            if isinstance(permit, Halt):
-                return halted(self.record, self._steps, permit.reason, self._ports, must_end=permit.must_end)
-            if isinstance(permit, Hold):
-                self._ports.wait(self.record)
-            elif (reason := self._advance(self._steps[self.record.step])) is not None:
-                return stuck(self.record, self._steps, reason, self._ports)
-        return finished(self.record, self._ports)
+            against: Stuck | Halt | Hold | None = self.ports.permit(self.record)
+            if against is None:
+                against = self._advance(self._steps[self.record.step])
+            if isinstance(against, Halt):
+                return halted(self.record, self._steps, against.reason, self.ports, must_end=against.must_end)
+            if isinstance(against, Stuck):
+                return stuck(self.record, self._steps, against.reason, self.ports)
+            if isinstance(against, Hold):
+                self.ports.wait(self.record)
+        return finished(self.record, self.ports)
 
-    def _advance(self, step: Step) -> str | None:
+    def _advance(self, step: Step) -> Stuck | Halt | None:
         """Observe a step once and do what it needs; return why the execution cannot continue."""
         try:
-            return self._settle(step) if isinstance(step, Settle) else self._look(step)
+            if not isinstance(step, Settle):
+                return self._look(step)
+            self._settle(step)
         except NoAnswerError as error:
-            self._ports.say_no_answer(error)
-            self._ports.wait(self.record)
+            self.ports.say_no_answer(error)
+            return self._waited("the cluster does not answer", str(error))
         except RefusedError as error:
-            return f"{step} was refused: {error}"
+            return Stuck(f"{step} was refused: {error}")
         return None
 
-    def _look(self, step: Step) -> str | None:
+    def _look(self, step: Step) -> Stuck | Halt | None:
         if isinstance(step, Move):
-            throttle = kernel.throttle_before(self._steps, self.record.step)
-            self.record = with_throttles(self.record, throttle, self._ports)
-        seen = self._ports.cluster.look(step, ())
+            against = self.keep_throttles(kernel.throttle_before(self._steps, self.record.step))
+            if against is not None:
+                return against
+        seen = self.ports.cluster.look(step, ())
         found = kernel.next_of(step, seen, self.record)
         if isinstance(found, Do):
-            self.record, left = called(self.record, step, found, seen, self._ports)
-            if left is None:
-                self._ports.wait(self.record)
-                return None
-            found = left
-        elif kernel.is_running(step, seen):
-            self.record = replace(self.record, begun_step=self.record.step + 1)
+            against = self.do(step, found, seen)
+            if against is None:
+                self.ports.wait(self.record)
+            return self._believed(against) if isinstance(against, Stuck) else against
+        if kernel.is_running(step, seen) and not kernel.has_begun(self.record):
+            self.note_begun()
         return self._take(step, found)
 
-    def _take(self, step: Step, found: Wait | Reached | Stuck) -> str | None:
+    def _take(self, step: Step, found: Wait | Reached | Stuck) -> Stuck | None:
         if isinstance(found, Stuck):
             return self._believed(found)
         self._doubt = None
         if isinstance(found, Reached):
             for line in (*found.told, f"done: {step}"):
-                self._ports.say(line)
-            self.record = replace(self.record, step=self.record.step + 1)
+                self.ports.say(line)
+            number = self.record.step + 1
+            self.record = replace(self.record, step=number, intended_step=number)
             return None
         return self._wait(found)
 
-    def _believed(self, found: Stuck) -> str | None:
-        """Return the reason of what is certain, or seen twice in a row."""
+    def _believed(self, found: Stuck) -> Stuck | None:
+        """Return what is certain, or seen twice in a row."""
         if found.is_certain or found == self._doubt:
-            return found.reason
+            return found
         self._doubt = found
-        self._ports.wait(self.record)
+        self.ports.wait(self.record)
         return None
 
-    def _wait(self, found: Wait) -> str | None:
+    def _wait(self, found: Wait) -> Stuck | None:
         if found.progress is None:
-            self._ports.say(f"waits: {found.why}")
+            self.ports.say(f"waits: {found.why}")
         else:
-            self._note_copying()
             self._pace.say(found.progress, found.why)
-        if self._patience.is_lost((self.record.step, found.progress), int(POLL_S * 1000)):
-            return f"no progress for {human_ms(kernel.STALLED_MS)}: {found.why or 'nothing is copied'}"
-        self._ports.wait(self.record)
+        return self._waited(found.progress, found.why or "nothing is copied")
+
+    def _waited(self, progress: object, why: str) -> Stuck | None:
+        """Wait until the next look; return that it has waited too long."""
+        if self._patience.is_lost((self.record.step, progress), int(POLL_S * 1000)):
+            return Stuck(f"no progress for {human_ms(kernel.STALLED_MS)}: {why}")
+        self.ports.wait(self.record)
         return None
 
-    def _note_copying(self) -> None:
-        """Note once for each step that its copies run, and whether its calls were made."""
-        is_new = self.record.state in {ExecutionState.THROTTLED, ExecutionState.STARTED, ExecutionState.CHECKED}
-        if is_new or self._noted_step != self.record.begun_step:
-            state = ExecutionState.COPYING if is_new else self.record.state
-            self.record = self._ports.noted(self.record, state)
-            self._noted_step = self.record.begun_step
-
-    def _settle(self, step: Settle) -> str | None:
+    def _settle(self, step: Settle) -> None:
         """Wait for some time; after a kill the whole time is waited again."""
-        if self._ports.monotonic_ms() >= self._pace.waits_until_ms(self.record.step, step):
+        if self.ports.monotonic_ms() >= self._pace.waits_until_ms(self.record.step, step):
             self.record = replace(self.record, step=self.record.step + 1)
         else:
-            self._ports.wait(self.record)
-        return None
+            self.ports.wait(self.record)
 
 
 def is_unfinished(record: ExecutionRecord) -> bool:

@@ -18,10 +18,10 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_plan
 from tests.unit.execute.test_decide import BETWEEN, KEY, ON_ITS_WAY, WITHIN, shown
-from tests.unit.execute.test_run import World, permitted
+from tests.unit.execute.test_run import World
 
 HELD = ("t", 0, 1)
-FIRST_BEGAN = replace(World().record, begun_step=1)
+FIRST_BEGAN = replace(World().record, intended_step=1, begun_step=1)
 LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
 
 
@@ -62,7 +62,7 @@ class TestWhatHasBegun:
     ],
 )
 def test_calls_are_made_only_if_the_second_look_decides_the_same(again, may):
-    assert kernel.may_call(Do((Reassign({KEY: (3, 2)}),)), again) is may
+    assert kernel.may_call(Reassign({KEY: (3, 2)}), again) is may
 
 
 def test_a_topic_that_was_created_again_is_another_one():
@@ -215,11 +215,11 @@ def died(*entities):
     return change
 
 
-def run(brokers, *answers):
+def run(brokers, permit=lambda _: None):
     world = World(plan(*sorted(topic for topic, _ in brokers.partitions)))
     world.cluster = brokers
-    world.ports = dataclasses.replace(world.ports, cluster=brokers)
-    return carry_out(world.record, permitted(world, *answers)), world
+    world.ports = dataclasses.replace(world.ports, cluster=brokers, permit=permit)
+    return carry_out(world.record, world.ports), world
 
 
 FOREIGN = changed("a", replicas=(4, 2, 1), isr=(1, 2), adding=(4,), removing=(1,))
@@ -240,7 +240,7 @@ def both(*changes):
 
 
 class TestEveryEndOfAWave:
-    """Looks at a move: 1 decides, 2 follows the intent, 3 is the first at copies that run."""
+    """Looks at a move: 1 decides, 2 follows the intent, the third is the first at copies that run."""
 
     @pytest.mark.parametrize(
         ("change", "reason"),
@@ -257,10 +257,10 @@ class TestEveryEndOfAWave:
         assert reason in ended.reason
         assert (world.cluster.running, world.cluster.throttled, ended.limits) == ([], set(), [])
 
-    @pytest.mark.parametrize("answers", [(), (*[None] * 8, Halt("ann rejected it"))], ids=["stuck", "halted"])
-    def test_keeps_the_throttles_of_a_copy_that_must_go_on_and_names_it(self, answers):
-        change = NO_OLD if answers else both(FOREIGN, NO_OLD)
-        ended, world = run(at_looks(Brokers("a", "b"), _4=change), *answers)
+    @pytest.mark.parametrize("is_halted", [False, True], ids=["stuck", "halted"])
+    def test_keeps_the_throttles_of_a_copy_that_must_go_on_and_names_it(self, is_halted):
+        brokers = at_looks(Brokers("a", "b"), _5=NO_OLD if is_halted else both(FOREIGN, NO_OLD))
+        ended, world = run(brokers, lambda _: Halt("why") if is_halted and not brokers.then else None)
         assert ended.state is ExecutionState.STUCK
         assert "under its throttles goes on the copy of b-0" in ended.reason
         assert "b" in world.cluster.running
@@ -301,6 +301,44 @@ def test_a_move_that_somebody_cancels_is_not_begun_again_until_a_person_resumes_
     world.cluster.then = {world.cluster.looks + 4: changed("a", replicas=(3, 2), isr=(3, 2), adding=(), removing=())}
     assert carry_out(ended, world.ports).state is ExecutionState.DONE
     assert [limit for limit in world.cluster.configs.values() if limit] == []
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_a_word_that_is_revoked_ends_it_before_the_next_call(at):
+    asked, at_revocation = [], []
+
+    def permit(_):
+        asked.append(1)
+        if len(asked) < at:
+            return None
+        at_revocation.append(len(brokers.made))
+        return Halt("ann rejected it")
+
+    brokers = Brokers("a")
+    ended, world = run(brokers, permit)
+    assert ended.reason == "ann rejected it"
+    assert all(call.value is None for call in brokers.made[at_revocation[0] :])
+    assert world.cluster.throttled == set()
+
+
+def test_a_move_that_somebody_else_has_begun_is_neither_taken_over_nor_cancelled():
+    brokers = Brokers("a")
+    brokers.partitions["a", 0] = ON_ITS_WAY
+    ended, _ = run(brokers)
+    assert ended.reason == "somebody else has begun already to move a-0 to 3 2"
+    assert not any(isinstance(call, Reassign) for call in brokers.made)
+
+
+def test_a_throttle_whose_answer_was_lost_is_known_as_ours():
+    class Deaf(Brokers):
+        def call(self, call):
+            super().call(call)
+            if len(self.made) == 1:
+                raise NoAnswerError("the answer is lost")
+
+    brokers = at_looks(Deaf("a"), _4=changed("a", replicas=(3, 2), isr=(3, 2), adding=(), removing=()))
+    ended, world = run(brokers)
+    assert (ended.state, world.cluster.throttled) == (ExecutionState.DONE, set())
 
 
 def test_a_throttle_that_somebody_deletes_is_set_again_and_said():

@@ -116,6 +116,7 @@ def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> Ex
         back=True,
         step=0,
         begun_step=0,
+        intended_step=0,
         is_turned=False,
         by=by,
         reason=None,
