@@ -5,7 +5,7 @@ import msgspec
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
-from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.content_hash import content_hash, former_hash
 
 _OTHER_CONTENT = "accept_other_content"
 
@@ -17,12 +17,26 @@ def reason_against_applying(action: ActionRecord) -> str | None:
     if not action.operations:
         return _for_a_person(action)
     if action.content_hash != content_hash(action):
+        if action.content_hash == former_hash(action):
+            return (
+                "was planned by an earlier release, whose content_hash does not cover the way back: reject it, or wait"
+            )
         return "is not what its content_hash stands for: another program wrote or changed it"
+    return _undecided(action) or _unknown(action)
+
+
+def _undecided(action: ActionRecord) -> str | None:
     if action.status not in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
         return f"is {action.status}"
     if (action.decision or {}).get("decision") == _OTHER_CONTENT:
         return "says something else than what was accepted: look at it and accept it again"
-    return _unknown(action)
+    return None
+
+
+def _other_hash(action: ActionRecord) -> str:
+    if action.content_hash == former_hash(action):
+        return "was planned by an earlier release: accept it again once this one has planned it"
+    return "is not what its content_hash stands for: another program wrote or changed it"
 
 
 def _unknown(action: ActionRecord) -> str | None:

@@ -1,6 +1,7 @@
-"""A hash of what an action does: whether a decision on one revision also holds for another.
+"""A hash of all that an action can do: whether a decision on one revision also holds for another.
 
-Texts, times, expected effects and vetoes are left out: they change with every sample and change nothing on a cluster.
+It covers the operations whole: what is done, the way back, and the values that may be overwritten. Texts, times,
+expected effects and vetoes are left out: they change with every sample and change nothing on a cluster.
 """
 
 import json
@@ -13,6 +14,16 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 
 def content_hash(action: ActionRecord) -> str:
     """Return the hash of what an action does, 32 hex digits; records of 0.1.0 have none."""
+    return _hash(action, None if action.operations is None else list(action.operations))
+
+
+def former_hash(action: ActionRecord) -> str:
+    """Return the hash that 0.2.0 gave an action: it did not cover the way back."""
+    operations = action.operations
+    return _hash(action, None if operations is None else [(one.get("op"), one.get("args")) for one in operations])
+
+
+def _hash(action: ActionRecord, operations: list[Any] | None) -> str:
     content: tuple[Any, ...] = (
         str(action.kind),
         action.target,
@@ -21,8 +32,8 @@ def content_hash(action: ActionRecord) -> str:
         _wanted(action.configs),
         action.data_loss,
     )
-    if action.operations is not None:
-        content += ([(operation.get("op"), operation.get("args")) for operation in action.operations],)
+    if operations is not None:
+        content += (operations,)
     return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

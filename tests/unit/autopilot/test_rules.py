@@ -171,6 +171,38 @@ class TestFloors:
             assert (found is None) == (not 0 <= value < least), value
             assert found is None or found.rule == "floor"
 
+    @pytest.mark.parametrize(
+        ("value", "key", "floor"),
+        [
+            ("+1000", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            (" 1000 ", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            ("\t1000\n", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            ("\u0661", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            ("1_000_000_000_000", "retention.ms", {}),
+            ("1e12", "retention.ms", {}),
+            (str(2**63), "retention.ms", {}),
+            ("+1", "retention.bytes", {"min_retention_bytes": MIB}),
+            (str(MIB), "retention.bytes", {"min_retention_ms": HOUR_MS}),
+            (str(9 * HOUR_MS), "retention.ms", {"min_retention_bytes": MIB}),
+        ],
+    )
+    def test_a_value_is_read_as_kafka_reads_it_and_held_against_what_the_owner_declared(self, value, key, floor):
+        made = cut(value, key=key)
+        found = against(made, facts(made, plan=PlanSettings(topics=[{"topic": "t", **floor}])))
+        assert found is not None
+        assert found.rule == "floor"
+
+    def test_the_way_back_has_the_same_floors(self):
+        one = operations.topic_config("t", "retention.ms", "7200000", now="9000000", old="+1000")
+        made = of(ActionKind.LOWER_RETENTION, one, target={"broker": None, "log_dir": None, "topic": "t"})
+        says(made, None, "floor", "sets retention.ms of t to 1 s, below its floor of 1 h")
+
+    def test_a_topic_that_holds_no_less_than_before_needs_no_floor_of_that_kind(self):
+        one = operations.topic_config("t", "retention.bytes", str(2 * MIB), now=str(MIB), old=str(MIB))
+        made = of(ActionKind.RESTORE_RETENTION, one, target={"broker": None, "log_dir": None, "topic": "t"})
+        only_time = PlanSettings(topics=[{"topic": "t", "min_retention_ms": HOUR_MS}])
+        assert against(made, facts(made, plan=only_time)) is None
+
     @pytest.mark.parametrize("value", [None, "-1"])
     def test_no_limit_is_above_every_floor(self, value):
         made = cut(value)
@@ -243,7 +275,7 @@ class TestUnattended:
     def test_the_floor_is_of_the_same_key(self):
         made = cut(str(20 * MIB), key="retention.bytes")
         only_time = PlanSettings(topics=[{"topic": "t", "min_retention_ms": HOUR_MS}])
-        says(made, facts(made, said={}, unattended=True, plan=only_time), "data_loss", "min_retention_bytes")
+        says(made, facts(made, said={}, unattended=True, plan=only_time), "floor", "no floor, but another one")
         assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
 
     def test_whatever_else_deletes_data_needs_an_acceptance(self):

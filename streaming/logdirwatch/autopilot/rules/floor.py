@@ -1,23 +1,33 @@
 """No retention goes below the minimum of its owner and of the planner's settings, whatever the record says."""
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from logdirwatch.autopilot.facts import Facts
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import OperationKind
+from logdirwatch.model.vocabulary import THROTTLED_REPLICAS
 from logdirwatch.plan.commands.operations import from_record, plan_of
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.text.units import human_bytes, human_ms
 
+_LONG = re.compile(r"[+-]?\d+")
+_TRIMMED = "".join(map(chr, range(0x21)))
+
 
 class Cut(NamedTuple):
-    """A topic's configuration key and its new value; ``value`` None: the topic's override is deleted."""
+    """A topic's configuration key and its new value; ``value`` None: the topic's override is deleted.
+
+    ``before`` are the values that it may replace, None among them for a default that is not known.
+    """
 
     topic: str
     key: str
-    value: int | None
+    value: str | None
+    before: tuple[str | None, ...] = ()
 
 
 def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
@@ -27,7 +37,7 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     for topic in dict.fromkeys((*(cut.topic for cut in cuts(action)), *_moved(action))):
         if plan.topic_rule(topic).never_touch or _matches(topic, plan.never_touch):
             return f"names {topic}, which plan.never_touch keeps"
-    for cut in cuts(action):
+    for cut in (*cuts(action), *cuts(action, back=True)):
         if _matches(cut.topic, plan.internal_topics):
             return f"cuts {cut.topic}, an internal topic"
         if (below := _below(cut, plan)) is not None:
@@ -35,25 +45,54 @@ def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     return None
 
 
-def cuts(action: ActionRecord) -> list[Cut]:
-    """Return every value that an action sets on a topic."""
+def cuts(action: ActionRecord, *, back: bool = False) -> list[Cut]:
+    """Return every value that an action sets on a topic, or its undo, which is for people to decide on."""
     return [
-        Cut(str(one.args.topic), str(one.args.key), _number(one.args.value))
-        for one in from_record(action.operations or ())
-        if one.op is OperationKind.SET_TOPIC_CONFIG
+        Cut(step.name, step.key, step.value, (step.value,) if back else step.before)
+        for step in steps_of(action.operations or (), back=back)
+        if isinstance(step, SetConfig) and step.entity == "topics" and step.key not in THROTTLED_REPLICAS
     ]
 
 
 def _below(cut: Cut, plan: PlanSettings) -> str | None:
     # Remote storage keeps the history: a local limit deletes none of it.
-    if cut.value is None or cut.value < 0 or cut.key.startswith("local."):
+    if cut.value is None or cut.key.startswith("local."):
+        return None
+    value = number_of(cut.value)
+    if value is None:
+        return f"sets {cut.key} of {cut.topic} to {cut.value!r}, which is no number"
+    if value < 0:
         return None
     rule = plan.topic_rule(cut.topic)
+    of_ms, of_bytes = rule.min_retention_ms, rule.min_retention_bytes
     if cut.key == "retention.ms":
-        least_ms = max(plan.min_retention_ms, rule.min_retention_ms or 0)
-        return _said(cut, human_ms(cut.value), human_ms(least_ms)) if cut.value < least_ms else None
-    least = rule.min_retention_bytes or 0
-    return _said(cut, human_bytes(cut.value), human_bytes(least)) if cut.value < least else None
+        own, other, least = of_ms, of_bytes, max(plan.min_retention_ms, of_ms or 0)
+        said = _said(cut, human_ms(value), human_ms(least))
+    else:
+        own, other, least = of_bytes, of_ms, of_bytes or 0
+        said = _said(cut, human_bytes(value), human_bytes(least))
+    if value < least:
+        return said
+    is_unknown = own is None and other is not None and not _is_raise(cut, value)
+    return (
+        f"sets {cut.key} of {cut.topic}, for which its owner declared no floor, but another one" if is_unknown else None
+    )
+
+
+def _is_raise(cut: Cut, value: int) -> bool:
+    """Tell whether a topic holds no less than before, whichever of the values it has now."""
+    before = [None if one is None else number_of(one) for one in cut.before]
+    return all(one is not None and 0 <= one <= value for one in before)
+
+
+def number_of(value: str) -> int | None:
+    """Return a value as Kafka reads it, None where it refuses it.
+
+    It is trimmed like ``String.trim`` and read like ``Long.parseLong`` (Kafka 4.3.1 ``ConfigDef.parseType``): a sign
+    is allowed, and so are the digits of every script.
+    """
+    text = value.strip(_TRIMMED)
+    return int(text) if _LONG.fullmatch(text) and -(2**63) <= int(text) < 2**63 else None
 
 
 def _said(cut: Cut, value: str, least: str) -> str:
@@ -64,10 +103,6 @@ def _moved(action: ActionRecord) -> Iterator[str]:
     for one in from_record(action.operations or ()):
         if one.args.reassignment is not None:
             yield from (str(entry["topic"]) for entry in plan_of(one.args)["partitions"])
-
-
-def _number(value: object) -> int | None:
-    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else None
 
 
 def _matches(topic: str, patterns: tuple[str, ...]) -> bool:

@@ -4,14 +4,18 @@ The snapshot is that of :mod:`logdirwatch.plan.cluster.from_brokers`. What the b
 """
 
 from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
+from logdirwatch.model.vocabulary import OPEN, ActionStatus, OperationKind, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
+from logdirwatch.plan.commands.operations import from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 from logdirwatch.plan.proposal import Policy
@@ -33,7 +37,8 @@ def reasons_against(
     action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy, now_ms: int
 ) -> list[str]:
     """Return every reason why an action must not be carried out now; empty when it may."""
-    found, snapshot = [*_of_record(action, now_ms)], with_excluded_log_dirs(snapshot, policy.limits)
+    action, snapshot = _as_carried_out(action), with_excluded_log_dirs(snapshot, policy.limits)
+    found = [*_of_record(action, now_ms)]
     if action.status in OPEN:
         reverted = why_reverted(action, None if policy.owner is None else policy.owner.kind)
         found += [
@@ -49,6 +54,24 @@ def reasons_against(
 def left_to_see(action: ActionRecord) -> list[str]:
     """Return the preconditions that only a person can check."""
     return [str(item["text"]) for item in action.preconditions if item.get("holds") is None]
+
+
+def _as_carried_out(action: ActionRecord) -> ActionRecord:
+    """Return an action whose other fields say what its operations do: these alone are carried out."""
+    operations = from_record(action.operations or ())
+    moves = [
+        one for entry in operations if entry.op is OperationKind.REASSIGN for one in plan_of(entry.args)["partitions"]
+    ]
+    sets: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        if one.op is OperationKind.SET_TOPIC_CONFIG:
+            change = {"from": one.expect_before.value, "to": one.args.value}
+            sets.setdefault(str(one.args.topic), {})[str(one.args.key)] = change
+    return replace(
+        action,
+        reassignment={"version": 1, "partitions": moves} if moves else action.reassignment,
+        configs=sets or action.configs,
+    )
 
 
 def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:

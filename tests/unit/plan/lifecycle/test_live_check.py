@@ -16,6 +16,7 @@ from logdirwatch.model.vocabulary import (
     LogDirStatus,
     Rule,
 )
+from logdirwatch.plan.commands import operations
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
@@ -207,7 +208,8 @@ class TestConfigs:
 
     def test_a_cut_by_age_of_what_a_group_has_still_to_read(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
-        by_age = changed(action, configs={"t": {"retention.ms": {"from": None, "to": "604800000"}}})
+        one = operations.topic_config("t", "retention.ms", "604800000", now=None, old=None)
+        by_age = changed(action, operations=operations.as_data([one]))
         assert against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.2}))) == []
         (reason,) = against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.85})))
         assert reason.startswith("retention.ms of t would be 604800000: consumer group readers has still to read")
@@ -290,3 +292,25 @@ class TestElections:
         action = planned(ActionKind.ELECT_LEADERS, about, [*lost, leaderless])
         assert against(action, *lost, leaderless) == []
         assert against(action, *lost, still(topic("t", (2, 1)))) == ["t-0 has a leader again: broker 2"]
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "parts"),
+    [
+        (
+            planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING),
+            {"reassignment": None},
+            [*FILLING, directory(1, "/d2", 940 * MIB, is_cordoned=True)],
+        ),
+        (
+            planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM),
+            {"configs": None},
+            [*NO_ROOM, still(topic("t", (1, 2), configs={"retention.bytes": "77"}))],
+        ),
+    ],
+    ids=["a move", "a cut"],
+)
+def test_the_operations_are_judged_not_the_fields_beside_them(action, fields, parts):
+    reasons = against(action, *parts)
+    assert reasons
+    assert against(changed(action, **fields), *parts) == reasons
