@@ -17,22 +17,23 @@ from logdirwatch.store.schema.definitions import (
 )
 from logdirwatch.store.writing.batch import HOUR_MS, MOST_SPANS, joined
 
-ONLY_IN_THE_RECORD = {EXECUTIONS.name: {"operations", "limits"}}
-"""Fields that only the column ``record`` has: the operations are those of the action's revision."""
+ONLY_IN_THE_RECORD = {EXECUTIONS.name: {"operations", "limits", "begun_step", "is_turned", "topic_ids"}}
+"""Fields that only the column ``record`` has: operations of the action's revision, and what an execution resumes by."""
 
-spans = st.lists(st.tuples(st.integers(0, 2**53), st.integers(0, HOUR_MS)).map(lambda s: (s[0], s[0] + s[1])))
+one = st.tuples(st.integers(0, 100 * HOUR_MS), st.integers(0, HOUR_MS)).map(lambda s: (s[0], s[0] + s[1]))
+spans = st.integers(0, 40).flatmap(lambda number: st.lists(one, min_size=number, max_size=number))
 
 
 @given(spans)
-def test_every_time_stays_covered_by_few_spans_in_order(given_spans):
+def test_every_time_stays_covered_by_few_spans_in_order_and_only_the_nearest_are_joined(given_spans):
     found = joined(given_spans)
-    assert len(found) <= MOST_SPANS
     assert all(any(low <= a and b <= high for low, high in found) for a, b in given_spans)
-    assert all(before[1] < after[0] for before, after in pairwise(found))
-
-
-def test_one_old_time_does_not_stretch_the_span_of_the_new():
-    assert joined([(10**12, 10**12 + 5), (0, 0)]) == [(0, 0), (10**12, 10**12 + 5)]
+    assert {end for span in found for end in span} <= {end for span in given_spans for end in span}
+    between = [after[0] - before[1] for before, after in pairwise(found)]
+    assert all(gap >= HOUR_MS for gap in between)
+    reached = [max(high for low, high in given_spans if low <= begin) for begin, _ in sorted(given_spans)]
+    gaps = sorted(begin - before for (begin, _), before in zip(sorted(given_spans)[1:], reached, strict=False))
+    assert sorted(between) == [gap for gap in gaps if gap >= HOUR_MS][-(MOST_SPANS - 1) :]
 
 
 def test_every_table_has_its_key_and_clustering_among_the_columns_that_delta_keeps_statistics_of():
