@@ -35,6 +35,7 @@ from logdirwatch.model.vocabulary import EventName, Rule
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
+from logdirwatch.store.direct.arrow import arrow_type
 from logdirwatch.store.rows.thin import Placed, Position, Thin
 from logdirwatch.store.schema.json_types import flattened
 
@@ -285,26 +286,7 @@ def _columns(thin: Thin, position: Position) -> tuple[Any, ...]:
     return (*thin._replace(content=thin.body), *position[:4], *kept)
 
 
-_ARROW = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("cluster", pa.string()),
-        ("identity", pa.string()),
-        ("rank", pa.int64()),
-        ("at_ms", pa.int64()),
-        ("broker", pa.int32()),
-        ("log_dir", pa.string()),
-        ("body", pa.string()),
-        ("record", pa.string()),
-        ("reason", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("kafka_timestamp_ms", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-    ]
-)
+_ARROW = pa.schema([(name, arrow_type(kind)) for name, kind in map(str.split, SCHEMA.split(","))])
 _LONG = tuple(_ARROW.names.index(name) for name in ("body", "record", "value"))
 
 
