@@ -72,33 +72,37 @@ def checksum_files(spark, *, is_on):
     local.setWriteChecksum(is_on)
 
 
-@pytest.mark.parametrize("kind", ["offsets", "commits"])
-def test_the_last_batch_is_done_anew(has_checksums, counting, kind):
-    folder = counting.folder / "checkpoints" / NAME / kind
-    last = checkpoints.newest(folder)
+@pytest.mark.parametrize(("kind", "batch"), [("offsets", 2), ("offsets", 1), ("commits", 2)])
+def test_batches_from_the_torn_one_on_are_done_anew(has_checksums, counting, kind, batch):
+    last = counting.folder / "checkpoints" / NAME / kind / str(batch)
     assert last.with_name(f".{last.name}.crc").exists() == has_checksums
     checkpoints.cut(last, keeps_checksum=True)
     checksum_files(counting.spark, is_on=False)
     counting.add(3)
     counting.run()
     assert not last.with_name(f".{last.name}.crc").exists()
-    again = chain.from_iterable(rows for batch, rows in counting.batches.items() if batch >= 2)
-    assert sorted(again) == [2, 2, 3], "done again, and what came since"
+    done = sorted(chain.from_iterable(counting.batches.values()))
+    assert done == sorted([0, 1, 2, 3, *range(batch, 3)]), "done again, and what came since"
     counting.add(4)
     counting.run()
     assert list(chain.from_iterable(counting.batches.values())).count(4) == 1
 
 
-def test_a_first_batch_that_is_torn_is_no_checkpoint(spark, tmp_path):
+@pytest.mark.parametrize("source", ["whole", "torn"])
+def test_a_first_batch_that_is_torn_is_no_checkpoint(spark, tmp_path, source):
     counting = Counting(spark, tmp_path)
     counting.add(0)
     counting.run()
     folder = tmp_path / "checkpoints" / NAME
     checkpoints.newest(folder / "commits").unlink()
     checkpoints.cut(checkpoints.newest(folder / "offsets"))
+    if source == "torn":
+        checkpoints.cut(checkpoints.newest(folder / "sources/0"))
     assert has_checkpoint(spark, counting.settings, NAME)
     torn.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
     assert not has_checkpoint(spark, counting.settings, NAME)
+    counting.run()
+    assert counting.batches[0] == [0, 0]
 
 
 def test_a_sound_checkpoint_stays_as_it_is(spark, counting):

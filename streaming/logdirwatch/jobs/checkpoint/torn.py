@@ -1,8 +1,9 @@
 """Checkpoint files that a power failure left incomplete.
 
-Spark syncs neither its offsets nor its commits, and reads the newest of each first: with an incomplete file a query
-fails at every start. A batch that runs again writes the same bytes, and state is kept by version; so the last batch is
-rolled back, and nothing is lost.
+Spark syncs neither its offsets nor its commits. It reads the newest commit and the two newest offsets first, since a
+batch begins where the one before ended: with an incomplete file a query fails at every start. A batch that runs again
+writes the same bytes, and state is kept by version; so the last batches are rolled back, and nothing is lost. If none
+is left, Spark reads where the first one was to begin (``sources``), which is then resolved again if it is torn.
 
 The file ``metadata`` of a checkpoint has only the id of the query, which nothing of ours uses, but Spark starts no
 query without it: a torn one is replaced.
@@ -27,8 +28,8 @@ log = structlog.get_logger(__name__)
 _EMPTY = "-"
 """Spark's text for a source without an offset."""
 
-LINES = {"offsets": 2, "commits": 1, "notes": 1}
-"""The minimum number of JSON lines of a file: batch metadata and an offset per source; operator metadata has one."""
+LINES = {"offsets": 2, "commits": 1, "notes": 1, "sources": 1}
+"""The minimum number of JSON lines of a file: batch metadata and an offset per source; the others have one."""
 
 
 _ID = "metadata"
@@ -38,7 +39,8 @@ def is_whole(kind: str, text: str) -> bool:
     """Tell whether a file of ``kind`` is complete: a version, then lines of JSON; that of the id is one object."""
     if kind == "id":
         return _is_object(text)
-    version, *lines = text.splitlines() or [""]
+    # Spark's Kafka source begins its file with a null byte (KafkaSourceInitialOffsetWriter).
+    version, *lines = text.lstrip("\0").splitlines() or [""]
     is_known = version[:1] == "v" and version[1:].isdecimal()
     return is_known and len(lines) >= LINES[kind] and all(map(_is_json, lines))
 
@@ -81,21 +83,35 @@ def _take_back_id(spark: SparkSession, checkpoint: str) -> None:
 
 
 def _take_back_batch(spark: SparkSession, checkpoint: str) -> None:
-    """Remove the newest offsets or commits if they cannot be read, so that the last batch runs again."""
+    """Remove the newest offsets and commits as far as they cannot be read, so that these batches run again."""
     offsets, commits = (Folder(spark, f"{checkpoint}/{kind}") for kind in ("offsets", "commits"))
-    if (planned := _torn("offsets", offsets)) is not None:
-        offsets.remove(planned)
-        commits.remove(planned)
-        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned again")
-    if (ended := _torn("commits", commits)) is not None:
-        commits.remove(ended)
-        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=ended, meaning="its commit is written again")
+    while torn := [name for name in _newest(2, offsets) if not _reads_whole("offsets", offsets, name)]:
+        for planned in (name for name in _newest(2, offsets) if int(name) >= int(torn[-1])):
+            commits.remove(planned)
+            offsets.remove(planned)
+            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned again")
+    for ended in _newest(1, commits):
+        if not _reads_whole("commits", commits, ended):
+            commits.remove(ended)
+            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=ended, meaning="its commit is written again")
+    if not _newest(1, offsets):
+        _take_back_begin(spark, checkpoint)
 
 
-def _torn(kind: str, files: Folder) -> str | None:
-    """Return the newest batch of a folder if its file is torn."""
-    newest = max((name for name in files.names() if name.isdecimal()), key=int, default=None)
-    return None if newest is None or _reads_whole(kind, files, newest) else newest
+def _take_back_begin(spark: SparkSession, checkpoint: str) -> None:
+    """Remove where the first batch was to begin if that cannot be read."""
+    for source in Folder(spark, f"{checkpoint}/sources").names():
+        begin = Folder(spark, f"{checkpoint}/sources/{source}")
+        for name in _newest(1, begin):
+            if not _reads_whole("sources", begin, name):
+                begin.remove(name)
+                meaning = "where the query begins is resolved again"
+                log.warning("checkpoint.torn", checkpoint=checkpoint, source=source, meaning=meaning)
+
+
+def _newest(count: int, files: Folder) -> list[str]:
+    """Return the names of the newest batches of a folder, the newest first."""
+    return sorted(filter(str.isdecimal, files.names()), key=int, reverse=True)[:count]
 
 
 def _reads_whole(kind: str, files: Folder, name: str) -> bool:

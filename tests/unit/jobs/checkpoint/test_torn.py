@@ -6,6 +6,7 @@ from logdirwatch.jobs.checkpoint.torn import is_whole
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'
 COMMITS = 'v1\n{"nextBatchWatermarkMs":0}'
+SOURCES = '\x00v1\n{"logdir.metrics":{"0":12}}'
 NOTE = 'v2\n{"operatorInfo":{"operatorId":0},"stateStoreInfo":[]}'
 
 
@@ -14,7 +15,9 @@ def test_what_spark_wrote_in_full_is_whole(text):
     assert is_whole("offsets", text)
 
 
-@pytest.mark.parametrize(("kind", "text"), [("offsets", OFFSETS), ("commits", COMMITS), ("notes", NOTE)])
+@pytest.mark.parametrize(
+    ("kind", "text"), [("offsets", OFFSETS), ("commits", COMMITS), ("notes", NOTE), ("sources", SOURCES)]
+)
 def test_what_is_cut_anywhere_is_torn(kind, text):
     assert is_whole(kind, text)
     assert [text[:end] for end in range(len(text)) if is_whole(kind, text[:end])] == []
