@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from logdirwatch.jobs.checkpoint import moved, older, state_notes, torn
-from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS
+from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS, SOURCES
 
 NOW_MS = 1_700_000_000_000
 CUT = "v1\n{"
@@ -42,6 +42,7 @@ def note(place, *variables):
 
 
 NOTES = "state/0/_metadata/v2"
+BATCHES = ["offsets/9", "commits/9", "offsets/10", "commits/10"]
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def sound(tmp_path, monkeypatch):
     offsets = {f"offsets/{batch}": OFFSETS for batch in (9, 10)} | {"offsets/.10.crc": "?", "offsets/11.tmp": CUT}
     commits = {f"commits/{batch}": COMMITS for batch in (9, 10)}
     notes = {f"{NOTES}/{batch}": note(tmp_path / "c", "brokers") for batch in (3, 10)} | {f"{NOTES}/.10.crc": "?"}
-    return {"metadata": '{"id":"x"}', **offsets, **commits, **notes}
+    return {"metadata": '{"id":"x"}', "sources/0/0": SOURCES, **offsets, **commits, **notes}
 
 
 def repaired(folder, files):
@@ -84,10 +85,13 @@ def test_a_query_that_never_started_has_nothing_to_repair(tmp_path, sound):
         (["offsets/10", "commits/10"], ["offsets/10", "commits/10"]),
         ([f"{NOTES}/10"], [f"{NOTES}/10"]),
         ([f"{NOTES}/3"], [f"{NOTES}/3"]),
-        (["offsets/9", "commits/9"], []),
+        (["commits/9"], []),
+        (["sources/0/0"], []),
+        (["offsets/9"], BATCHES),
+        (["offsets/9", "sources/0/0"], [*BATCHES, "sources/0/0"]),
     ],
 )
-def test_the_last_batch_is_planned_again_and_an_older_note_of_the_state_serves(tmp_path, sound, torn_files, gone):
+def test_the_last_batches_are_planned_again_and_an_older_note_of_the_state_serves(tmp_path, sound, torn_files, gone):
     files = {**sound, **dict.fromkeys(torn_files, CUT)}
     assert repaired(tmp_path, files) == {name: text for name, text in files.items() if name not in gone}
 
@@ -105,7 +109,9 @@ def test_a_torn_id_is_replaced_by_another(tmp_path, sound):
 )
 def test_state_that_cannot_be_read_is_set_aside_with_all_of_its_checkpoint(tmp_path, sound, notes):
     assert repaired(tmp_path, {**sound, **notes}) == {}
-    assert {file.name for file in (tmp_path / f"c.{NOW_MS}").iterdir()} == {"metadata", "offsets", "commits", "state"}
+    assert {file.name for file in (tmp_path / f"c.{NOW_MS}").iterdir()} == {
+        *("metadata", "sources", "offsets", "commits", "state")
+    }
 
 
 def test_an_older_note_with_other_variables_is_history(tmp_path, sound):
