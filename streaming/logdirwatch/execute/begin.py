@@ -9,7 +9,7 @@ from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ActionStatus, ExecutionState
-from logdirwatch.plan.commands.operations import as_data
+from logdirwatch.plan.commands.operations import as_data, packed
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -25,7 +25,7 @@ def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:
         cluster=action.cluster,
         state=ExecutionState.CLAIMED,
         back=False,
-        operations=action.operations or [],
+        operations=packed(action.operations or []),
         intended_step=0,
         bytes=bytes_of(action),
         by=by,

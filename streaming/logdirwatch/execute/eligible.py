@@ -5,6 +5,7 @@ import msgspec
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
+from logdirwatch.plan.commands.operations import from_record
 from logdirwatch.plan.content_hash import content_hash, former_hash
 
 _OTHER_CONTENT = "accept_other_content"
@@ -42,6 +43,7 @@ def _other_hash(action: ActionRecord) -> str:
 def _unknown(action: ActionRecord) -> str | None:
     """Return that the operations or their undo have no steps: they are of a later release, or forged."""
     try:
+        from_record(action.operations or ())
         for back in (False, True):
             steps_of(action.operations or (), back=back)
     except (msgspec.MsgspecError, LookupError, TypeError, ValueError):

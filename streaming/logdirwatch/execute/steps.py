@@ -15,7 +15,7 @@ from logdirwatch.model.actions.parts import Reassignment
 from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cluster.layout import TopicPartition
-from logdirwatch.plan.commands.operations import from_record, limits_of, plan_of
+from logdirwatch.plan.commands.operations import limits_of, plan_of, unpacked
 
 Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 
@@ -25,7 +25,7 @@ def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Ste
 
     Raises msgspec.ValidationError for an operation of a later release.
     """
-    found = from_record(operations)
+    found = unpacked(operations)
     steps = [step for one in (reversed(found) if back else found) for step in _STEPS[one.op](one, back)]
     return steps[:-1] if steps and isinstance(steps[-1], Settle) else steps
 

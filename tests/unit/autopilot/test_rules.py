@@ -143,9 +143,10 @@ def test_operations_that_the_kind_must_not_have_are_refused(name):
     assert found.rule == "fits_kind"
 
 
-def test_operations_of_a_later_release_are_refused():
+@pytest.mark.parametrize("operation", [{"op": "format_disk"}, {"op": "packed", "lzma": ""}])
+def test_operations_of_a_later_release_and_those_of_the_journal_are_refused(operation):
     made = of(ActionKind.MOVE_LOG_DIR)
-    made = replace(made, operations=[{"op": "format_disk"}])
+    made = replace(made, operations=[operation])
     made = replace(made, content_hash=content_hash(made))
     says(made, facts(made), "record", "does not know")
 

@@ -1,9 +1,15 @@
 """Plans as actions that are on no topic, and back from the journal."""
 
+import msgspec
+import pytest
+
 from logdirwatch.execute.begin import as_action, begun, bytes_of, is_plan, planned
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands.operations import reassign
+from logdirwatch.plan.commands.throttles import of_plan
 from tests.unit.plan.balance.builders import at, cluster
 from tests.unit.plan.balance.builders import planned as plan_of
 from tests.unit.plan.builders import NOW_MS, action
@@ -40,3 +46,22 @@ def test_an_execution_is_the_action_as_it_was_begun():
     assert (record.started_at_ms, record.at_ms) == (NOW_MS, NOW_MS)
     plan = as_action(begun(made(), "me", NOW_MS))
     assert (made().version, plan.version) == (1, 1)
+
+
+def test_a_plan_of_many_partitions_is_one_record_that_kafka_takes():
+    plans = [
+        to_json([Assignment(f"orders-{n // 50}", n % 50, found, ("any",) * 3) for n in range(4_000)])
+        for found in ((4, 2, 3), (1, 2, 3))
+    ]
+    limits = of_plan(plans[0], log_dir_rate=None, rate=50_000_000)
+    made = planned("c", [reassign(*plans, "f", limits=limits, back=limits)], "why", {}, NOW_MS)
+    record = begun(made, "me", NOW_MS)
+    assert len(msgspec.json.encode(record)) < 1 << 18
+    for back in (False, True):
+        assert steps_of(record.operations, back=back) == steps_of(made.operations, back=back)
+
+
+def test_operations_that_cannot_be_unpacked_are_no_operations():
+    for text in ("", "no base64!", "aGFsbG8="):
+        with pytest.raises(ValueError, match=r".*"):
+            steps_of([{"op": "packed", "lzma": text}], back=False)

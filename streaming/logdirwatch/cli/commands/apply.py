@@ -1,6 +1,7 @@
 """``logdirwatch apply``: carry out an action, resume it after a lost connection, or undo it."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -9,8 +10,10 @@ import typer
 from logdirwatch.cli.actions.check import still_against
 from logdirwatch.cli.actions.lookup import find_action
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import decided
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.decisions import DECIDABLE
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.begin import as_action, begun, is_plan
@@ -19,8 +22,8 @@ from logdirwatch.execute.run import is_unfinished
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import Decision, ExecutionState
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -69,8 +72,8 @@ def apply(
     if not yes and not typer.confirm("Do it?", default=False):
         say("nothing was changed")
         raise typer.Exit(1)
-    if not resume and not undo and content_hash(find_action(cluster, action.action_id)) != record.content_hash:
-        raise UserError(f"apply: action {action.action_id} says something else by now; look at it again")
+    if not resume and not undo:
+        _check_again(find_action(cluster, action.action_id), decided(context), record)
     ended = execute(record, cluster, watched)
     if has_failed(ended):
         raise typer.Exit(1)
@@ -125,6 +128,17 @@ def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> Ex
         started_at_ms=now_ms(),
         at_ms=now_ms(),
     )
+
+
+def _check_again(action: ActionRecord, decisions: Iterable[DecisionRecord], record: ExecutionRecord) -> None:
+    """Raise UserError if the answer of the person came too late: the action changed, ended, or was rejected."""
+    if content_hash(action) != record.content_hash:
+        raise UserError(f"apply: action {action.action_id} says something else by now; look at it again")
+    if (reason := reason_against_applying(action)) is not None:
+        raise UserError(f"apply: {action.kind} {action.action_id} {reason}")
+    said = [one for one in decisions if one.id == action.action_id and one.decision in DECIDABLE]
+    if said and said[-1].decision is Decision.REJECT:
+        raise UserError(f"apply: {action.kind} {action.action_id} was rejected by {said[-1].by}: {said[-1].reason}")
 
 
 def _check(context: Context, action: ActionRecord, *, must_be_accepted: bool) -> None:

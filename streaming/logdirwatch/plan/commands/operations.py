@@ -1,5 +1,7 @@
 """The operations of actions, and the commands rendered from them: both do the same."""
 
+import base64
+import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -144,9 +146,42 @@ def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(operation) for operation in operations]
 
 
+_PACKED = "packed"
+_PACKED_FROM_BYTES = 64 * 1024
+_MOST_BYTES = 1 << 28
+
+
+def packed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return operations as one compressed entry if they are large: Kafka refuses records above 1 MiB by default."""
+    data = msgspec.json.encode(found)
+    if len(data) < _PACKED_FROM_BYTES:
+        return found
+    return [{"op": _PACKED, "lzma": base64.b64encode(lzma.compress(data)).decode()}]
+
+
+def unpacked(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
+    """Read what :func:`packed` wrote into the journal; raises like :func:`from_record`, and ValueError."""
+    found = list(found)
+    if len(found) == 1 and found[0].get("op") == _PACKED:
+        return msgspec.json.decode(_unpacked(str(found[0].get("lzma"))), type=list[Operation])
+    return from_record(found)
+
+
 def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
     """Read what :func:`as_data` wrote; raises msgspec.ValidationError for an operation of a later release."""
     return msgspec.convert(list(found), list[Operation])
+
+
+def _unpacked(text: str) -> bytes:
+    try:
+        reader = lzma.LZMADecompressor()
+        data = reader.decompress(base64.b64decode(text, validate=True), max_length=_MOST_BYTES)
+    except lzma.LZMAError as error:
+        raise ValueError(str(error)) from None
+    if not reader.eof:
+        msg = "packed operations are cut off or too large"
+        raise ValueError(msg)
+    return data
 
 
 def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:

@@ -10,16 +10,17 @@ from msgspec.structs import replace
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import OPEN, ActionStatus, OperationKind, Rule
+from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, OperationKind, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.operations import from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.text.units import human_ms
+from logdirwatch.text.units import human_ms, human_ratio
 from logdirwatch.text.words import some_of
 
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
@@ -44,6 +45,7 @@ def reasons_against(
         found += [
             *([] if reverted is None else [reverted]),
             *_of_alert(action, snapshot),
+            *_of_need(action, snapshot, policy, now_ms),
             *_of_reassignment(action, snapshot, policy),
             *_of_configs(action, snapshot),
         ]
@@ -96,6 +98,31 @@ def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
         yield f"{directory.path} of broker {directory.broker} serves again"
     if rule in _NEEDS_AWAY and isinstance(broker, int) and snapshot.is_alive(broker):
         yield f"broker {broker} is alive again"
+
+
+def _of_need(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Iterator[str]:
+    """Yield that history would be deleted for nothing: the need was seen when it was planned, or is seen now."""
+    if not action.data_loss or action.kind is not ActionKind.LOWER_RETENTION:
+        return
+    age_ms, least = now_ms - action.at_ms, policy.limits.target_ratio
+    served = [place for place in map(snapshot.directories.get, _places(action)) if place is not None]
+    if age_ms <= policy.facts_max_age_ms or not served:
+        return
+    ratios = [place.used_bytes / place.total_bytes for place in served if place.used_bytes and place.total_bytes]
+    if not ratios:
+        yield f"it was planned {human_ms(age_ms)} ago, and whether space is still needed cannot be seen"
+    elif max(ratios) < least:
+        yield (
+            f"it was planned {human_ms(age_ms)} ago, and now the fullest directory that it serves is "
+            f"{human_ratio(max(ratios))} full: history would be deleted for nothing"
+        )
+
+
+def _places(action: ActionRecord) -> list[LogDirId]:
+    """Return the directories that an action serves: its target, without one those that it frees space in."""
+    target = (action.target.get("broker"), action.target.get("log_dir"))
+    on = [(one.get("broker"), one.get("log_dir")) for one in action.expected.get("on") or ()]
+    return [(b, path) for b, path in ([target] if None not in target else on) if isinstance(b, int) and path]
 
 
 def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:

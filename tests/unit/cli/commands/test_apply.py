@@ -7,10 +7,10 @@ from logdirwatch.cli import executing
 from logdirwatch.cli.commands import apply
 from logdirwatch.errors import UserError
 from logdirwatch.model.records.executions import OwnLimit
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ExecutionState
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.content_hash import content_hash
-from tests.unit.plan.builders import action
+from tests.unit.plan.builders import action, decision
 
 CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
 PLANNED = action(ActionKind.LOWER_RETENTION, operations=operations.as_data([CUT]), status=ActionStatus.ACCEPTED)
@@ -107,3 +107,22 @@ def test_what_was_not_done_as_asked_has_failed(capsys, state, reason, failed):
     assert executing.has_failed(ended) is failed
     executing._say_end(ended)
     assert (reason or "before") in capsys.readouterr().out or state is ExecutionState.DONE
+
+
+@pytest.mark.parametrize(
+    ("now", "said", "why"),
+    [
+        (ACTION, [Decision.ACCEPT], None),
+        (ACTION, [Decision.ACCEPT, Decision.REJECT], "was rejected by ann: no"),
+        (ACTION, [Decision.REJECT, Decision.ACCEPT], None),
+        (replace(ACTION, status=ActionStatus.WITHDRAWN), [], "is withdrawn"),
+        (replace(ACTION, data_loss=True), [], "says something else by now"),
+    ],
+)
+def test_what_changed_while_it_was_asked_counts_by_the_order_of_the_topic(now, said, why):
+    given = [replace(decision(one, identity=ACTION.action_id), by="ann", reason="no") for one in said]
+    if why is None:
+        apply._check_again(now, given, begun())
+        return
+    with pytest.raises(UserError, match=why):
+        apply._check_again(now, given, begun())

@@ -314,3 +314,27 @@ def test_the_operations_are_judged_not_the_fields_beside_them(action, fields, pa
     reasons = against(action, *parts)
     assert reasons
     assert against(changed(action, **fields), *parts) == reasons
+
+
+DAYS_LATER_MS = NOW_MS + 6 * 24 * 3_600_000
+ROOMY = [
+    *NO_ROOM,
+    directory(1, "/d1", 990 * MIB, total=10_240 * MIB),
+    directory(1, "/d2", 800 * MIB, total=10_240 * MIB),
+]
+
+
+@pytest.mark.parametrize(
+    ("parts", "now_ms", "holds"),
+    [
+        (NO_ROOM, DAYS_LATER_MS, True),
+        (ROOMY, NOW_MS, True),
+        (ROOMY, DAYS_LATER_MS, False),
+        ([*ROOMY, directory(1, "/d1", 7_300 * MIB, total=10_240 * MIB)], DAYS_LATER_MS, True),
+    ],
+    ids=["still full", "just planned", "planned days ago, and empty now", "above the target"],
+)
+def test_history_is_deleted_only_where_the_need_is_seen(parts, now_ms, holds):
+    action = changed(planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM), status=ActionStatus.ACCEPTED)
+    reasons = against(action, *parts, now_ms=now_ms, state_at_ms=now_ms, inventory_at_ms=now_ms)
+    assert (not any("history would be deleted for nothing" in reason for reason in reasons)) == holds
