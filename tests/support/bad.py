@@ -10,6 +10,11 @@ LOG_DIR = {"path": "/d1", "error_code": 0}
 STATE = {"version": 1, "cluster": "prod", "broker": 7, "sequence": 1, "at_ms": 5, "status": "online", "since_ms": 5}
 DECISION = {"version": 1, "id": "a", "decision": "acknowledge", "by": "ada", "reason": "r", "at_ms": 5}
 
+ACTION = {"version": 1, "action_id": "a", "revision": 1, "status": "proposed", "kind": "move_log_dir", "alert_id": "b",
+          "alert": {}, "cluster": "prod", "target": {}, "reason": "r", "expected": {}, "preconditions": [],
+          "vetoes": [], "data_loss": False, "requires_approval": True, "expires_at_ms": 5, "commands": [],
+          "reassignment": None, "configs": None, "undo": {}, "based_on": {}, "at_ms": 5}  # fmt: skip
+
 
 def _json(record, **fields):
     return json.dumps(record | fields).encode()
@@ -53,6 +58,11 @@ RECORDS = [
     (topics.STATE, b"[]", "Expected `object`, got `array`"),
     (topics.ALERTS, _json({"version": 1, "alert_id": "a"}), "missing required field"),
     (topics.ACTIONS, b"null", "Expected `object`, got `null`"),
+    (topics.ACTIONS, _json(ACTION, alert={"severity": []}), "Expected `str`, got `array` - at `$.alert.severity`"),
+    (topics.ACTIONS, _json(ACTION, expected={"on": [1]}), "Expected `object`, got `int` - at `$.expected.on[0]`"),
+    (topics.ACTIONS, _json(ACTION, preconditions=[{"holds": {}}]), "at `$.preconditions[0].holds`"),
+    (topics.ACTIONS, _json(ACTION, undo={"commands": 7}), "at `$.undo.commands`"),
+    (topics.ACTIONS, _json(ACTION, based_on={"state_at_ms": "x"}), "at `$.based_on.state_at_ms`"),
     (topics.DECISIONS, _json(DECISION, decision="maintenance"), "must name its cluster and broker"),
     (topics.DECISIONS, _json(DECISION, by=""), "length >= 1"),
 ]

@@ -28,6 +28,7 @@ from logdirwatch.model.records import (
     TopicRecord,
 )
 from logdirwatch.model.vocabulary import Decision, EventName
+from logdirwatch.parse.action_parts import refuse_misfits
 from logdirwatch.parse.decoding import FAILURES, LONGEST_REASON, one_line, why
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
 
@@ -240,7 +241,7 @@ _READERS: dict[str, Callable[[bytes, Arrival], Record]] = {
     topics.INVENTORY: _inventory,
     topics.STATE: _state,
     topics.ALERTS: lambda value, _: _bounded(_ALERT.decode(value)),
-    topics.ACTIONS: lambda value, _: _bounded(_ACTION.decode(value)),
+    topics.ACTIONS: lambda value, _: refuse_misfits(value, _bounded(_ACTION.decode(value))),
     topics.DECISIONS: _decision,
     topics.NOTIFICATIONS: lambda value, _: _NOTIFICATION.decode(value),
     topics.EXECUTIONS: lambda value, _: _bounded(_EXECUTION.decode(value)),

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from logdirwatch.model import records, topics
-from logdirwatch.model.actions import EXPECTED, parts
+from logdirwatch.model.actions import ACTION_PARTS, EXPECTED
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.affected import Affected
 from logdirwatch.model.evidence import EVIDENCE
@@ -37,19 +37,7 @@ _UNTYPED = "MetricsRecord"
 
 _PARTS: Mapping[str, Mapping[str, Any]] = {
     "AlertRecord": {"affected": Affected},
-    "ActionRecord": {
-        "alert": parts.AlertSummary,
-        "target": parts.Target,
-        "preconditions": list[parts.Precondition],
-        "vetoes": list[parts.Veto],
-        "reassignment": parts.Reassignment | None,
-        "configs": dict[str, dict[str, parts.ConfigChange]] | None,
-        "undo": parts.Undo,
-        "based_on": parts.BasedOn,
-        "observed": parts.Observed | None,
-        "decision": parts.ActionDecision | None,
-        "operations": list[Operation] | None,
-    },
+    "ActionRecord": ACTION_PARTS,
     "ExecutionRecord": {"operations": list[Operation]},
 }
 """The types of a record's fields that its struct calls a mapping."""
