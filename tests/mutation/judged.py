@@ -25,4 +25,20 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "waiting, items = [], 0",
         "waiting, items = [], 1",
     ): "digests are computed of one item fewer at once",
+    (
+        "ordered = sorted(rows, key=lambda placed: (placed.thin.at_ms, placed.position[:3]))",
+        "ordered = sorted(rows, key=lambda placed: (placed.thin.at_ms, placed.position[:4]))",
+    ): "no two records have the same topic, partition and offset",
+    (
+        "spoken_of = identity(record.action_id, str(record.revision))",
+        "spoken_of = identity(str(record.revision), record.action_id)",
+    ): "two records of a batch are one if both are equal",
+    (
+        'if idle_s > ILL_AFTER * declared_s("queries"):',
+        'if idle_s >= ILL_AFTER * declared_s("queries"):',
+    ): "no time of the monotonic clock is exactly the limit",
+    (
+        "ended_tasks: int = 0",
+        "ended_tasks: int = 1",
+    ): "the number of ended tasks counts only beside running jobs, and then it is given",
 }

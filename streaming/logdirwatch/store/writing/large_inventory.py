@@ -139,7 +139,7 @@ def _merge_partitions(scan: _Scan, known: Known, trusted: Trust, opened: Open) -
         columns = read_columns(target)
         places = _few(places_of(columns.rows, ("cluster", "topic"), topics))
         changes = decide_and_rewrite(target, columns, places, partial(_partition_changes, scan, topics))
-        trusted.partitions = target.version.after(len(changes.keys) > 0)
+        trusted.partitions = target.version.after(bool(changes.keys))
         return changes
 
     return retried(f"merge into {TOPIC_STATE.name}", once).keys if topics else set()
@@ -186,7 +186,7 @@ def _merge_replicas(
             return replica_changes(rows, KnownReplicas(listed, scan.log_dirs, partitions, judged, scanned), None)
 
         changes = decide_and_rewrite(target, columns, _few(found.places), decide)
-        trusted.replicas = target.version.after(len(changes.keys) > 0)
+        trusted.replicas = target.version.after(bool(changes.keys))
         before = [seen[0][key] for key in changes.keys if key in seen[0]]
         return plain_differences(before, changes.written.values())
 
