@@ -12,10 +12,6 @@ def metadata(*places, **rest):
     return "v2\n" + json.dumps({"operatorInfo": {"operatorId": 0}, "stateStoreInfo": [store]})
 
 
-def test_a_checkpoint_that_stayed_is_left_alone():
-    assert told_of(metadata("file:/a/detect"), "file:/a/detect") == metadata("file:/a/detect")
-
-
 def test_every_path_follows_and_all_else_stays():
     before = metadata("file:/a/detect", "s3a://old/detect", note="file:/a/detect")
     assert told_of(before, "file:/b/detect") == metadata("file:/b/detect", "file:/b/detect", note="file:/a/detect")

@@ -11,10 +11,6 @@ def metadata(*names):
     return "v2\n" + json.dumps({"operatorPropertiesJson": json.dumps({"stateVariables": variables})})
 
 
-def test_sparks_own_variables_do_not_count():
-    assert variables_of(metadata("brokers", "due")) == {"brokers", "due"}
-
-
 def test_the_present_form_is_what_detect_declares():
     assert variables_of(metadata(*shard.VARIABLES)) <= set(shard.VARIABLES)
     assert not variables_of(metadata("broker")) <= set(shard.VARIABLES)
