@@ -81,14 +81,13 @@ class Outbox:
         return {name for group in self._groups.values() for name in chain(group.told, group.owed)}
 
     def _members(self, alerts: Iterable[AlertRecord], member_of: MemberOf) -> dict[GroupKey, dict[str, Member]]:
-        placed, routed = self._placed(), self._routed
+        placed = self._placed()
+        self._routed = routed = {one.alert_id: self._routes(one, self._routed.get(one.alert_id)) for one in alerts}
         members: dict[GroupKey, dict[str, Member]] = {}
-        self._routed = {}
-        for alert in alerts:
-            self._routed[alert.alert_id] = routes = self._routes(alert, routed.get(alert.alert_id))
+        for name, (alert, routes) in routed.items():
             member = member_of(alert)
-            for key in _groups_of(routes[1], placed.get(alert.alert_id, {})):
-                members.setdefault(key, {})[alert.alert_id] = member
+            for key in _groups_of(routes, placed.get(name, {})):
+                members.setdefault(key, {})[name] = member
         for key in members:
             self._group(key)
         return members
