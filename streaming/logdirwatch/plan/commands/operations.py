@@ -11,6 +11,7 @@ from logdirwatch.model.actions import parts
 from logdirwatch.model.actions.expected import Election
 from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs
 from logdirwatch.model.vocabulary import OperationKind
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, from_data
@@ -146,6 +147,7 @@ def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(operation) for operation in operations]
 
 
+_OPERATIONS = Decoder(list[Operation])
 _PACKED = "packed"
 _PACKED_FROM_BYTES = 64 * 1024
 _MOST_BYTES = 1 << 28
@@ -163,7 +165,7 @@ def unpacked(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
     """Read what :func:`packed` wrote into the journal; raises like :func:`from_record`, and ValueError."""
     found = list(found)
     if len(found) == 1 and found[0].get("op") == _PACKED:
-        return msgspec.json.decode(_unpacked(str(found[0].get("lzma"))), type=list[Operation])
+        return _OPERATIONS.decode(_unpacked(str(found[0].get("lzma"))))
     return from_record(found)
 
 
