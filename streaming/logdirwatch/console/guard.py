@@ -8,6 +8,7 @@ from collections.abc import Callable
 import structlog
 from flask import Response, abort, g, request
 from itsdangerous import BadSignature, Signer
+from werkzeug.datastructures import Authorization
 
 from logdirwatch.config.listen import address
 from logdirwatch.console.login.sessions import new_identity
@@ -38,7 +39,7 @@ class Guard:
             abort(403, "this console answers only at its configured address")
         if self._settings.password is None:
             return None
-        if request.authorization is None:
+        if _given() is None:
             return Response("authentication required\n", 401, NO_PASSWORD)
         keys, now_ms = self._keys(), self._monotonic_ms()
         if wait_ms := self._tries.wait_ms(keys, now_ms):
@@ -67,7 +68,7 @@ class Guard:
         return Response(f"too many failed tries: try again in {wait_s} s\n", 429, {"Retry-After": str(wait_s)})
 
     def _is_known(self) -> bool:
-        given, settings = request.authorization, self._settings
+        given, settings = _given(), self._settings
         assert settings.password is not None
         user, password = (given.username or "", given.password or "") if given is not None else ("", "")
         is_user = hmac.compare_digest(user.encode(), settings.user.encode())
@@ -85,6 +86,14 @@ class Guard:
             return self._cookies.unsign(request.cookies.get(COOKIE, "")).decode("ascii")
         except (BadSignature, UnicodeError):
             return None
+
+
+def _given() -> Authorization | None:
+    """Return what the request authenticates with; a header that cannot be read is none."""
+    try:
+        return request.authorization
+    except ValueError:  # Werkzeug lets errors of base64 through
+        return None
 
 
 def _is_of_this_machine(host: str, settings: ConsoleSettings) -> bool:

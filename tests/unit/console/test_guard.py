@@ -67,7 +67,17 @@ def test_nothing_is_shown_without_the_password(house, path):
 
 
 @pytest.mark.parametrize(
-    "header", ["", "Basic", "Basic !", "Basic Og==", "Bearer x", "Digest username=logdirwatch", "Basic " + "A" * 5_000]
+    "header",
+    [
+        "Basic \xff\xff",
+        "",
+        "Basic",
+        "Basic !",
+        "Basic Og==",
+        "Bearer x",
+        "Digest username=logdirwatch",
+        "Basic " + "A" * 5_000,
+    ],
 )
 def test_credentials_of_another_form_open_nothing(house, header):
     answer = house.browser().get("/favicon.ico", headers={"Authorization": header})
