@@ -58,13 +58,15 @@ RECORDS = [
     (topics.STATE, b"[]", "Expected `object`, got `array`"),
     (topics.ALERTS, _json({"version": 1, "alert_id": "a"}), "missing required field"),
     (topics.ACTIONS, b"null", "Expected `object`, got `null`"),
+    (topics.DECISIONS, _json(DECISION, decision="maintenance"), "must name its cluster and broker"),
+    (topics.DECISIONS, _json(DECISION, by=""), "length >= 1"),
+]
+PARTS = [
     (topics.ACTIONS, _json(ACTION, alert={"severity": []}), "Expected `str`, got `array` - at `$.alert.severity`"),
     (topics.ACTIONS, _json(ACTION, expected={"on": [1]}), "Expected `object`, got `int` - at `$.expected.on[0]`"),
     (topics.ACTIONS, _json(ACTION, preconditions=[{"holds": {}}]), "at `$.preconditions[0].holds`"),
     (topics.ACTIONS, _json(ACTION, undo={"commands": 7}), "at `$.undo.commands`"),
     (topics.ACTIONS, _json(ACTION, based_on={"state_at_ms": "x"}), "at `$.based_on.state_at_ms`"),
-    (topics.DECISIONS, _json(DECISION, decision="maintenance"), "must name its cluster and broker"),
-    (topics.DECISIONS, _json(DECISION, by=""), "length >= 1"),
 ]
 INVENTORY = [
     (topics.INVENTORY, b"Querying brokers for log directories information\n", "malformed"),

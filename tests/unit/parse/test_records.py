@@ -311,7 +311,7 @@ def test_any_text_survives(cluster: str, path: str) -> None:
     assert (record.cluster, record.log_dirs[0].path) == (cluster, path)
 
 
-@pytest.mark.parametrize(("topic", "value", "says"), bad.RECORDS)
+@pytest.mark.parametrize(("topic", "value", "says"), bad.RECORDS + bad.PARTS)
 def test_a_record_that_nobody_can_read_is_refused_with_its_reason(topic: str, value: bytes | None, says: str) -> None:
     """The tests with Spark and Kafka expect the same of these records; here it takes a moment to see."""
     refused = parse(topic, None, value, 5, "prod")
