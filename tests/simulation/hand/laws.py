@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.seen import Entity, Held
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from tests.simulation.hand.kafka import UNTHROTTLED_BYTES_PER_S, Kafka
 
@@ -31,13 +32,22 @@ US, OTHERS = "we", "others"
 class Laws:
     """Collects what is broken."""
 
-    def __init__(self, kafka: Kafka, *, is_throttled: bool, may_cancel: bool) -> None:
+    def __init__(self, kafka: Kafka) -> None:
         self.kafka, self.by = kafka, Authors()
         self.broken: list[str] = []
         self.planned: dict[Key, set[tuple[int, ...]]] = {}
         """The replicas of each partition that the plan leads from and to."""
-        self._is_throttled, self._may_cancel = is_throttled, may_cancel
+        self.planned_paths: dict[Held, set[str]] = {}
+        """The same for the directories of replicas."""
+        self._throttled: set[Held] = set()
         self._unthrottled_ticks = 0
+
+    def plan(self, here: Assignment, there: Assignment) -> None:
+        """Say from where to where a partition is to be moved."""
+        self.planned[here.key] = {here.replicas, there.replicas}
+        for one in (here, there):
+            for broker, path in one.chosen:
+                self.planned_paths.setdefault((*one.key, broker), set()).add(path)
 
     # -- a call of ours, before it is made
 
@@ -67,7 +77,8 @@ class Laws:
         if partition is None:
             return
         is_running = bool(partition.adding or partition.removing)
-        if is_running and self.by.moves.get(key) != US and not self._may_cancel:
+        # Kafka does not tell who began a move: one that leads where the plan does is taken for the plan's own.
+        if is_running and self.by.moves.get(key) != US and not self._is_planned(key, partition.goal):
             self._break("overwrites or cancels somebody's reassignment", key)
         if replicas is None:
             return
@@ -75,15 +86,18 @@ class Laws:
             self._break("a smaller replication factor", key, replicas, partition.goal)
         if not is_running and self.by.cancelled.get(key) == OTHERS:
             self._break("begins again what somebody cancelled", key)
-        elif not is_running and self.by.moves.get(key) == OTHERS and partition.replicas not in self.planned[key]:
+        elif not is_running and self.by.moves.get(key) == OTHERS and not self._is_planned(key, partition.replicas):
             self._break("changes replicas that somebody changed", key)
 
     def _place(self, held: Held, path: str) -> None:
         future = self.kafka.futures.get(held)
-        if future is not None and self.by.copies.get(held) == OTHERS and not self._may_cancel:
+        if future is not None and self.by.copies.get(held) == OTHERS and future.path not in self.planned_paths[held]:
             self._break("overwrites or cancels somebody's copy", held)
         elif future is None and self.by.copies.get(held) == OTHERS and self._path(held) not in {None, path}:
             self._break("begins again a copy that somebody cancelled or moved", held)
+
+    def _is_planned(self, key: Key, replicas: tuple[int, ...]) -> bool:
+        return any(set(replicas) == set(planned) for planned in self.planned[key])
 
     def _path(self, held: Held) -> str | None:
         log = self.kafka.logs.get(held)
@@ -155,9 +169,11 @@ class Laws:
 
     def tick(self, *, is_alive: bool) -> None:
         """Judge that time has passed, and whether the execution's process could have noticed something."""
-        fast = [held for held, rate in self.rates().items() if rate >= UNTHROTTLED_BYTES_PER_S]
+        rates = self.rates()
+        fast = [held for held in self._fast(rates) if held in self._throttled]
+        self._throttled = {held for held, rate in rates.items() if held in fast or rate < UNTHROTTLED_BYTES_PER_S}
         sees = is_alive and not self.kafka.dead
-        self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees and self._is_throttled else 0
+        self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees else 0
         if self._unthrottled_ticks == NOTICED_TICKS:
             self._break("a copy of ours runs without a throttle, and nobody notices", fast[0])
 
@@ -170,9 +186,12 @@ class Laws:
             self._break(f"{state}, and a copy of ours runs", *running)
         if not running:
             self._left(state)
-        for held, rate in running.items():
-            if self._is_throttled and rate >= UNTHROTTLED_BYTES_PER_S and self._unthrottled_ticks == 0:
+        for held in self._fast(running):
+            if held in self._throttled and self._unthrottled_ticks == 0:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)
+
+    def _fast(self, rates: dict[Held, float]) -> list[Held]:
+        return [held for held, rate in rates.items() if rate >= UNTHROTTLED_BYTES_PER_S]
 
     def _left(self, state: str) -> None:
         for (entity, key), who in self.by.values.items():

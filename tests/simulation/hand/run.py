@@ -27,7 +27,6 @@ from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import THROTTLED_REPLICAS, ActionKind, ExecutionState
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
-from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies, within_brokers
 from tests.simulation.hand.adversary import DEEDS, Adversary, Event, KilledError, drawn
@@ -37,7 +36,7 @@ from tests.simulation.hand.laws import US, Laws
 RATE = 30
 SIZE_BYTES = 600
 ROOM_BYTES = 4_000
-MOST_TICKS = 4_000
+MOST_TICKS = 8_000
 """No copy takes so long; an execution that has not ended by then has no end."""
 
 
@@ -98,9 +97,10 @@ class Schedule:
         self.seed = seed
         self.kafka = _cluster(draw) if seed > 0 else _small_cluster(draw)
         self.found, kind = _operations(draw, self.kafka)
-        self.laws = Laws(self.kafka, is_throttled=bool(list(_limits(self.found))), may_cancel=False)
+        self.laws = Laws(self.kafka)
         self.laws.own(frozenset(_entries(self.found)))
-        self.laws.planned = dict(_planned(self.found))
+        for here, there in _pairs(self.found):
+            self.laws.plan(here, there)
         self.events = tuple(drawn(draw) if events is None else events)
         self.others = Adversary(self.kafka, self.laws, list(self.events))
         self.edges = Edges(self.kafka, self.others, self.laws)
@@ -306,10 +306,10 @@ def _entries(found: list[Operation]) -> Iterator[str]:
             yield from limit.value.split(",")
 
 
-def _planned(found: list[Operation]) -> Iterator[tuple[Key, set[tuple[int, ...]]]]:
+def _pairs(found: list[Operation]) -> Iterator[tuple[Assignment, Assignment]]:
     for step in steps_of(operations.as_data(found), back=False):
         if isinstance(step, Move):
-            yield from ((one.key, {one.replicas, step.here[one.key].replicas}) for one in step.there)
+            yield from ((step.here[one.key], one) for one in step.there)
 
 
 def _record(found: list[Operation], kind: ActionKind) -> ExecutionRecord:

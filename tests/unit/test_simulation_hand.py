@@ -1,0 +1,30 @@
+"""Some schedules of executions against everybody else, and that planted defects of the kernel are found."""
+
+import pytest
+
+from logdirwatch.execute import kernel
+from tests.simulation.hand.run import every, of_seed, of_story
+
+SEEDS = range(1, 201)
+DEFECTS = {
+    "no second look": ("may_call", lambda call, again: True),
+    "every copy is ours": ("is_ours", lambda record: True),
+    "what somebody cancelled begins again": ("has_begun", lambda record: False),
+    "throttles that are gone stay gone": ("throttle_before", lambda steps, number: None),
+    "copies go on at the end": ("moves_to_end", lambda record, steps: []),
+}
+ENOUGH = 1_500
+
+
+def test_no_law_is_broken():
+    assert [found for found in map(of_seed, SEEDS) if found.broken] == []
+
+
+def test_no_law_is_broken_by_any_event_at_any_edge_of_a_small_world():
+    assert [found for found in map(of_story, every(worlds=1, ways=1)) if found.broken] == []
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_planted_defect_is_found(defect, monkeypatch):
+    monkeypatch.setattr(kernel, *DEFECTS[defect])
+    assert any(of_seed(seed).broken for seed in range(1, ENOUGH))
