@@ -69,4 +69,4 @@ class Hand:
         if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
             state = record.state
         self.ports.say(f"now: {step}")
-        self.record = self.ports.noted(record, state)
+        self.record = self.ports.noted(record, state, record.reason)

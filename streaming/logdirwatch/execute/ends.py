@@ -19,9 +19,15 @@ from logdirwatch.model.records.executions import ExecutionState, OwnLimit
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.text.words import some_of
 
+_STOPPING = "stopping: "
 _TRIES = 5
 _NOTHING_CALLED = frozenset({ExecutionState.CLAIMED, ExecutionState.CHECKED})
 """The intent of every call is noted before it, with another state."""
+
+
+def stopped_for(noted: str) -> str:
+    """Return why an execution stops, from the reason that its journal has meanwhile."""
+    return noted.removeprefix(_STOPPING)
 
 
 def finished(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
@@ -116,7 +122,7 @@ class _Copies(Hand):
         """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
         cancels = {name: call for one in ends for name, call in one.cancels.items()} if self._tries < _TRIES else {}
         if cancels or self.record.reason is None:
-            self.record = self.ports.noted(self.record, self.record.state, f"stopping: {reason}")
+            self.record = self.ports.noted(self.record, self.record.state, f"{_STOPPING}{reason}")
         self.told |= dict.fromkeys(text for one in ends for text in one.leaves)
         for name, call in cancels.items():
             if (refusal := _refusal(call, self.ports)) is not None:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from logdirwatch.execute import kernel
 from logdirwatch.execute.calling import Hand
-from logdirwatch.execute.ends import finished, halted, stuck
+from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.ports import (
     POLL_S,
@@ -71,13 +71,16 @@ class _Run(Hand):
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
         # Only a person resumes what is stuck: what somebody cancelled may then begin again.
         is_stuck = record.state is ExecutionState.STUCK
-        super().__init__(replace(record, begun_step=0) if is_stuck else record, ports)
+        super().__init__(replace(record, begun_step=0, reason=None) if is_stuck else record, ports)
         self._steps = steps_of(record.operations, back=record.back)
         self._pace, self._patience = _Pace(ports), kernel.Patience()
         self._doubt: Stuck | None = None
 
     def to_its_end(self) -> ExecutionRecord:
         """Return the end."""
+        if self.record.reason is not None:
+            # A process before this one was stopping it.
+            return halted(self.record, self._steps, stopped_for(self.record.reason), self.ports, must_end=False)
         while self.record.step < len(self._steps):
             against: Stuck | Halt | Hold | None = self.ports.permit(self.record)
             if against is None:

@@ -146,14 +146,22 @@ class Laws:
             for key, replicas in call.replicas.items():
                 self._moved(key, replicas, who)
         elif isinstance(call, PlaceReplicas):
-            self.by.copies |= dict.fromkeys(call.paths, who)
+            for held in call.paths:
+                self._placed(held, who)
         elif isinstance(call, ChangeConfig):
             self.by.values[(call.entity, call.name), call.key] = who
 
+    def _placed(self, held: Held, who: str) -> None:
+        if held not in self.kafka.futures and self.by.copies.get(held, OTHERS) == OTHERS:
+            self.by.copies.pop(held, None)
+        else:
+            self.by.copies[held] = who
+
     def _moved(self, key: Key, replicas: tuple[int, ...] | None, who: str) -> None:
-        self.by.cancelled.pop(key, None)
-        if replicas is None:
+        if replicas is None and self.by.moves.get(key) == US:
             self.by.cancelled[key] = who
+        else:
+            self.by.cancelled.pop(key, None)
         self.by.moves[key] = who
 
     def permit_again(self) -> None:
