@@ -8,7 +8,6 @@ from tests.simulation.hand.run import every, of_seed, of_story
 SEEDS = range(1, 201)
 DEFECTS = {
     "no second look": ("may_call", lambda call, again: True),
-    "every copy is ours": ("is_ours", lambda record: True),
     "what somebody cancelled begins again": ("has_begun", lambda record: False),
     "throttles that are gone stay gone": ("throttle_before", lambda steps, number: None),
     "copies go on at the end": ("moves_to_end", lambda record, steps: []),
