@@ -81,16 +81,6 @@ def test_a_decision_on_it_and_one_on_a_sound_action_are_both_taken():
     assert accepted[0].status is ActionStatus.ACCEPTED
 
 
-def test_what_is_planned_in_its_place_follows_its_revision():
-    tracker = tracked()
-    (planned, *_) = [one for one in revised(tracker) if one.alert_id == "other"]
-    broken = record_of(planned.kind, revision=7, action_id=planned.action_id, reassignment={"partitions": [{}]})
-    again = tracked(broken)
-    found = [one for one in revised(again) if one.action_id == planned.action_id]
-    assert [one.revision for one in found] == [8]
-    assert not again.take(topics.ACTIONS, b"", msgspec.json.encode(broken), -1), "it is not taken once more"
-
-
 @given(
     kind=st.sampled_from(ActionKind),
     status=st.sampled_from(ActionStatus),
