@@ -14,7 +14,9 @@ from msgspec.structs import replace as changed
 from logdirwatch import settings as configuration
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
-from logdirwatch.execute.run import Ports, carry_out, is_unfinished
+from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.run import Ports, RefusedError, carry_out, is_unfinished
+from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.kafka import clients
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import FillWith
@@ -22,13 +24,15 @@ from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import (
     FOLLOWER_THROTTLE,
     LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    THROTTLED_REPLICAS,
     ActionKind,
     ActionStatus,
     ExecutionState,
 )
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
-from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.commands.throttles import Limit, Limits
 from tests.kafka.applying import (
     MIB,
     begun,
@@ -46,6 +50,7 @@ from tests.kafka.applying import (
 )
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
+from tests.simulation.hand.kafka import Kafka
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action
 
@@ -473,3 +478,59 @@ def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disk
     assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
     assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
     assert here
+
+
+def test_the_model_of_the_simulation_answers_as_real_brokers_do(disks, admin, made):
+    """The same calls on both, each compared with what is seen afterwards."""
+    at, dirs = places(admin, made), {broker: disks.state().broker(broker).log_dirs for broker in (0, 1, 2)}
+    model = Kafka({(broker, path): SIZE_BYTES for broker, paths in dirs.items() for path in paths})
+    model.create((made, 0), at, 4 * MIB)
+    real, key, new = AdminCluster(admin), (made, 0), dirs[0][1]
+    there, here = Assignment(made, 0, (0, 2), (new, "any")), Assignment(made, 0, (1, 2), (at[1], "any"))
+    step = Move((there,), {key: here})
+    slow = [Limit(*one) for one in _slow_limits(made)]
+    for call in (
+        *(ChangeConfig(*one) for one in slow),
+        PlaceReplicas({(made, 0, 0): new}),
+        Reassign({key: (0, 2)}),
+        Reassign({key: (0, 2, 1)}),
+        Reassign({key: None}),
+        Reassign({key: None}),
+        Reassign({key: (2, 9)}),
+        PlaceReplicas({(made, 0, 1): next(path for path in dirs[1] if path != at[1])}),
+        PlaceReplicas({(made, 0, 1): at[1]}),
+        PlaceReplicas({(made, 0, 1): "/nowhere"}),
+        *(ChangeConfig(*one[:3], None) for one in slow),
+    ):
+        answers = [_answer(cluster, call) for cluster in (real, model)]
+        assert answers[0] == answers[1], call
+        model.tick(0.01)
+        wait_until(
+            lambda: _shape(real, step, slow) == _shape(model, step, slow),
+            DEADLINE_S,
+            lambda call=call: f"{call}: {_shape(real, step, slow)}, the model: {_shape(model, step, slow)}",
+        )
+
+
+def _slow_limits(topic):
+    for broker in ("0", "1", "2"):
+        yield from (("brokers", broker, rate, "1024") for rate in (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE))
+    yield from (("topics", topic, listed, "0:0,0:1,0:2") for listed in THROTTLED_REPLICAS)
+
+
+def _answer(cluster, call):
+    try:
+        return cluster.call(call)
+    except RefusedError:
+        return "refused"
+
+
+def _shape(cluster, step, limits):
+    seen, values = cluster.look(step, ()), cluster.look(None, limits).configs
+    (one,) = seen.partitions.values()
+    return (
+        (one.replicas, set(one.isr), set(one.adding), set(one.removing)),
+        {held: copy.path for held, copy in seen.replicas.items() if held[2] in one.isr},
+        {held: copy.path for held, copy in seen.futures.items()},
+        {limit: values[limit.entity, limit.name].get(limit.key) for limit in limits},
+    )
