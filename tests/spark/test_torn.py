@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from py4j.protocol import Py4JJavaError
 
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
@@ -86,6 +87,18 @@ def test_batches_from_the_torn_one_on_are_done_anew(has_checksums, counting, kin
     counting.add(4)
     counting.run()
     assert list(chain.from_iterable(counting.batches.values())).count(4) == 1
+
+
+def test_an_offset_file_that_cannot_be_read_is_an_error_and_stays(counting):
+    folder = counting.folder / "checkpoints" / NAME
+    newest = checkpoints.newest(folder / "offsets")
+    newest.unlink()
+    # A folder in its place cannot be read by anybody, root included.
+    newest.mkdir()
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(Py4JJavaError):
+        torn.take_back(counting.spark, str(folder), NOW_MS)
+    assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize("source", ["whole", "torn"])

@@ -2,9 +2,16 @@
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from logdirwatch.errors import UserError
+
+_TORN = frozenset({"org.apache.hadoop.fs.ChecksumException", "java.io.EOFException"})
+
+
+class TornError(Exception):
+    """A file ends early, or its checksum does not match."""
 
 
 class Folder:
@@ -31,7 +38,15 @@ class Folder:
         return [file.getModificationTime() for file in self._listed()]
 
     def read(self, name: str) -> str:
-        """Return the text of a file; raises Py4JJavaError if it cannot be read or its checksum does not match."""
+        """Return the text of a file; raises TornError, and Py4JJavaError if it cannot be read."""
+        try:
+            return self._read(name)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getName() in _TORN:
+                raise TornError(name) from error
+            raise
+
+    def _read(self, name: str) -> str:
         stream = self._files.open(self._of(name))
         try:
             return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
@@ -47,8 +62,12 @@ class Folder:
             stream.close()
 
     def remove(self, name: str) -> None:
-        """Remove a file, if there is one."""
-        self._files.delete(self._of(name), False)
+        """Remove a file, if there is one; raises UserError if it stays."""
+        if not self._files.delete(self._of(name), False) and self._files.exists(self._of(name)):
+            raise UserError(
+                f"{self.uri}/{name} is damaged and cannot be removed: check the permissions of its folder and whether "
+                "its disk is read-only, then start again"
+            )
 
     def rename(self, path: str) -> None:
         """Rename the folder itself."""

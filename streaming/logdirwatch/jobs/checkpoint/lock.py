@@ -25,11 +25,12 @@ _PAUSE_S = 0.2
 @contextmanager
 def locked(checkpoints: str, names: Sequence[str], wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the checkpoints of the named queries; raises UserError if another process has one for ``wait_s``."""
+    place = checkpoints.removeprefix("file://").removeprefix("file:")
     with ExitStack() as held:
-        if "://" not in checkpoints:
+        if "://" not in place:
             end_s = time.monotonic() + wait_s
             for name in names:
-                _lock(Path(checkpoints.removeprefix("file:")), name, end_s, held)
+                _lock(Path(place), name, end_s, held)
         yield
 
 

@@ -10,17 +10,18 @@ query without it: a torn one is replaced.
 
 Each run writes the metadata of its state with its first batch. An older file has the same content, so a torn one is
 removed. If it was the only one, Spark cannot read the state, and the query starts as without a checkpoint.
+
+A file that cannot be read, because access is denied or the disk fails, is not torn: nothing is removed.
 """
 
 import json
 import uuid
 
 import structlog
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from logdirwatch.jobs.checkpoint import older
-from logdirwatch.jobs.checkpoint.folder import Folder
+from logdirwatch.jobs.checkpoint.folder import Folder, TornError
 from logdirwatch.jobs.checkpoint.state_notes import notes
 
 log = structlog.get_logger(__name__)
@@ -61,7 +62,10 @@ def _is_object(text: str) -> bool:
 
 
 def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
-    """Remove unreadable files of a query's checkpoint, or set the checkpoint aside if they cannot be replaced."""
+    """Remove torn files of a query's checkpoint, or set the checkpoint aside if they cannot be replaced.
+
+    Raises Py4JJavaError if a file cannot be read, and UserError if one cannot be removed.
+    """
     _take_back_id(spark, checkpoint)
     _take_back_batch(spark, checkpoint)
     for operator in Folder(spark, f"{checkpoint}/state").names():
@@ -83,13 +87,14 @@ def _take_back_id(spark: SparkSession, checkpoint: str) -> None:
 
 
 def _take_back_batch(spark: SparkSession, checkpoint: str) -> None:
-    """Remove the newest offsets and commits as far as they cannot be read, so that these batches run again."""
+    """Remove the offsets and commits of the two newest batches from a torn one on, so that these batches run again."""
     offsets, commits = (Folder(spark, f"{checkpoint}/{kind}") for kind in ("offsets", "commits"))
-    while torn := [name for name in _newest(2, offsets) if not _reads_whole("offsets", offsets, name)]:
-        for planned in (name for name in _newest(2, offsets) if int(name) >= int(torn[-1])):
-            commits.remove(planned)
-            offsets.remove(planned)
-            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned again")
+    newest = _newest(2, offsets)
+    torn = [name for name in newest if not _reads_whole("offsets", offsets, name)]
+    for planned in newest[: newest.index(torn[-1]) + 1] if torn else ():
+        commits.remove(planned)
+        offsets.remove(planned)
+        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned again")
     for ended in _newest(1, commits):
         if not _reads_whole("commits", commits, ended):
             commits.remove(ended)
@@ -117,6 +122,5 @@ def _newest(count: int, files: Folder) -> list[str]:
 def _reads_whole(kind: str, files: Folder, name: str) -> bool:
     try:
         return is_whole(kind, files.read(name))
-    except Py4JJavaError:
-        # Its checksum does not match.
+    except TornError:
         return False

@@ -28,6 +28,8 @@ def test_a_second_stream_is_refused_until_the_first_is_killed(tmp_path: Path) ->
             assert first.stdout.readline() == b"held\n"
             with pytest.raises(UserError, match=f"process {first.pid} of .* runs the query detect"):
                 _hold(f"file:{tmp_path}", "fleet", "detect")
+            with pytest.raises(UserError, match=f"process {first.pid} of .* runs the query detect"):
+                _hold(f"file://{tmp_path}", "detect")
             _hold(str(tmp_path), "store")
         finally:
             first.send_signal(signal.SIGKILL)

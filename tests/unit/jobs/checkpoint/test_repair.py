@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
+from logdirwatch.errors import UserError
 from logdirwatch.jobs.checkpoint import moved, older, state_notes, torn
+from logdirwatch.jobs.checkpoint.folder import Folder, TornError
 from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS, SOURCES
 
 NOW_MS = 1_700_000_000_000
 CUT = "v1\n{"
+BAD_SUM = "whole, but of another checksum"
 
 
 class Disk:
@@ -23,7 +27,10 @@ class Disk:
         return [file.name for file in self._path.iterdir()] if self._path.exists() else []
 
     def read(self, name):
-        return (self._path / name).read_text()
+        text = (self._path / name).read_text()
+        if text == BAD_SUM:
+            raise TornError(name)
+        return text
 
     def write(self, name, text):
         (self._path / name).write_text(text)
@@ -64,6 +71,10 @@ def repaired(folder, files):
     torn.take_back(None, str(folder / "c"), NOW_MS)
     moved.follow(None, str(folder / "c"))
     older.set_aside(None, str(folder / "c"), ["brokers", "due"], NOW_MS)
+    return left_of(folder)
+
+
+def left_of(folder):
     return {
         str(file.relative_to(folder / "c")): file.read_text() for file in (folder / "c").rglob("*") if file.is_file()
     }
@@ -71,6 +82,26 @@ def repaired(folder, files):
 
 def test_a_sound_checkpoint_stays_as_it_is(tmp_path, sound):
     assert repaired(tmp_path, sound) == sound
+
+
+@pytest.mark.parametrize("name", ["metadata", "offsets/10", "offsets/9", "commits/10", f"{NOTES}/10"])
+def test_nothing_is_removed_because_a_file_cannot_be_read(tmp_path, sound, monkeypatch, name):
+    read = Disk.read
+
+    def denied(disk, file):
+        if f"{disk.uri}/{file}".endswith(f"/c/{name}"):
+            raise PermissionError(name)
+        return read(disk, file)
+
+    monkeypatch.setattr(Disk, "read", denied)
+    with pytest.raises(PermissionError):
+        repaired(tmp_path, sound)
+    assert left_of(tmp_path) == sound
+
+
+def test_at_most_the_two_newest_batches_are_planned_again(tmp_path, sound):
+    files = {**sound, **{f"offsets/{batch}": CUT for batch in (7, 8, 9, 10)}}
+    assert repaired(tmp_path, files) == {name: text for name, text in files.items() if name not in BATCHES}
 
 
 def test_a_query_that_never_started_has_nothing_to_repair(tmp_path, sound):
@@ -81,6 +112,7 @@ def test_a_query_that_never_started_has_nothing_to_repair(tmp_path, sound):
     ("torn_files", "gone"),
     [
         (["offsets/10"], ["offsets/10", "commits/10"]),
+        (["offsets/10", "offsets/9"], BATCHES),
         (["commits/10"], ["commits/10"]),
         (["offsets/10", "commits/10"], ["offsets/10", "commits/10"]),
         ([f"{NOTES}/10"], [f"{NOTES}/10"]),
@@ -91,8 +123,11 @@ def test_a_query_that_never_started_has_nothing_to_repair(tmp_path, sound):
         (["offsets/9", "sources/0/0"], [*BATCHES, "sources/0/0"]),
     ],
 )
-def test_the_last_batches_are_planned_again_and_an_older_note_of_the_state_serves(tmp_path, sound, torn_files, gone):
-    files = {**sound, **dict.fromkeys(torn_files, CUT)}
+@pytest.mark.parametrize("text", [CUT, BAD_SUM])
+def test_the_last_batches_are_planned_again_and_an_older_note_of_the_state_serves(
+    tmp_path, sound, torn_files, gone, text
+):
+    files = {**sound, **dict.fromkeys(torn_files, text)}
     assert repaired(tmp_path, files) == {name: text for name, text in files.items() if name not in gone}
 
 
@@ -122,3 +157,14 @@ def test_an_older_note_with_other_variables_is_history(tmp_path, sound):
 def test_the_notes_of_a_moved_checkpoint_follow_it(tmp_path, sound):
     there = {f"{NOTES}/{batch}": note("/old/place", "brokers") for batch in (3, 10)}
     assert repaired(tmp_path, {**sound, **there}) == sound
+
+
+@pytest.mark.parametrize(("is_deleted", "is_there", "fails"), [(1, 0, 0), (0, 0, 0), (0, 1, 1)])
+def test_a_file_that_cannot_be_removed_is_an_error(is_deleted, is_there, fails):
+    folder = Folder(MagicMock(), "s3a://bucket/c/offsets")
+    folder._files.delete.return_value, folder._files.exists.return_value = bool(is_deleted), bool(is_there)
+    if not fails:
+        folder.remove("10")
+        return
+    with pytest.raises(UserError, match=r"/10 is damaged and cannot be removed: check the permissions"):
+        folder.remove("10")
