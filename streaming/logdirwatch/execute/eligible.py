@@ -1,11 +1,9 @@
 """Whether an action may be carried out at all, according to its record."""
 
-import msgspec
-
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
-from logdirwatch.plan.commands.operations import from_record
+from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record
 from logdirwatch.plan.content_hash import content_hash, former_hash
 
 _OTHER_CONTENT = "accept_other_content"
@@ -34,20 +32,14 @@ def _undecided(action: ActionRecord) -> str | None:
     return None
 
 
-def _other_hash(action: ActionRecord) -> str:
-    if action.content_hash == former_hash(action):
-        return "was planned by an earlier release: accept it again once this one has planned it"
-    return "is not what its content_hash stands for: another program wrote or changed it"
-
-
 def _unknown(action: ActionRecord) -> str | None:
     """Return that the operations or their undo have no steps: they are of a later release, or forged."""
     try:
         from_record(action.operations or ())
         for back in (False, True):
             steps_of(action.operations or (), back=back)
-    except (msgspec.MsgspecError, LookupError, TypeError, ValueError):
-        return "has operations that this release does not know"
+    except NOT_KNOWN:
+        return UNKNOWN
     return None
 
 

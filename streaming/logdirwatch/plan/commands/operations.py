@@ -169,6 +169,11 @@ def unpacked(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
     return from_record(found)
 
 
+UNKNOWN = "has operations that this release does not know"
+NOT_KNOWN = (msgspec.MsgspecError, LookupError, TypeError, ValueError)
+"""What reading operations raises if they are of a later release, or forged."""
+
+
 def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
     """Read what :func:`as_data` wrote; raises msgspec.ValidationError for an operation of a later release."""
     return msgspec.convert(list(found), list[Operation])

@@ -16,7 +16,7 @@ from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
-from logdirwatch.plan.commands.operations import from_record, plan_of
+from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.owners.strimzi.reverted import why_reverted
 from logdirwatch.plan.proposal import Policy
@@ -38,7 +38,11 @@ def reasons_against(
     action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy, now_ms: int
 ) -> list[str]:
     """Return every reason why an action must not be carried out now; empty when it may."""
-    action, snapshot = _as_carried_out(action), with_excluded_log_dirs(snapshot, policy.limits)
+    try:
+        action = _as_carried_out(action)
+    except NOT_KNOWN:
+        return [f"it {UNKNOWN}"]
+    snapshot = with_excluded_log_dirs(snapshot, policy.limits)
     found = [*_of_record(action, now_ms)]
     if action.status in OPEN:
         reverted = why_reverted(action, None if policy.owner is None else policy.owner.kind)

@@ -338,3 +338,14 @@ def test_history_is_deleted_only_where_the_need_is_seen(parts, now_ms, holds):
     action = changed(planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM), status=ActionStatus.ACCEPTED)
     reasons = against(action, *parts, now_ms=now_ms, state_at_ms=now_ms, inventory_at_ms=now_ms)
     assert (not any("history would be deleted for nothing" in reason for reason in reasons)) == holds
+
+
+NOTHING = {"op": "reassign", "args": {}, "expect_before": {}, "expect_after": {}}
+
+
+@pytest.mark.parametrize(
+    "operation", [{}, {"op": "reassign"}, {"op": "format_disk"}, {**NOTHING, "inverse": {"op": "reassign", "args": {}}}]
+)
+def test_operations_that_cannot_be_read_are_a_reason(operation):
+    made = changed(planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING), operations=[operation])
+    assert against(made, *FILLING) == ["it has operations that this release does not know"]
