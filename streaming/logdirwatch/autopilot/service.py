@@ -60,6 +60,8 @@ class Lane:
     waits_until_ms: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
+    failed: set[str] = field(default_factory=set)
+    """Actions that met a defect of ours, which would meet it again: they are left to a person."""
     fenced_at_ms: int | None = None
     left_behind: frozenset[str] = frozenset()
 
@@ -173,7 +175,7 @@ class Autopilot:
 
     def _look(self, name: str, lane: Lane, reading: Reading) -> None:
         mine = resumable(reading.executions, name, self._around.name, lane.left_behind)
-        if mine is not None:
+        if mine is not None and mine.action_id not in lane.failed:
             log.warning("autopilot.resumed", cluster=name, action=mine.action_id, kind=mine.kind, state=mine.state)
             lane.about = mine
             lane.running = self._threads.submit(worker.resume, mine, lane.place)
@@ -185,6 +187,8 @@ class Autopilot:
                 return
 
     def _starts(self, action: ActionRecord, lane: Lane, reading: Reading) -> bool:
+        if action.action_id in lane.failed:
+            return False
         now_ms = self._around.now_ms()
         elsewhere = sum(1 for other in self.lanes.values() if other.running is not None)
         facts = self.board.facts(action.cluster, reading, elsewhere)
@@ -243,6 +247,15 @@ class Autopilot:
         except UserError as error:
             self._wait(lane, about.action_id)
             told.warning("autopilot.interrupted", why=str(error))
+        except Exception as error:
+            lane.failed.add(about.action_id)
+            lane.ended["failed"] += 1
+            told.exception(
+                "autopilot.failed",
+                why=f"{type(error).__name__}: {error}",
+                meaning="a defect of logdirwatch: this process leaves the action to a person; report it",
+                next=f"if it was begun, go on with logdirwatch apply --resume {about.action_id}, or back with --undo",
+            )
         else:
             self._of_end(lane, end, about, told)
 

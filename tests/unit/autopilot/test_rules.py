@@ -109,6 +109,14 @@ def test_a_record_that_apply_refuses_is_refused(fields, text):
 
 RETENTION = operations.topic_config("t", "retention.ms", "7200000", now="9000000", old=None)
 AWAY, AT_HOME = Assignment("t", 0, (3, 2), ("/b", "any")), Assignment("t", 0, (1, 2), ("/a", "any"))
+
+
+def cancelling(*topics):
+    """Return a cancellation whose moves, goals and replicas to keep are each of one topic, or of none."""
+    plans = (to_json([Assignment(name, 0, (1,), ("any",))] if name else []) for name in topics)
+    return of(ActionKind.CANCEL_MOVES, operations.cancel_moves(*plans, "f", again=Limits()))
+
+
 FORGED = {
     "another key": cut(key="cleanup.policy", value="delete"),
     "another topic": of(ActionKind.LOWER_RETENTION, RETENTION, target={"broker": 1, "log_dir": "/a", "topic": "u"}),
@@ -128,6 +136,9 @@ FORGED = {
     "a move as an order": of(ActionKind.DEMOTE_LEADERS, RETENTION),
     "an order as an election": of(ActionKind.ELECT_LEADERS, RETENTION),
     "a cut as a cancel": of(ActionKind.CANCEL_MOVES, RETENTION),
+    "a cancel of moves with other goals": cancelling("t", "u", "t"),
+    "a cancel of moves with other replicas to keep": cancelling("t", "t", "u"),
+    "a cancel of nothing": cancelling("", "", ""),
     "another key than throttles": clear(key="num.io.threads"),
     "throttles by another kind": clear(kind=ActionKind.CORDON_LOG_DIR),
     "a throttle of a topic that stays": move(
@@ -178,6 +189,8 @@ class TestFloors:
             ("+1000", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
             (" 1000 ", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
             ("\t1000\n", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            ("\x001000\x1f", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
+            ("9" * 5000, "retention.ms", {}),
             ("\u0661", "retention.ms", {"min_retention_ms": 7 * 24 * HOUR_MS}),
             ("1_000_000_000_000", "retention.ms", {}),
             ("1e12", "retention.ms", {}),

@@ -161,6 +161,20 @@ def test_what_is_interrupted_waits_a_while(world):
     assert world.reads(MADE) == []
 
 
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_defect_leaves_the_action_to_a_person_and_the_service_goes_on(world, is_begun):
+    world.end = KeyError("t-0")
+    left = [execution(MADE, NAME, state=ExecutionState.CLAIMED)] if is_begun else []
+    assert world.reads(MADE, executions=left)[1] == ("failed", "KeyError: 't-0'")
+    assert world.gauges()["executions_total", "c", "failed"] == 1
+    world.now_ms += 60_000
+    world.end = execution(MADE, state=ExecutionState.DONE)
+    world.reads(MADE, executions=left)
+    assert len(world.begun + world.resumed) == 1
+    other = replace(move(), action_id="other")
+    assert [event for event, _ in world.reads(other)] == ["starts", "done"]
+
+
 def test_a_stop_leaves_what_runs(world):
     world.end = StopAskedError(execution(MADE))
     assert world.reads(MADE)[1][0] == "left"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.model.actions.operations import Operation, OperationArgs
+from logdirwatch.model.actions.operations import Expectation, Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
@@ -80,7 +80,9 @@ def _is_election(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 def _is_cancel(operation: Operation, target: Mapping[str, Any]) -> bool:
     del target
-    return _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
+    moves, goals = _by_partition(operation.args), _by_partition(operation.inverse.args)
+    is_same = bool(moves) and moves.keys() == goals.keys() == _by_partition(operation.expect_after).keys()
+    return is_same and _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
 
 
 def _is_clear(operation: Operation, target: Mapping[str, Any]) -> bool:
@@ -98,7 +100,7 @@ def _replicas(operation: Operation) -> dict[tuple[str, int], tuple[list[int], li
     return {key: (there.get(key, []), here.get(key, [])) for key in {*there, *here}}
 
 
-def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
+def _by_partition(args: OperationArgs | Expectation) -> dict[tuple[str, int], list[int]]:
     partitions = () if args.reassignment is None else args.reassignment.partitions
     return {(one.topic, one.partition): list(one.replicas) for one in partitions}
 

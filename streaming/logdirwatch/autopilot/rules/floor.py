@@ -1,6 +1,5 @@
 """No retention goes below the minimum of its owner and of the planner's settings, whatever the record says."""
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -8,14 +7,12 @@ from typing import NamedTuple
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.steps import steps_of
+from logdirwatch.kafka.config_values import number_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import THROTTLED_REPLICAS
 from logdirwatch.plan.commands.operations import from_record, plan_of
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.text.units import human_bytes, human_ms
-
-_LONG = re.compile(r"[+-]?\d+")
-_TRIMMED = "".join(map(chr, range(0x21)))
 
 
 class Cut(NamedTuple):
@@ -83,16 +80,6 @@ def _is_raise(cut: Cut, value: int) -> bool:
     """Tell whether a topic holds no less than before, whichever of the values it has now."""
     before = [None if one is None else number_of(one) for one in cut.before]
     return all(one is not None and 0 <= one <= value for one in before)
-
-
-def number_of(value: str) -> int | None:
-    """Return a value as Kafka reads it, None where it refuses it.
-
-    It is trimmed like ``String.trim`` and read like ``Long.parseLong`` (Kafka 4.3.1 ``ConfigDef.parseType``): a sign
-    is allowed, and so are the digits of every script.
-    """
-    text = value.strip(_TRIMMED)
-    return int(text) if _LONG.fullmatch(text) and -(2**63) <= int(text) < 2**63 else None
 
 
 def _said(cut: Cut, value: str, least: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from logdirwatch.kafka.config_values import number_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.layout import Partition, Topic
@@ -27,13 +28,22 @@ def keeps_too_little(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
     if action.kind is not ActionKind.LOWER_RETENTION:
         return []
     changes = (action.configs or {}).get(topic.name, {})
-    limits = {key: int(change["to"]) for key, change in changes.items()}
-    waiting = {key: limit for key, limit in limits.items() if not _is_set(topic.configs.get(key), limit)}
-    return [why for key, limit in waiting.items() for why in _against(action, topic, key, limit, snapshot, policy)]
+    limits = {key: number_of(change["to"]) for key, change in changes.items()}
+    return [why for key, limit in limits.items() for why in _against_limit(action, topic, key, limit, snapshot, policy)]
+
+
+def _against_limit(
+    action: ActionRecord, topic: Topic, key: str, limit: int | None, snapshot: ClusterSnapshot, policy: Policy
+) -> Iterator[str]:
+    if limit is None:
+        yield f"{key} of {topic.name} would be no number"
+    elif not _is_set(topic.configs.get(key), limit):
+        yield from _against(action, topic, key, limit, snapshot, policy)
 
 
 def _is_set(now: str | None, limit: int) -> bool:
-    return now is not None and 0 <= int(now) <= limit
+    value = number_of(now)
+    return value is not None and 0 <= value <= limit
 
 
 def _against(

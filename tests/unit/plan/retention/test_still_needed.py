@@ -65,6 +65,15 @@ def test_a_limit_of_age_below_the_history_that_must_stay():
     assert against(cut("retention.ms", HOUR_MS)) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "holds"), [(f"\x00+{HOUR_MS}\n", True), ("\x001", False), ("1e9", False), (None, False)]
+)
+def test_a_limit_is_read_as_kafka_reads_it(value, holds):
+    made = cut("retention.ms")
+    made.configs["t"]["retention.ms"]["to"] = value
+    assert (against(made) == []) == holds
+
+
 def test_a_local_limit_is_told_by_its_own_age():
     local = topic("t", (1,), configs={"local.retention.ms": str(HOUR_MS), "remote.storage.enable": "true"}, unread={})
     # 400 MiB are kept for an hour, so 200 hold half of one.
