@@ -303,7 +303,7 @@ def cut_and_move(secured):
             kind=ActionKind.MOVE_LOG_DIR,
             operations=operations.as_data(
                 [
-                    operations.topic_config(name, "retention.ms", "7200000", now=None, old=None),
+                    operations.topic_config(name, "retention.ms", "7200000", now="604800000", old=None),
                     operations.reassign(new, old, "f.json", limits=limits, back=limits),
                     operations.elect_leaders({"partitions": [{"topic": name, "partition": 0}]}, "f.json"),
                 ]

@@ -107,7 +107,8 @@ def test_what_earlier_nights_sorted_is_left_alone_once_it_is_large(lake, monkeyp
     monkeypatch.setitem(DELTA_CONF, CUBE, "1")
     kept = set()
     for day in range(3):
-        lake.store(metrics(timestamp_ms=T0 + day * DAY_MS))
+        for batch in range(2):
+            lake.store(metrics(timestamp_ms=T0 + day * DAY_MS + batch))
         kept_up(lake, LOG_DIR_SAMPLES)
         files = set(DeltaTable(f"{lake.settings.tables_path}/{LOG_DIR_SAMPLES.name}").file_uris())
         assert len(files) == day + 1

@@ -168,13 +168,13 @@ def test_text_of_any_kind_arrives_as_it_was_sent(lake):
 
 
 def test_an_action_is_kept_in_columns_and_whole(lake):
-    topic, key, value = action(configs={"t": {"retention.ms": "1"}}, decision={"by": "anna"})
+    topic, key, value = action(configs={"t": {"retention.ms": {"from": "2", "to": "1"}}}, decision={"by": "anna"})
     lake.store((topic, key, value))
     ((target, commands, configs, reassignment, decided, record),) = lake.rows(
         "actions", "target", "commands", "configs", "reassignment", "decision", "record"
     )
     assert (json.loads(target), commands, reassignment) == ({"broker": 7}, ["echo 'a b'"], None)
-    assert json.loads(configs) == {"t": {"retention.ms": "1"}}
+    assert json.loads(configs) == {"t": {"retention.ms": {"from": "2", "to": "1"}}}
     assert json.loads(decided) == {"by": "anna"}
     assert record == value
 

@@ -75,29 +75,36 @@ def execute(record: ExecutionRecord, cluster: KafkaSettings, watched: KafkaSetti
 
 
 def _until_ended(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    ended: ExecutionRecord | None = None
-    while ended is None:
-        record, ended = _until_asked(record, ports)
-    return ended
+    ended, is_stopped = False, False
+    while not ended:
+        record, ended = _until_asked(record, ports, is_stopped=is_stopped)
+        if not ended:
+            record, is_stopped = _answered(record, ports)
+    return record
 
 
-def _until_asked(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, ExecutionRecord | None]:
-    """Return the state of an execution, and its end; no end if a person wants to continue it, or undo it."""
+def _until_asked(record: ExecutionRecord, ports: Ports, *, is_stopped: bool) -> tuple[ExecutionRecord, bool]:
+    """Return the state of an execution, and whether it is its end: a person asks for nothing else."""
     try:
-        return record, carry_out(record, ports)
+        done = stopped(record, f"stopped by {record.by}", ports) if is_stopped else carry_out(record, ports)
     except StopAskedError as asked:
-        record = asked.record
+        return asked.record, False
+    return done, True
+
+
+def _answered(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, bool]:
+    """Ask a person how it goes on; return the state of the execution, and whether it is to be stopped."""
     question = "go on (g), leave it running (l), stop its copies (s), or roll back (r)?"
     answer = typer.prompt(question, default="g").strip().lower()[:1]
     if answer == "l":
         say(f"left running; its throttles stay until you go on: logdirwatch apply --resume {record.action_id}")
         raise typer.Exit(1)
     if answer == "s":
-        return record, stopped(record, f"stopped by {record.by}", ports)
+        return record, True
     if answer == "r" and not steps_of(record.operations, back=not record.back):
         say(f"{record.kind} cannot be undone; it goes on")
-        return record, None
-    return rolling_back(record, ports) if answer == "r" else record, None
+        return record, False
+    return rolling_back(record, ports) if answer == "r" else record, False
 
 
 @contextmanager

@@ -79,12 +79,10 @@ class AdminCluster:
         return Seen(configs=self._configs(entities), topic_ids=_topic_ids(topics))
 
     def _of_throttles(self, step: Throttle) -> Seen:
-        """Query each broker for itself: one that is dead keeps none of the others from its throttle."""
+        """Return the throttles of topics and of brokers that are alive: a dead one copies nothing, a slow one does."""
         entities = {(one.entity, one.name) for one in step.limits}
-        found = self._configs({one for one in entities if one[0] == "topics"})
-        brokers = {one for one in entities if one[0] == "brokers"}
-        found |= self._of_brokers(brokers & self._alive())
-        return Seen(configs=found, silent=frozenset(int(name) for kind, name in brokers if (kind, name) not in found))
+        dead = {one for one in entities if one[0] == "brokers"} - self._alive()
+        return Seen(configs=self._configs(entities - dead), silent=frozenset(int(name) for _, name in dead))
 
     def _look_around(self, ours: Around) -> Surroundings:
         shown = self._client.describe_topics()

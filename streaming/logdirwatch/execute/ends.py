@@ -1,6 +1,7 @@
 """How executions end: copies before their throttles, and throttles entity by entity."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -9,9 +10,9 @@ from logdirwatch.execute import kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.outcomes import Reached
-from logdirwatch.execute.ports import POLL_S, NoAnswerError, Ports, RefusedError, always
-from logdirwatch.execute.seen import Entity
-from logdirwatch.execute.step_kinds.move import progress
+from logdirwatch.execute.ports import POLL_S, Halt, NoAnswerError, Ports, RefusedError, always
+from logdirwatch.execute.seen import Entity, Seen
+from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.throttle import limits_to_clear
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
@@ -71,7 +72,7 @@ def stuck(
     """
     ports.say(f"stops: {reason}")
     # Whether the execution may begin something is no question any more: its throttles are kept whatever is said.
-    end = _Copies(replace(record, begun_step=0), dataclasses.replace(ports, permit=always))
+    end = _Copies(replace(record, begun_step=0), ports)
     end.end(steps, reason, must_end=must_end)
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
@@ -88,11 +89,12 @@ class _Copies(Hand):
     """The running copies of an execution until they have ended, or are lost sight of."""
 
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
-        super().__init__(record, ports)
+        super().__init__(record, dataclasses.replace(ports, permit=always))
+        self._permit = ports.permit
         self.told: dict[str, None] = {}
         self.goes_on: tuple[str, ...] = ()
         self.was_cancelled = False
-        self._tries = 0
+        self._tries = Counter[str]()
 
     def end(self, steps: Sequence[Step], reason: str, *, must_end: bool) -> None:
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
@@ -100,10 +102,11 @@ class _Copies(Hand):
         throttle, ports = kernel.throttle_before(steps, self.record.step + 1), self.ports
         while moves:
             try:
+                must_end = must_end or self._must_end()
                 looks = [(step, ports.cluster.look(step, ())) for step in moves]
                 ends = [kernel.ending(step, seen, must_end=must_end) for step, seen in looks]
                 self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
-                if not self.goes_on or patience.is_lost([progress(*look) for look in looks], int(POLL_S * 1000)):
+                if not self.goes_on or patience.is_lost(_done(looks), int(POLL_S * 1000)):
                     return
                 self._act(ends, reason)
                 if any(one.goes_on for one in ends):
@@ -111,7 +114,7 @@ class _Copies(Hand):
             except NoAnswerError as error:
                 ports.say_no_answer(error)
                 self.goes_on = (f"what cannot be seen ({error})",)
-                if patience.is_lost("no answer", int(POLL_S * 1000)):
+                if patience.is_lost({}, int(POLL_S * 1000)):
                     return
             except RefusedError as error:
                 self.goes_on = (f"what cannot be seen ({error})",)
@@ -120,15 +123,25 @@ class _Copies(Hand):
 
     def _act(self, ends: Sequence[kernel.Ending], reason: str) -> None:
         """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
-        cancels = {name: call for one in ends for name, call in one.cancels.items()} if self._tries < _TRIES else {}
+        found = {name: call for one in ends for name, call in one.cancels.items()}
+        cancels = {name: call for name, call in found.items() if self._tries[name] < _TRIES}
         if cancels or self.record.reason is None:
             self.record = self.ports.noted(self.record, self.record.state, f"{_STOPPING}{reason}")
         self.told |= dict.fromkeys(text for one in ends for text in one.leaves)
         for name, call in cancels.items():
             if (refusal := _refusal(call, self.ports)) is not None:
+                self._tries[name] += 1
                 self.told[f"the copy of {name} could not be cancelled: {refusal}"] = None
         self.was_cancelled = self.was_cancelled or bool(cancels)
-        self._tries += bool(cancels)
+
+    def _must_end(self) -> bool:
+        """Tell whether something began that no copy may go on beside, such as a destination that fills."""
+        against = self._permit(self.record)
+        return isinstance(against, Halt) and against.must_end
+
+
+def _done(looks: Sequence[tuple[Move, Seen]]) -> dict[object, int]:
+    return {(number, key): value for number, look in enumerate(looks) for key, value in progress(*look).done.items()}
 
 
 def _is_there(record: ExecutionRecord, steps: Sequence[Step], ports: Ports) -> bool:
@@ -145,6 +158,9 @@ def _refusal(call: Call, ports: Ports) -> RefusedError | None:
         ports.cluster.call(call)
     except RefusedError as error:
         return error
+    except NoAnswerError as error:
+        # It is decided again with the next look.
+        ports.say_no_answer(error)
     return None
 
 
@@ -167,11 +183,13 @@ def _cleaned(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, st
 
 
 def _why_left(ours: Sequence[Limit], ports: Ports) -> str | None:
-    """Delete the throttles of one entity; return why they may still be there, None once they are seen to be gone."""
+    """Delete the throttles of one entity, each after a look; return why they may still be there, None if none is."""
     try:
-        calls = limits_to_clear(ours, ports.cluster.look(None, ours))
-        for call in calls:
-            ports.cluster.call(call)
+        for _ in range(len(ours) + 1):
+            calls = limits_to_clear(ours, ports.cluster.look(None, ours))
+            if not calls:
+                return None
+            ports.cluster.call(calls[0])
     except (NoAnswerError, RefusedError) as error:
         return str(error)
-    return "it is still shown" if calls else None
+    return "it is still shown"

@@ -197,12 +197,17 @@ class Patience:
     """Counts how long an execution waits without progress, in time that is waited, whatever the clocks do."""
 
     def __init__(self) -> None:
-        self._last: object = None
+        self._best: dict[object, int] = {}
         self._waited_ms = 0
 
-    def is_lost(self, progress: object, waits_ms: int) -> bool:
-        """Tell whether it has waited too long; ``waits_ms`` is how long it waits now, with this ``progress``."""
-        if progress != self._last:
-            self._last, self._waited_ms = progress, 0
+    def is_lost(self, done: Mapping[object, int], waits_ms: int) -> bool:
+        """Tell whether it has waited too long; ``waits_ms`` is how long it waits now.
+
+        ``done`` is how far things have come, none of them if nothing can be seen. Only the best so far is progress: a
+        broker that comes and goes, or a copy that begins again, makes none.
+        """
+        if any(value > self._best.get(key, -1) for key, value in done.items()):
+            self._waited_ms = 0
+        self._best |= {key: max(value, self._best.get(key, value)) for key, value in done.items()}
         self._waited_ms += waits_ms
         return self._waited_ms > STALLED_MS

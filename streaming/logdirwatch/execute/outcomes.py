@@ -1,8 +1,10 @@
 """The possible outcomes of deciding a step: make calls, wait, finish, or leave it to a person."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from logdirwatch.execute.calls import Call
+from logdirwatch.execute.seen import Held
 from logdirwatch.plan.commands.throttles import Limit
 
 
@@ -14,6 +16,13 @@ class Progress:
     total_bytes: int
     reached: int
     of: int
+    running: Mapping[Held, int] = field(default_factory=dict)
+    """The bytes of each replica that has not reached its place yet."""
+
+    @property
+    def done(self) -> Mapping[object, int]:
+        """What only progress raises: a leader that is written to raises none of it."""
+        return {**dict[object, int](self.running.items()), None: self.reached}
 
 
 @dataclass(frozen=True)

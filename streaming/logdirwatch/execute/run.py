@@ -1,5 +1,7 @@
 """Runs one execution from any point to its end: observe, decide, record the intent, call; also after a kill."""
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from logdirwatch.execute import kernel
@@ -101,7 +103,7 @@ class _Run(Hand):
             self._settle(step)
         except NoAnswerError as error:
             self.ports.say_no_answer(error)
-            return self._waited("the cluster does not answer", str(error))
+            return self._waited({}, f"the cluster does not answer ({error})")
         except RefusedError as error:
             return Stuck(f"{step} was refused: {error}")
         return None
@@ -116,7 +118,7 @@ class _Run(Hand):
         if isinstance(found, Do):
             against = self.do(step, found, seen)
             if against is None:
-                self.ports.wait(self.record)
+                return self._waited({}, f"what was called for {step} has no effect")
             return self._believed(against) if isinstance(against, Stuck) else against
         if kernel.is_running(step, seen) and not kernel.has_begun(self.record):
             self.note_begun()
@@ -131,6 +133,7 @@ class _Run(Hand):
                 self.ports.say(line)
             number = self.record.step + 1
             self.record = replace(self.record, step=number, intended_step=number)
+            self._patience = kernel.Patience()
             return None
         return self._wait(found)
 
@@ -147,11 +150,11 @@ class _Run(Hand):
             self.ports.say(f"waits: {found.why}")
         else:
             self._pace.say(found.progress, found.why)
-        return self._waited(found.progress, found.why or "nothing is copied")
+        return self._waited({} if found.progress is None else found.progress.done, found.why or "nothing is copied")
 
-    def _waited(self, progress: object, why: str) -> Stuck | None:
-        """Wait until the next look; return that it has waited too long."""
-        if self._patience.is_lost((self.record.step, progress), int(POLL_S * 1000)):
+    def _waited(self, done: Mapping[object, int], why: str) -> Stuck | None:
+        """Wait until the next look; return that it has waited too long for more than what is ``done``."""
+        if self._patience.is_lost(done, int(POLL_S * 1000)):
             return Stuck(f"no progress for {human_ms(kernel.STALLED_MS)}: {why}")
         self.ports.wait(self.record)
         return None

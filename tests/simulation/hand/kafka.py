@@ -70,6 +70,8 @@ class Kafka:
     wished: dict[Held, str] = field(default_factory=dict)
     """The directories that replicas were given before they existed."""
     min_isr: int = 1
+    written_bytes_per_s: int = 0
+    """How fast each partition grows."""
     ids: dict[str, int] = field(default_factory=dict)
     """How often each topic was created: its identity."""
 
@@ -109,11 +111,19 @@ class Kafka:
         for held in list(self.futures):
             self._copy_within(held, seconds)
         for key, partition in self.partitions.items():
+            self._write(key, partition, seconds)
             for broker in partition.replicas:
                 self._follow((*key, broker), partition, seconds)
         self._fill()
         for key, partition in self.partitions.items():
             self._judge(key, partition)
+
+    def _write(self, key: Key, partition: Partition, seconds: float) -> None:
+        """Let producers write: what is in sync has it at once."""
+        if self.leader(partition) is not None:
+            partition.size_bytes += int(self.written_bytes_per_s * seconds)
+            for held in ((*key, broker) for broker in partition.isr - self.dead):
+                self.logs[held] = Copy(self.logs[held].path, partition.size_bytes)
 
     def _copy_within(self, held: Held, seconds: float) -> None:
         future, log = self.futures[held], self.logs.get(held)

@@ -40,6 +40,8 @@ class Laws:
         self.planned_paths: dict[Held, set[str]] = {}
         """The same for the directories of replicas."""
         self._throttled: set[Held] = set()
+        self._seen: set[Held] = set()
+        """The copies of others that a person has seen who went on."""
         self._unthrottled_ticks = 0
 
     def plan(self, here: Assignment, there: Assignment) -> None:
@@ -93,8 +95,11 @@ class Laws:
         future = self.kafka.futures.get(held)
         if future is not None and self.by.copies.get(held) == OTHERS and future.path not in self.planned_paths[held]:
             self._break("overwrites or cancels somebody's copy", held)
-        elif future is None and self.by.copies.get(held) == OTHERS and self._path(held) not in {None, path}:
+        elif future is None and self._is_of_others(held) and self._path(held) not in {None, path}:
             self._break("begins again a copy that somebody cancelled or moved", held)
+
+    def _is_of_others(self, held: Held) -> bool:
+        return self.by.copies.get(held) == OTHERS and held not in self._seen
 
     def _is_planned(self, key: Key, replicas: tuple[int, ...]) -> bool:
         return any(set(replicas) == set(planned) for planned in self.planned[key])
@@ -156,6 +161,7 @@ class Laws:
             self.by.copies.pop(held, None)
         else:
             self.by.copies[held] = who
+            self._seen.discard(held)
 
     def _moved(self, key: Key, replicas: tuple[int, ...] | None, who: str) -> None:
         if replicas is None and self.by.moves.get(key) == US:
@@ -169,9 +175,7 @@ class Laws:
         for key in self.by.cancelled:
             del self.by.moves[key]
         self.by.cancelled.clear()
-        idle = [held for held in self.by.copies if held not in self.kafka.futures]
-        for held in idle:
-            del self.by.copies[held]
+        self._seen = set(self.by.copies)
 
     # -- time
 

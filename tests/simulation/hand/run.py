@@ -234,6 +234,7 @@ def _cluster(draw: random.Random) -> Kafka:
         topic = draw.choice(("t", "u"))
         kafka.create((topic, number), {one: draw.choice(("/a", "/b")) for one in placed}, SIZE_BYTES)
     kafka.min_isr = draw.choice((1, 1, 2))
+    kafka.written_bytes_per_s = draw.choice((0, 0, 2))
     return kafka
 
 

@@ -10,7 +10,8 @@ from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.run import carry_out, rolling_back
-from logdirwatch.execute.seen import PartitionSeen, Seen
+from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
+from logdirwatch.execute.step_kinds.move import progress
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Move
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ExecutionState
@@ -18,7 +19,7 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_plan
 from tests.unit.execute.test_decide import BETWEEN, KEY, ON_ITS_WAY, WITHIN, shown
-from tests.unit.execute.test_run import World
+from tests.unit.execute.test_run import MOVE, FakeCluster, World
 
 HELD = ("t", 0, 1)
 FIRST_BEGAN = replace(World().record, intended_step=1, begun_step=1)
@@ -370,3 +371,65 @@ def test_the_way_back_waits_for_an_old_replica_in_sync():
     ports = dataclasses.replace(world.ports, cluster=brokers)
     ended = carry_out(rolling_back(replace(world.record, step=1), ports), ports)
     assert (ended.state, brokers.running) == (ExecutionState.ROLLED_BACK, [])
+
+
+@pytest.mark.parametrize(
+    ("done", "is_lost"),
+    [
+        (lambda look: {"copy": 5}, True),
+        (lambda look: {"copy": look % 7}, True),
+        (lambda look: {} if look % 3 else {"copy": 5}, True),
+        (lambda look: {"copy": look}, False),
+        (lambda look: {} if look % 3 else {"copy": look}, False),
+        (lambda look: {"copy": 5, "another": look}, False),
+    ],
+    ids=["stands", "begins again", "stands, without answers", "goes on", "goes on, without answers", "another goes on"],
+)
+def test_only_the_best_so_far_is_progress(done, is_lost):
+    patience = kernel.Patience()
+    assert any(patience.is_lost(done(look), 2_000) for look in range(2_000)) is is_lost
+
+
+def test_a_leader_that_is_written_to_makes_no_progress():
+    before, after = (
+        progress(WITHIN, dataclasses.replace(shown(), replicas={HELD: Copy("/a", size)}, futures={HELD: Copy("/b", 5)}))
+        for size in (100, 200)
+    )
+    assert before.total_bytes < after.total_bytes
+    assert before.done == after.done
+
+
+def test_calls_without_effect_come_to_an_end():
+    brokers = Brokers("a")
+    brokers.call = brokers.made.append
+    ended, _ = run(brokers)
+    assert ended.state is ExecutionState.STUCK
+    assert "has no effect" in ended.reason
+
+
+def test_a_cancellation_that_is_refused_keeps_no_other_copy_from_its_end():
+    stops = both(FOREIGN, changed("c", isr=(3,)))
+    brokers = at_looks(Brokers("a", "b", "c"), _4=stops, _60=changed("c", isr=(2, 3)))
+    brokers.keeps = {("b", 0)}
+    _, world = run(brokers)
+    assert world.cluster.running == ["b"]
+
+
+def test_a_copy_that_may_end_by_itself_is_cancelled_once_it_must_not_go_on():
+    class Late(FakeCluster):
+        def look(self, step, limits):
+            return dataclasses.replace(super().look(step, limits), stops_cleaning=True)
+
+    asked = []
+
+    def permit(record):
+        asked.append(record)
+        return None if len(asked) < 6 else Halt("paused" if len(asked) < 20 else "full", must_end=len(asked) >= 20)
+
+    world = World(MOVE)
+    world.cluster = Late()
+    world.cluster.size = 10**9
+    ended = carry_out(world.record, dataclasses.replace(world.ports, cluster=world.cluster, permit=permit))
+    assert (ended.state, world.cluster.at, world.cluster.future) == (ExecutionState.STUCK, "/a", None)
+    assert len(asked) == 20
+    assert "stay off until that broker restarts" in ended.reason

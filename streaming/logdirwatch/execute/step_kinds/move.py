@@ -178,6 +178,7 @@ def _unborn(held: Held, place: tuple[int, str], source: tuple[int | None, str | 
 def progress(step: Move, seen: Seen) -> Progress:
     """Return the progress of a step's copies."""
     copied = total = reached = 0
+    running: dict[Held, int] = {}
     for one in step.there:
         here, partition = step.here[one.key], seen.partitions.get(one.key)
         sizes = [copy.size_bytes for held, copy in seen.replicas.items() if held[:2] == one.key]
@@ -186,11 +187,13 @@ def progress(step: Move, seen: Seen) -> Progress:
             added = broker not in here.replicas
             if not added and (target == ANY or target == here.directory_of(broker)):
                 continue
-            done = _copied((*one.key, broker), target, seen, added=added)
-            total, copied = total + whole, copied + min(done, whole)
-            is_there = is_there and _is_in((*one.key, broker), target, seen)
+            held = (*one.key, broker)
+            done, is_in = _copied(held, target, seen, added=added), _is_in(held, target, seen)
+            total, copied, is_there = total + whole, copied + min(done, whole), is_there and is_in
+            if not is_in or (partition is not None and broker in partition.adding and broker not in partition.isr):
+                running[held] = done
         reached += is_there
-    return Progress(copied, total, reached, len(step.there))
+    return Progress(copied, total, reached, len(step.there), running)
 
 
 def _copied(held: Held, target: str, seen: Seen, *, added: bool) -> int:

@@ -65,9 +65,11 @@ def left_to_see(action: ActionRecord) -> list[str]:
 def _as_carried_out(action: ActionRecord) -> ActionRecord:
     """Return an action whose other fields say what its operations do: these alone are carried out."""
     operations = from_record(action.operations or ())
-    moves = [
-        one for entry in operations if entry.op is OperationKind.REASSIGN for one in plan_of(entry.args)["partitions"]
-    ]
+    reassigns = [one for one in operations if one.op is OperationKind.REASSIGN]
+    there, here = (
+        {"version": 1, "partitions": [entry for args in every for entry in plan_of(args)["partitions"]]}
+        for every in ([one.args for one in reassigns], [one.inverse.args for one in reassigns])
+    )
     sets: dict[str, dict[str, Any]] = {}
     for one in operations:
         if one.op is OperationKind.SET_TOPIC_CONFIG:
@@ -75,7 +77,8 @@ def _as_carried_out(action: ActionRecord) -> ActionRecord:
             sets.setdefault(str(one.args.topic), {})[str(one.args.key)] = change
     return replace(
         action,
-        reassignment={"version": 1, "partitions": moves} if moves else action.reassignment,
+        reassignment=there if reassigns else action.reassignment,
+        undo={**action.undo, "reassignment": here} if reassigns else action.undo,
         configs=sets or action.configs,
     )
 
@@ -148,12 +151,15 @@ def _of_configs(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str
     """Yield configurations that have changed since the action was planned."""
     for topic, changes in (action.configs or {}).items():
         for key, change in changes.items() if isinstance(changes, dict) else ():
-            if not isinstance(change, dict) or "from" not in change:
+            if not isinstance(change, dict) or change.get("from") is None:
                 continue
+            now = snapshot.topics[topic].configs.get(key) if topic in snapshot.topics else None
             if topic not in snapshot.topics:
-                yield f"topic {topic} is not there any more"
-            elif snapshot.topics[topic].configs.get(key) != change["from"]:
-                yield f"{key} of {topic} is {snapshot.topics[topic].configs.get(key)}, not {change['from']} as it was"
+                yield f"topic {topic} is not there any more, or the ACL Describe on it is missing"
+            elif now is None:
+                yield f"{key} of topic {topic} is not shown: is the ACL DescribeConfigs on it missing?"
+            elif now != change["from"]:
+                yield f"{key} of {topic} is {now}, not {change['from']} as it was"
 
 
 def _of_kind(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy) -> Iterator[str]:

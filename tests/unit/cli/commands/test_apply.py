@@ -10,6 +10,7 @@ from logdirwatch.model.records.executions import OwnLimit
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.content_hash import content_hash
+from tests.unit.execute.test_run import MOVE, World
 from tests.unit.plan.builders import action, decision
 
 CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
@@ -126,3 +127,11 @@ def test_what_changed_while_it_was_asked_counts_by_the_order_of_the_topic(now, s
         return
     with pytest.raises(UserError, match=why):
         apply._check_again(now, given, begun())
+
+
+def test_a_person_may_ask_again_while_copies_are_stopped(monkeypatch):
+    answers = ["s", "s", "g", "s"]
+    monkeypatch.setattr(executing.typer, "prompt", lambda *_, **__: answers.pop(0))
+    world = World(MOVE, stops=[False, False, True, True, True, True])
+    ended = executing._until_ended(world.record, world.ports)
+    assert (ended.state, world.cluster.future, len(answers)) == (ExecutionState.STUCK, None, 2)

@@ -229,7 +229,7 @@ class TestConfigs:
 
     def test_a_topic_that_is_gone(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
-        assert against(action, *NO_ROOM[:3]) == ["topic t is not there any more"]
+        assert against(action, *NO_ROOM[:3]) == ["topic t is not there any more, or the ACL Describe on it is missing"]
 
 
 class TestRestart:
@@ -299,7 +299,7 @@ class TestElections:
     [
         (
             planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING),
-            {"reassignment": None},
+            {"reassignment": None, "undo": {}},
             [*FILLING, directory(1, "/d2", 940 * MIB, is_cordoned=True)],
         ),
         (
