@@ -151,7 +151,12 @@ def _replica_is_placed(one: Adversary) -> None:
 
 
 def _throttle_changes(one: Adversary) -> None:
-    """Somebody sets or deletes a throttle, of a broker or of a topic's replicas."""
+    """Somebody deletes a throttle that is set, or sets one, of a broker or of a topic's replicas."""
+    throttles = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE, *THROTTLED_REPLICAS)
+    here = [(*at, key) for at, values in sorted(one.kafka.configs.items()) for key in values if key in throttles]
+    if here and one.draw.random() < 0.5:
+        one.does(ChangeConfig(*one.draw.choice(here), None))
+        return
     if one.draw.random() < 0.5 or not one.kafka.partitions:
         key = one.draw.choice((*REPLICATION_THROTTLES, LOG_DIR_THROTTLE))
         name = str(one.draw.choice(one.kafka.brokers))

@@ -12,7 +12,7 @@ from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from tests.simulation.hand.kafka import UNTHROTTLED_BYTES_PER_S, Kafka
 
-NOTICED_TICKS = 4
+NOTICED_TICKS = 3
 """Within so many ticks an execution notices that its throttle is gone."""
 
 

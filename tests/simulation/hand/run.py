@@ -34,8 +34,8 @@ from tests.simulation.hand.kafka import Kafka
 from tests.simulation.hand.laws import US, Laws
 
 RATE = 30
-SIZE_BYTES = 600
-ROOM_BYTES = 4_000
+SIZE_BYTES = 1_200
+ROOM_BYTES = 8_000
 MOST_TICKS = 8_000
 """No copy takes so long; an execution that has not ended by then has no end."""
 
