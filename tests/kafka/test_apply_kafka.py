@@ -114,6 +114,38 @@ def test_a_move_within_a_broker_there_and_back(own, disks, admin, made, apply):
     assert limits_left(admin, made) == {}
 
 
+def test_the_model_of_the_simulation_answers_as_real_brokers_do(disks, admin, made):
+    """The same calls on both, each compared with what is seen afterwards."""
+    at, dirs = places(admin, made), {broker: disks.state().broker(broker).log_dirs for broker in (0, 1, 2)}
+    model = Kafka({(broker, path): SIZE_BYTES for broker, paths in dirs.items() for path in paths})
+    model.create((made, 0), at, 4 * MIB)
+    real, key, new = AdminCluster(admin), (made, 0), dirs[0][1]
+    there, here = Assignment(made, 0, (0, 2), (new, "any")), Assignment(made, 0, (1, 2), (at[1], "any"))
+    step = Move((there,), {key: here})
+    slow = [Limit(*one) for one in _slow_limits(made)]
+    for call in (
+        *(ChangeConfig(*one) for one in slow),
+        PlaceReplicas({(made, 0, 0): new}),
+        Reassign({key: (0, 2)}),
+        Reassign({key: (0, 2, 1)}),
+        Reassign({key: None}),
+        Reassign({key: None}),
+        Reassign({key: (2, 9)}),
+        PlaceReplicas({(made, 0, 1): next(path for path in dirs[1] if path != at[1])}),
+        PlaceReplicas({(made, 0, 1): at[1]}),
+        PlaceReplicas({(made, 0, 1): "/nowhere"}),
+        *(ChangeConfig(*one[:3], None) for one in slow),
+    ):
+        answers = [_answer(cluster, call) for cluster in (real, model)]
+        assert answers[0] == answers[1], call
+        model.tick(0.01)
+        wait_until(
+            lambda: _shape(real, step, slow) == _shape(model, step, slow),
+            DEADLINE_S,
+            lambda call=call: f"{call}: {_shape(real, step, slow)}, the model: {_shape(model, step, slow)}",
+        )
+
+
 def test_new_replicas_are_born_where_they_are_to_be_and_go_back(own, disks, admin, made, apply):
     planned, here, target = to_broker_0(own, disks, admin, made, rate=50 * MIB)
     done = apply(planned.action_id, "--yes")
@@ -478,38 +510,6 @@ def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disk
     assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
     assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
     assert here
-
-
-def test_the_model_of_the_simulation_answers_as_real_brokers_do(disks, admin, made):
-    """The same calls on both, each compared with what is seen afterwards."""
-    at, dirs = places(admin, made), {broker: disks.state().broker(broker).log_dirs for broker in (0, 1, 2)}
-    model = Kafka({(broker, path): SIZE_BYTES for broker, paths in dirs.items() for path in paths})
-    model.create((made, 0), at, 4 * MIB)
-    real, key, new = AdminCluster(admin), (made, 0), dirs[0][1]
-    there, here = Assignment(made, 0, (0, 2), (new, "any")), Assignment(made, 0, (1, 2), (at[1], "any"))
-    step = Move((there,), {key: here})
-    slow = [Limit(*one) for one in _slow_limits(made)]
-    for call in (
-        *(ChangeConfig(*one) for one in slow),
-        PlaceReplicas({(made, 0, 0): new}),
-        Reassign({key: (0, 2)}),
-        Reassign({key: (0, 2, 1)}),
-        Reassign({key: None}),
-        Reassign({key: None}),
-        Reassign({key: (2, 9)}),
-        PlaceReplicas({(made, 0, 1): next(path for path in dirs[1] if path != at[1])}),
-        PlaceReplicas({(made, 0, 1): at[1]}),
-        PlaceReplicas({(made, 0, 1): "/nowhere"}),
-        *(ChangeConfig(*one[:3], None) for one in slow),
-    ):
-        answers = [_answer(cluster, call) for cluster in (real, model)]
-        assert answers[0] == answers[1], call
-        model.tick(0.01)
-        wait_until(
-            lambda: _shape(real, step, slow) == _shape(model, step, slow),
-            DEADLINE_S,
-            lambda call=call: f"{call}: {_shape(real, step, slow)}, the model: {_shape(model, step, slow)}",
-        )
 
 
 def _slow_limits(topic):
