@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from logdirwatch.cli.main import main as command
-from logdirwatch.execute import journal, run
+from logdirwatch.execute import journal, ports
 from logdirwatch.execute.admin import AdminCluster
 
 POLL_S = 0.3
@@ -54,7 +54,7 @@ def main() -> None:
         life.note({"called": repr(made)})
         life.moment(f"after {type(made).__name__}")
 
-    journal.Journal.write, AdminCluster.call, run.POLL_S = writing, calling, POLL_S
+    journal.Journal.write, AdminCluster.call, ports.POLL_S = writing, calling, POLL_S
     sys.argv = ["logdirwatch", *words]
     command()
 

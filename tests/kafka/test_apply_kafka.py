@@ -15,7 +15,8 @@ from logdirwatch import settings as configuration
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
-from logdirwatch.execute.run import Ports, RefusedError, carry_out, is_unfinished
+from logdirwatch.execute.ports import Ports, RefusedError
+from logdirwatch.execute.run import carry_out, is_unfinished
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.kafka import clients
 from logdirwatch.local.config import CLUSTER, ClusterSpec

@@ -18,7 +18,7 @@ from logdirwatch.autopilot.worker import Check, Place
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
-from logdirwatch.execute.run import StopAskedError
+from logdirwatch.execute.ports import StopAskedError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord

@@ -4,7 +4,7 @@ from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.rules.paused import pause_of
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Decision
-from logdirwatch.plan.content_hash import content_hash, former_hash
+from logdirwatch.plan.content_hash import content_hash
 
 GOES_ON = OPEN | {ActionStatus.DONE}
 """Of an action that is seen to be done, the copies and throttles may have to be waited for and deleted."""
@@ -41,6 +41,6 @@ def _ended(action: ActionRecord) -> str | None:
 
 
 def _changed(action: ActionRecord, record: ExecutionRecord) -> str | None:
-    if action.status in OPEN and record.content_hash not in {content_hash(action), former_hash(action)}:
+    if action.status in OPEN and content_hash(action) != record.content_hash:
         return "the action says something else by now"
     return None

@@ -18,7 +18,8 @@ from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
-from logdirwatch.execute.run import Halt, Hold, Permit, Ports, carry_out
+from logdirwatch.execute.ports import Halt, Hold, Permit, Ports
+from logdirwatch.execute.run import carry_out
 from logdirwatch.execute.watch import Watch
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings

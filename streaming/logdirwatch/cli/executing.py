@@ -12,7 +12,8 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
-from logdirwatch.execute.run import Ports, StopAskedError, calls_of, carry_out, is_running, rolling_back, stopped
+from logdirwatch.execute.ports import Ports, StopAskedError
+from logdirwatch.execute.run import calls_of, carry_out, is_running, rolling_back, stopped
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch
 from logdirwatch.kafka import clients

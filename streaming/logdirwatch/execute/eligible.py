@@ -4,7 +4,7 @@ from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, ClusterOwner
 from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record
-from logdirwatch.plan.content_hash import content_hash, former_hash
+from logdirwatch.plan.content_hash import content_hash
 
 _OTHER_CONTENT = "accept_other_content"
 
@@ -16,10 +16,6 @@ def reason_against_applying(action: ActionRecord) -> str | None:
     if not action.operations:
         return _for_a_person(action)
     if action.content_hash != content_hash(action):
-        if action.content_hash == former_hash(action):
-            return (
-                "was planned by an earlier release, whose content_hash does not cover the way back: reject it, or wait"
-            )
         return "is not what its content_hash stands for: another program wrote or changed it"
     return _undecided(action) or _unknown(action)
 

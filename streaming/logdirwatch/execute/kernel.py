@@ -67,7 +67,7 @@ def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
 def is_ours(record: ExecutionRecord) -> bool:
     """Tell whether copies of the present step may be of this execution: the intent to begin them was written.
 
-    Records of 0.2.0 do not say of which step.
+    Records from before that field do not say of which step.
     """
     has_called = record.step > 0 or record.state in {ExecutionState.STARTED, ExecutionState.COPYING}
     is_old = record.intended_step is None and has_called
@@ -155,7 +155,7 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
             cancels[within] = PlaceReplicas({held: path})
             if seen.stops_cleaning:
                 leaves.append(_not_cleaned(one.label, held[2]))
-        if partition is not None and _is_ours(one, here, partition):
+        if partition is not None and _goes_there_or_back(one, here, partition):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:
@@ -170,7 +170,7 @@ def _not_cleaned(label: str, broker: int) -> str:
     )
 
 
-def _is_ours(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
+def _goes_there_or_back(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
     is_running = bool(partition.adding or partition.removing)
     return is_running and set(partition.goal) in (set(one.replicas), set(here.replicas))
 

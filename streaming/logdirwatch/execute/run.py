@@ -13,11 +13,8 @@ from logdirwatch.execute.ports import (
     Halt,
     Hold,
     NoAnswerError,
-    Permit,
     Ports,
     RefusedError,
-    StopAskedError,
-    always,
 )
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
@@ -29,23 +26,6 @@ from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ENDED, ExecutionState
 from logdirwatch.text.units import human_bytes, human_ms
-
-__all__ = (
-    "Halt",
-    "Hold",
-    "NoAnswerError",
-    "Permit",
-    "Ports",
-    "RefusedError",
-    "StopAskedError",
-    "always",
-    "calls_of",
-    "carry_out",
-    "is_running",
-    "is_unfinished",
-    "rolling_back",
-    "stopped",
-)
 
 
 def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:

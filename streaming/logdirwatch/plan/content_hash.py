@@ -14,16 +14,6 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 
 def content_hash(action: ActionRecord) -> str:
     """Return the hash of what an action does, 32 hex digits; records of 0.1.0 have none."""
-    return _hash(action, None if action.operations is None else list(action.operations))
-
-
-def former_hash(action: ActionRecord) -> str:
-    """Return the hash that 0.2.0 gave an action: it did not cover the way back."""
-    operations = action.operations
-    return _hash(action, None if operations is None else [(one.get("op"), one.get("args")) for one in operations])
-
-
-def _hash(action: ActionRecord, operations: list[Any] | None) -> str:
     content: tuple[Any, ...] = (
         str(action.kind),
         action.target,
@@ -32,8 +22,8 @@ def _hash(action: ActionRecord, operations: list[Any] | None) -> str:
         _wanted(action.configs),
         action.data_loss,
     )
-    if operations is not None:
-        content += (operations,)
+    if action.operations is not None:
+        content += (list(action.operations),)
     return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

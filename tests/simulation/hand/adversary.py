@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
-from logdirwatch.execute.run import NoAnswerError, RefusedError
+from logdirwatch.execute.ports import NoAnswerError, RefusedError
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from tests.simulation.hand.kafka import Kafka
 from tests.simulation.hand.laws import OTHERS, Laws

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
-from logdirwatch.execute.run import NoAnswerError, RefusedError
+from logdirwatch.execute.ports import NoAnswerError, RefusedError
 from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect

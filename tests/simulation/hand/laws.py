@@ -37,6 +37,8 @@ class Laws:
         self.broken: list[str] = []
         self.planned: dict[Key, set[tuple[int, ...]]] = {}
         """The replicas of each partition that the plan leads from and to."""
+        self.own_entries: frozenset[str] = frozenset()
+        """The entries of lists of throttled replicas that the plan has."""
         self.planned_paths: dict[Held, set[str]] = {}
         """The same for the directories of replicas."""
         self._throttled: set[Held] = set()
@@ -112,17 +114,11 @@ class Laws:
         now = self.kafka.configs.get((call.entity, call.name), {}).get(call.key)
         by = self.by.values.get(((call.entity, call.name), call.key))
         if call.key in THROTTLED_REPLICAS:
-            lost = _entries(now) - _entries(call.value) - self._own_entries
+            lost = _entries(now) - _entries(call.value) - self.own_entries
             if lost:
                 self._break("removes somebody's entries of a list of throttled replicas", call, sorted(lost))
         elif now is not None and by == OTHERS and now != call.value:
             self._break("changes a value that somebody set", call, now)
-
-    _own_entries: frozenset[str] = frozenset()
-
-    def own(self, entries: frozenset[str]) -> None:
-        """Say which entries of lists of throttled replicas the plan has."""
-        self._own_entries = entries
 
     # -- after a call
 
@@ -191,8 +187,8 @@ class Laws:
 
     # -- the end
 
-    def end(self, state: str, limits: set[tuple[Entity, str, str]]) -> None:
-        """Judge an end; ``limits`` are the throttles that its record has: entity, key and value."""
+    def end(self, state: str) -> None:
+        """Judge an end."""
         running = self.rates()
         if state in {"done", "rolled_back"} and running:
             self._break(f"{state}, and a copy of ours runs", *running)
@@ -209,15 +205,14 @@ class Laws:
         for (entity, key), who in self.by.values.items():
             values = self.kafka.configs.get(entity, {})
             is_reachable = entity[0] == "topics" or int(entity[1]) not in self.kafka.dead
-            if who == US and _is_throttle(key) and key in values and is_reachable and _own(values[key], self, key):
+            if who == US and _is_throttle(key) and key in values and is_reachable and self._is_own(key, values[key]):
                 self._break(f"{state}, and a throttle of ours is left that nothing needs", entity, key)
+
+    def _is_own(self, key: str, value: str) -> bool:
+        return key not in THROTTLED_REPLICAS or bool(_entries(value) & self.own_entries)
 
     def _break(self, what: str, *facts: object) -> None:
         self.broken.append(f"{what}: {', '.join(map(str, facts))}")
-
-
-def _own(value: str, laws: Laws, key: str) -> bool:
-    return key not in THROTTLED_REPLICAS or bool(_entries(value) & laws._own_entries)
 
 
 def _is_throttle(key: str) -> bool:

@@ -8,16 +8,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from logdirwatch.execute.calls import Call
-from logdirwatch.execute.run import (
-    Halt,
-    NoAnswerError,
-    Ports,
-    StopAskedError,
-    carry_out,
-    is_unfinished,
-    rolling_back,
-    stopped,
-)
+from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
+from logdirwatch.execute.run import carry_out, is_unfinished, rolling_back, stopped
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import Step, steps_of
@@ -98,7 +90,7 @@ class Schedule:
         self.kafka = _cluster(draw) if seed > 0 else _small_cluster(draw)
         self.found, kind = _operations(draw, self.kafka)
         self.laws = Laws(self.kafka)
-        self.laws.own(frozenset(_entries(self.found)))
+        self.laws.own_entries = frozenset(_entries(self.found))
         for here, there in _pairs(self.found):
             self.laws.plan(here, there)
         self.events = tuple(drawn(draw) if events is None else events)
@@ -190,8 +182,7 @@ class Schedule:
         return self.watch(record) if self.others.halted is None else Halt(self.others.halted)
 
     def _judge(self, ended: ExecutionRecord) -> None:
-        limits = {((one.entity, one.name), one.key, one.value) for one in ended.limits}
-        self.laws.end(str(ended.state), limits)
+        self.laws.end(str(ended.state))
         if ended.state is ExecutionState.STUCK and not ended.reason:
             self.laws.broken.append("stuck without a reason")
 

@@ -11,7 +11,7 @@ from logdirwatch.autopilot.service import Autopilot, Surroundings
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
-from logdirwatch.execute.run import StopAskedError
+from logdirwatch.execute.ports import StopAskedError
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin

@@ -7,20 +7,8 @@ from msgspec.structs import replace
 
 from logdirwatch.execute.decide import ChangeConfig, PlaceReplicas
 from logdirwatch.execute.eligible import reason_against_applying
-from logdirwatch.execute.run import (
-    Halt,
-    Hold,
-    NoAnswerError,
-    Ports,
-    RefusedError,
-    StopAskedError,
-    calls_of,
-    carry_out,
-    is_running,
-    is_unfinished,
-    rolling_back,
-    stopped,
-)
+from logdirwatch.execute.ports import Halt, Hold, NoAnswerError, Ports, RefusedError, StopAskedError
+from logdirwatch.execute.run import calls_of, carry_out, is_running, is_unfinished, rolling_back, stopped
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.steps import Move, SetConfig, Settle, Throttle, steps_of
 from logdirwatch.model.records import ExecutionRecord

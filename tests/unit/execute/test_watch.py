@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.execute.begin import begun
-from logdirwatch.execute.run import Halt, NoAnswerError, RefusedError
+from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.surroundings import Surroundings, around
 from logdirwatch.execute.watch import EVERY_MS, Watch
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind

@@ -41,7 +41,7 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
     intended_step: Annotated[
-        Count | None, Meta(description="Number of the last step that was about to begin; null: of 0.2.0, not known.")
+        Count | None, Meta(description="Number of the last step that was about to begin; null: not known.")
     ] = None
     begun_step: Annotated[Count, Meta(description="Number of the step whose calls were made; 0: of none.")] = 0
     is_turned: Annotated[bool, Meta(description="Whether its direction was changed after it began.")] = False
