@@ -18,7 +18,7 @@ from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings, LogDirCapacity, configured_capacity
 from logdirwatch.config import environment
-from logdirwatch.config.section import DAY_MS, Section
+from logdirwatch.config.section import DAY_MS, Name, Section
 from logdirwatch.config.stream import CheckpointSettings, StreamSettings
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DetectSettings
@@ -85,13 +85,16 @@ class Settings(BaseSettings):
         env_nested_delimiter=environment.DELIMITER,
         extra="forbid",
         frozen=True,
+        allow_inf_nan=False,
         nested_model_default_partial_update=True,
     )
 
-    home: str = Field(".logdirwatch", description="Folder of local run-time files: tables, local cluster, jars, logs.")
-    default_cluster: str = Field("default", min_length=1, description="Cluster of events that do not name one.")
+    home: str = Field(
+        ".logdirwatch", min_length=1, description="Folder of local run-time files: tables, local cluster, jars, logs."
+    )
+    default_cluster: Name = Field("default", description="Cluster of events that do not name one.")
     telemetry: KafkaSettings = KafkaSettings()
-    clusters: dict[str, ClusterSettings] = Field({}, description="The monitored clusters by name.")
+    clusters: dict[Name, ClusterSettings] = Field({}, description="The monitored clusters by name.")
     topics: TopicSettings = TopicSettings()
     collect: CollectSettings = Field(default_factory=CollectSettings)
     host: HostSettings | None = None
@@ -190,7 +193,8 @@ def _problem(where: Sequence[int | str], kind: str, message: str) -> str:
     """Return what is wrong with a place of the configuration, and the variable that sets it, if one does."""
     variable = environment.named(where, os.environ)
     # Where a section may be null, pydantic takes what is not JSON for a text.
-    if variable and (reason := environment.why_not_json(os.environ[variable])):
+    is_no_object = kind.endswith("_type") and kind != "string_type"
+    if variable and is_no_object and (reason := environment.why_not_json(os.environ[variable])):
         return f"{variable} {reason}"
     place = ".".join(map(str, where)) + (f" ({variable})" if variable else "")
     return f"{place}: {_words_of(kind, message, where)}"

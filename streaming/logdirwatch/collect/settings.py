@@ -5,12 +5,12 @@ import socket
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ByteSize, Field, SecretStr, model_validator
 
 from logdirwatch.config.listen import Listen
-from logdirwatch.config.section import Ms, Section
+from logdirwatch.config.section import Ms, Name, Section
+from logdirwatch.config.servers import is_web_url
 
 
 class LogDirCapacity(Section):
@@ -34,9 +34,8 @@ def configured_capacity(log_dirs: Iterable[LogDirCapacity], broker: int, path: s
 class CollectSettings(Section):
     """How ``logdirwatch collect`` polls."""
 
-    collector: str = Field(
+    collector: Name = Field(
         default_factory=socket.gethostname,
-        min_length=1,
         description="Name of this collector; two may watch one cluster.",
     )
     metrics_interval_ms: int = Field(5_000, ge=100, description="Time between two polls of a broker's directories.")
@@ -74,12 +73,7 @@ def _url(template: str) -> str:
 
 
 def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-    return is_whole and re.fullmatch(r"[\x21-\x7e]+", text) is not None and not set("{}@#") & set(text)
+    return is_web_url(text) and text.isascii() and not set("{}@#") & set(text)
 
 
 def _token(secret: SecretStr) -> SecretStr:

@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from logdirwatch.config.servers import is_address
+
 
 def address(listen: str) -> tuple[str, int]:
     """Return host and port of ``host:port`` or ``[host]:port``."""
@@ -12,8 +14,7 @@ def address(listen: str) -> tuple[str, int]:
 
 
 def _listen(text: str) -> str:
-    host, sign, port = text.rpartition(":")
-    if not (host and sign and port.isdecimal() and int(port) < 65_536):
+    if not is_address(text, lowest_port=0):
         msg = "expected host:port, such as 127.0.0.1:9464; [::1]:9464 for IPv6"
         raise ValueError(msg)
     return text

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from logdirwatch.config.intervals import Interval
 from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import Section
 
@@ -11,30 +12,38 @@ from logdirwatch.config.section import Section
 class StreamSettings(Section):
     """How the Spark application runs."""
 
-    master: str | None = Field("local[8,4]", description="Spark master; null if spark-submit or Databricks sets it.")
-    driver_memory: str = Field("2g", description="Heap of the driver when this command starts the JVM itself.")
+    master: str | None = Field(
+        "local[8,4]",
+        pattern=r"^(local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn)$",
+        description="Spark master; null if spark-submit or Databricks sets it.",
+    )
+    driver_memory: str = Field(
+        "2g",
+        pattern="^[1-9][0-9]*[kmgtKMGT]$",
+        description="Heap of the driver when this command starts the JVM itself, such as 2g or 1500m.",
+    )
     driver_java_options: str = Field("", description="Further options of a JVM that this command starts itself.")
     shuffle_partitions: int = Field(
         2, ge=1, description="State partitions of detect and fleet; fixed by the first checkpoint."
     )
-    detect_trigger: str = Field("500 milliseconds", description="Trigger of detect.")
-    fleet_trigger: str = Field("15 seconds", description="Trigger of fleet.")
-    fast_lane_batch: str = Field(
+    detect_trigger: Interval = Field("500 milliseconds", description="Trigger of detect.")
+    fleet_trigger: Interval = Field("15 seconds", description="Trigger of fleet.")
+    fast_lane_batch: Interval = Field(
         "5 minutes", description="Batch duration of the real-time fast lane, at least 5 seconds."
     )
     fast_lane_mode: Literal["real_time", "micro_batch"] = Field(
         "real_time",
         description="Spark's real-time mode, or micro-batches, the fallback on platforms that refuse it.",
     )
-    fast_lane_trigger: str = Field("200 milliseconds", description="Trigger of fast_lane in micro-batches.")
-    store_trigger: str = Field("30 seconds", description="Trigger of store.")
+    fast_lane_trigger: Interval = Field("200 milliseconds", description="Trigger of fast_lane in micro-batches.")
+    store_trigger: Interval = Field("30 seconds", description="Trigger of store.")
     store_max_records: int = Field(
         1_000_000,
         ge=1_000,
         description="Maximum number of records in one batch of store; the next batch reads the rest.",
     )
-    store_inventory_trigger: str = Field("60 seconds", description="Trigger of store_inventory.")
-    recommend_trigger: str = Field("1 second", description="Trigger of recommend.")
+    store_inventory_trigger: Interval = Field("60 seconds", description="Trigger of store_inventory.")
+    recommend_trigger: Interval = Field("1 second", description="Trigger of recommend.")
     recommend_interval_ms: int = Field(
         15_000, ge=100, description="Interval at which open alerts are planned again without new input."
     )
@@ -66,4 +75,4 @@ class StreamSettings(Section):
 class CheckpointSettings(Section):
     """Where the queries keep their checkpoints."""
 
-    path: str = Field("checkpoints", description="Folder or object store URL; one folder per query.")
+    path: str = Field("checkpoints", min_length=1, description="Folder or object store URL; one folder per query.")

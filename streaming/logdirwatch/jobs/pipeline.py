@@ -11,6 +11,7 @@ from logdirwatch.clock import monotonic_ms, steady_ms
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.config.intervals import interval_ms
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.streams import last_commit_ms
 from logdirwatch.model import topics
@@ -20,7 +21,6 @@ from logdirwatch.pipeline.meter import Meter
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
 from logdirwatch.pipeline.watch import Queries, Watched, Watcher
-from logdirwatch.report.status.snapshot import interval_ms
 from logdirwatch.settings import Settings
 
 KEPT_RECORDS = 1_000

@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from logdirwatch.config.servers import is_web_url, server_list
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import jaas
 from logdirwatch.text.words import did_you_mean
 
-_JAAS = re.compile(
-    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)(?:\s(?P<options>.*))?;\s*", re.DOTALL
-)
-_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"']+)""", re.DOTALL)
 _PASSWORD_MODULES = {
     "PlainLoginModule": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "ScramLoginModule": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -25,6 +23,9 @@ OAUTH, MSK_IAM = "OAUTHBEARER", "AWS_MSK_IAM"
 MECHANISMS = (*_MECHANISM_MODULES, "GSSAPI", OAUTH, MSK_IAM)
 _OAUTH_MODULE, _MSK_MODULE = "OAuthBearerLoginModule", "IAMLoginModule"
 _MODULES = (*_PASSWORD_MODULES, _OAUTH_MODULE, _MSK_MODULE)
+DNS_LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+INT_MAX = 2**31 - 1
+"""The largest int of Java."""
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -34,10 +35,21 @@ def _text(key: str, value: str) -> str:
 
 
 def _milliseconds(key: str, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise _refused(key, "expected a whole number of milliseconds") from None
+    if re.fullmatch(r"[0-9]{1,10}", value) is None or int(value) > INT_MAX:
+        raise _refused(key, f"expected a whole number of milliseconds, at most {INT_MAX}")
+    return int(value)
+
+
+def _path(key: str, value: str) -> str:
+    if not value.strip():
+        raise _refused(key, "expected the path of a file")
+    return value
+
+
+def _dns_lookup(key: str, value: str) -> str:
+    if value not in DNS_LOOKUPS:
+        raise _refused(key, f"expected one of {', '.join(DNS_LOOKUPS)}")
+    return value
 
 
 def _one_of(*allowed: str) -> Callable[[str, str], str]:
@@ -60,16 +72,16 @@ def _hostname_check(key: str, value: str) -> bool:
 # ``network.with_stores`` makes an SSL context of it.
 _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "client.id": ("client_id", _text),
-    "client.dns.lookup": ("client_dns_lookup", _text),
+    "client.dns.lookup": ("client_dns_lookup", _dns_lookup),
     "security.protocol": ("security_protocol", _one_of(*PROTOCOLS)),
     "sasl.mechanism": ("sasl_mechanism", _one_of(*MECHANISMS)),
     "sasl.username": ("sasl_plain_username", _text),
     "sasl.password": ("sasl_plain_password", _text),
     "sasl.kerberos.service.name": ("sasl_kerberos_service_name", _text),
-    "ssl.truststore.location": ("ssl_cafile", _text),
+    "ssl.truststore.location": ("ssl_cafile", _path),
     "ssl.truststore.certificates": ("ssl_ca_pem", _text),
     "ssl.truststore.type": (None, _one_of("PEM")),
-    "ssl.keystore.location": ("ssl_certfile", _text),
+    "ssl.keystore.location": ("ssl_certfile", _path),
     "ssl.keystore.certificate.chain": ("ssl_cert_pem", _text),
     "ssl.keystore.key": ("ssl_key_pem", _text),
     "ssl.keystore.type": (None, _one_of("PEM")),
@@ -81,6 +93,11 @@ _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "reconnect.backoff.ms": ("reconnect_backoff_ms", _milliseconds),
     "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", _milliseconds),
     "retry.backoff.ms": ("retry_backoff_ms", _milliseconds),
+}
+# What is of no use alone: the property, its argument -> the one that it needs.
+_NEEDS = {
+    "sasl.password": ("sasl_plain_password", "sasl.username"),
+    "ssl.keystore.key": ("ssl_key_pem", "ssl.keystore.certificate.chain"),
 }
 _JAAS_KEY = "sasl.jaas.config"
 _ENDPOINT_KEY = "sasl.oauthbearer.token.endpoint.url"
@@ -114,9 +131,57 @@ class ClientCredentials:
 def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, Any]:
     """Return kafka-python's arguments for a cluster.
 
-    Raises UserError naming a property that cannot be translated, never its value.
+    Raises UserError naming a property that cannot be translated or is missing, never its value.
     """
-    arguments: dict[str, Any] = {"bootstrap_servers": [part.strip() for part in bootstrap_servers.split(",")]}
+    arguments = _arguments(client)
+    if (missing := _missing(arguments)) is not None:
+        raise _refused(missing, "is missing")
+    return {"bootstrap_servers": server_list(bootstrap_servers), **arguments}
+
+
+def check(client: Mapping[str, str]) -> None:
+    """Raise UserError for a property that is wrong, or that needs another one, by its name.
+
+    What holds a secret may be missing: the environment of another part completes the file.
+    """
+    arguments = _arguments(client)
+    for key, (secret, other) in _NEEDS.items():
+        if secret in arguments and _translation(other)[0] not in arguments:
+            raise _refused(key, f"needs {other}")
+    is_used = _JAAS_KEY not in client or "sasl_mechanism" in arguments
+    if "sasl_plain_username" in arguments and is_used and _SERVICE_CREDENTIAL not in client:
+        _jaas_config(arguments)
+
+
+def remarks(client: Mapping[str, str]) -> list[str]:
+    """Return what is probably not intended in properties that are valid."""
+    arguments = _arguments(client)
+    protocol = arguments.get("security_protocol", "PLAINTEXT")
+    ignored = {"sasl.": not protocol.startswith("SASL"), "ssl.": not protocol.endswith("SSL")}
+    found = [] if (missing := _missing(arguments)) is None else [f"{missing} is missing"]
+    if _SERVICE_CREDENTIAL in client:
+        return found
+    return found + [
+        f"with security.protocol {protocol}, no property {prefix}* has an effect"
+        for prefix, is_ignored in ignored.items()
+        if is_ignored and any(key.startswith(prefix) for key in client)
+    ]
+
+
+def _missing(arguments: Mapping[str, Any]) -> str | None:
+    """Return the property that has to be there too, and holds a secret."""
+    if "ssl_cert_pem" in arguments and "ssl_key_pem" not in arguments:
+        return "ssl.keystore.key"
+    if not arguments.get("security_protocol", "").startswith("SASL"):
+        return None
+    mechanism = arguments["sasl_mechanism"]
+    if mechanism in _MECHANISM_MODULES and "sasl_plain_password" not in arguments:
+        return "sasl.password" if "sasl_plain_username" in arguments else _JAAS_KEY
+    return _JAAS_KEY if mechanism == OAUTH and "client_credentials" not in arguments else None
+
+
+def _arguments(client: Mapping[str, str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
     for key, value in client.items():
         if key == _JAAS_KEY:
             arguments |= _from_jaas(value, client)
@@ -202,13 +267,14 @@ def unsupported(key: str) -> str | None:
 
 def _from_jaas(value: str, client: Mapping[str, str]) -> dict[str, Any]:
     """Return kafka-python's arguments for the options of a login module."""
-    match = _JAAS.fullmatch(value)
-    module = None if match is None else match["module"].rpartition(".")[2]
-    if match is None or module not in _MODULES:
+    try:
+        module, options = jaas.read(value)
+    except ValueError as error:
+        raise _refused(_JAAS_KEY, str(error)) from None
+    if module not in _MODULES:
         raise _refused(_JAAS_KEY, f"expected one login module of {', '.join(_MODULES)}, ended by a semicolon")
     if module == _MSK_MODULE:
         return {}
-    options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(match["options"] or "")}
     try:
         if module == _OAUTH_MODULE:
             return {"client_credentials": _client_credentials(options, client)}
@@ -220,21 +286,17 @@ def _from_jaas(value: str, client: Mapping[str, str]) -> dict[str, Any]:
 def _client_credentials(options: Mapping[str, str], client: Mapping[str, str]) -> ClientCredentials:
     if _ENDPOINT_KEY not in client:
         raise _refused(_JAAS_KEY, f"its login module needs the property {_ENDPOINT_KEY}")
+    if not is_web_url(client[_ENDPOINT_KEY]):
+        raise _refused(_ENDPOINT_KEY, "expected http://HOST[:PORT]/... or https://HOST[:PORT]/...")
     return ClientCredentials(client[_ENDPOINT_KEY], options["clientId"], options["clientSecret"], options.get("scope"))
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL) if text[0] in "\"'" else text
 
 
 def _jaas_config(arguments: Mapping[str, Any]) -> str:
     module = _MECHANISM_MODULES.get(arguments.get("sasl_mechanism", ""))
     if module is None:
         raise _refused("sasl.username", f"needs sasl.mechanism to be one of {', '.join(_MECHANISM_MODULES)}")
-    username, password = (
-        re.sub(r'(["\\])', r"\\\1", arguments.get(f"sasl_plain_{part}", "")) for part in ("username", "password")
-    )
-    return f'{_PASSWORD_MODULES[module]} required username="{username}" password="{password}";'
+    username, password = (arguments.get(f"sasl_plain_{part}", "") for part in ("username", "password"))
+    return jaas.written(_PASSWORD_MODULES[module], username=username, password=password)
 
 
 def _refused(key: str, problem: str) -> UserError:

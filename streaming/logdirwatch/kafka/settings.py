@@ -5,13 +5,15 @@ from typing import Protocol
 from pydantic import Field, field_validator
 
 from logdirwatch.config.section import Section
-from logdirwatch.kafka.properties import unsupported
+from logdirwatch.config.servers import Servers
+from logdirwatch.errors import UserError
+from logdirwatch.kafka.properties import check
 
 
 class KafkaSettings(Section):
     """How to reach one Kafka cluster."""
 
-    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, comma-separated.")
+    bootstrap_servers: Servers = Field("localhost:9092", description="host:port, comma-separated.")
     client: dict[str, str] = Field(
         {},
         repr=False,
@@ -20,10 +22,11 @@ class KafkaSettings(Section):
 
     @field_validator("client")
     @classmethod
-    def _is_supported(cls, client: dict[str, str]) -> dict[str, str]:
-        for key in client:
-            if (why := unsupported(key)) is not None:
-                raise ValueError(f"Kafka client property {key}: {why}")
+    def _can_be_used(cls, client: dict[str, str]) -> dict[str, str]:
+        try:
+            check(client)
+        except UserError as error:
+            raise ValueError(str(error)) from None
         return client
 
 

@@ -3,7 +3,7 @@
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from apprise import NotifyBase, NotifyFormat, NotifyType
 from apprise.conversion import convert_between
 
 from logdirwatch import bounded
+from logdirwatch.config.servers import is_web_url
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import Severity
@@ -28,6 +29,8 @@ from logdirwatch.text.masking import MASK, masked
 GROUP = "{group}"
 SECRET_FROM_CHARACTERS = 5
 APPRISE_LOG = logging.getLogger("apprise")
+# apprise's schemes of which the host and port are those of a web server.
+_WEB_SERVERS = ("form", "forms", "json", "jsons", "xml", "xmls")
 _KINDS = {
     None: NotifyType.SUCCESS,
     Severity.INFO: NotifyType.INFO,
@@ -72,16 +75,29 @@ def senders(settings: NotifySettings) -> dict[str, dict[str, Sender]]:
 
 
 def _channels(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> Iterator[Sender]:
-    for number, url in enumerate(receiver.all_urls(name), 1):
-        if service(url) is None:
+    urls = receiver.all_urls(name)
+    check(name, urls)
+    for url in urls:
+        yield Service(url, settings.send_timeout_ms, tells_resolved=receiver.tells_resolved, links=settings.links)
+    if receiver.alertmanager:
+        yield Alertmanagers([url.get_secret_value() for url in receiver.alertmanager], settings)
+
+
+def check(name: str, urls: Iterable[str]) -> None:
+    """Raise UserError for a URL of a receiver that apprise does not know; nothing is connected to."""
+    for number, url in enumerate(urls, 1):
+        if service(url) is None or not _has_port(url):
             raise UserError(
                 f"notify.receivers.{name}: apprise {apprise.__version__} does not know URL {number}; the forms: "
                 "https://appriseit.com/services/",
                 exit_code=2,
             )
-        yield Service(url, settings.send_timeout_ms, tells_resolved=receiver.tells_resolved, links=settings.links)
-    if receiver.alertmanager:
-        yield Alertmanagers([url.get_secret_value() for url in receiver.alertmanager], settings)
+
+
+def _has_port(url: str) -> bool:
+    """Tell whether the port of a URL is one; apprise takes any number."""
+    scheme, _, rest = url.partition("://")
+    return scheme.lower() not in _WEB_SERVERS or is_web_url(f"http://{rest}")
 
 
 def service(url: str, group: str = "0") -> NotifyBase | None:

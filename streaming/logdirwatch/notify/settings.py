@@ -3,31 +3,32 @@
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import HOUR_MS, Ms, Section
+from logdirwatch.config.servers import is_web_url
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.links import Links
 from logdirwatch.text.words import did_you_mean
 
 
-def _with_host(url: SecretStr) -> SecretStr:
+def _with_host(url: str) -> str:
     """Refuse what is no URL of a web server, without showing it; its query may have a token."""
-    try:
-        parts = urlsplit(url.get_secret_value())
-        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url:
+    if not is_web_url(url):
         raise ValueError("expected http://HOST[:PORT]/... or https://HOST[:PORT]/...")
     return url
 
 
-WebUrl = Annotated[SecretStr, AfterValidator(_with_host)]
+def _secret_with_host(url: SecretStr) -> SecretStr:
+    _with_host(url.get_secret_value())
+    return url
+
+
+WebUrl = Annotated[str, AfterValidator(_with_host)]
+SecretWebUrl = Annotated[SecretStr, AfterValidator(_secret_with_host)]
 GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
 
 
@@ -38,7 +39,7 @@ class ReceiverSettings(Section):
         (), description="apprise URLs such as slack://... or mailto://...; {group} is replaced by the group's id."
     )
     urls_file: str | None = Field(None, description="File with further apprise URLs, one per line, # for comments.")
-    alertmanager: tuple[WebUrl, ...] = Field(
+    alertmanager: tuple[SecretWebUrl, ...] = Field(
         (), description="Base URLs of a cluster of Alertmanagers; user:password@ is used and never shown."
     )
     tells_resolved: bool = Field(True, description="Whether to send a message when alerts end, too.")
@@ -103,7 +104,7 @@ class SwitchSettings(Section):
     severity: Severity = Field(
         Severity.PAGE, description="Severity of the alert that heartbeats stopped; for canaries critical at most."
     )
-    ping_url: WebUrl | None = Field(
+    ping_url: SecretWebUrl | None = Field(
         None,
         description="URL to request while all is well, for a service that alerts when notify itself is down.",
     )
@@ -141,12 +142,11 @@ class NotifySettings(Section):
     backoff_max_ms: int = Field(
         300_000, ge=500, description="Maximum pause between attempts to reach a failing receiver."
     )
-    console_url: str | None = Field(
-        None, pattern="^https?://", description="Base URL of the console, for links in messages; null: no such links."
+    console_url: WebUrl | None = Field(
+        None, description="Base URL of the console, for links in messages; null: no such links."
     )
-    runbook_url: str | None = Field(
+    runbook_url: WebUrl | None = Field(
         None,
-        pattern="^https?://",
         description="URL of a runbook, for links in messages, with {rule} for the rule's name; null: no such links.",
     )
     heartbeat: SwitchSettings = SwitchSettings()

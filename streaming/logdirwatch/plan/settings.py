@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from logdirwatch.config.section import DAY_MS, GIB, Ms, Ratio, Section
+from logdirwatch.config.servers import Servers
 
 
 class TopicRule(Section):
@@ -181,7 +182,7 @@ class ToolSettings(Section):
     suffix: str = Field(
         ".sh", description="Put behind each tool's name: .sh as in Kafka's tarball, empty as in packages."
     )
-    bootstrap_servers: str | None = Field(
+    bootstrap_servers: Servers | None = Field(
         None, description="Address the tools use when it differs from the collector's."
     )
     command_config: str | None = Field(None, description="Path of the tools' --command-config file.")

@@ -55,7 +55,14 @@ def test_what_is_given_as_pem_itself_goes_to_spark_as_it_is():
 
 @pytest.mark.parametrize(
     ("password", "written"),
-    [("secret", "secret"), ('quo"te', r"quo\"te"), ("back\\slash", r"back\\slash"), ("semi;colon =", "semi;colon =")],
+    [
+        ("secret", "secret"),
+        ('quo"te', r"quo\"te"),
+        ("back\\slash", r"back\\slash"),
+        ("semi;colon =", "semi;colon ="),
+        ("new\nline\tA", r"new\nline\t\101"),
+        ("$HOME %h #é//", "$HOME %h #é//"),
+    ],
 )
 def test_a_jaas_line_gives_name_and_password(password, written):
     client = {
@@ -68,13 +75,14 @@ def test_a_jaas_line_gives_name_and_password(password, written):
     assert spark_options(SERVERS, client)["kafka.sasl.jaas.config"] == client["sasl.jaas.config"]
 
 
-@pytest.mark.parametrize("password", ["secret", 'quo"te', "back\\slash", "semi;colon", "new\nline"])
+@pytest.mark.parametrize("password", ["secret", 'quo"te', "back\\slash", "semi;colon", "new\r\nline", "$HOME %h \\n"])
 def test_name_and_password_become_a_jaas_line_that_reads_back(password):
     client = {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": password}
     options = spark_options(SERVERS, client)
     line = options["kafka.sasl.jaas.config"]
     assert line.startswith(PLAIN)
     assert not {"kafka.sasl.username", "kafka.sasl.password"} & options.keys()
+    assert line.isprintable()
     assert python_arguments(SERVERS, {"sasl.jaas.config": line})["sasl_plain_password"] == password
 
 

@@ -4,17 +4,16 @@ import socket
 
 from pydantic import Field, model_validator
 
-from logdirwatch.config.section import Section
+from logdirwatch.config.section import Name, Section
 
 
 class HostSettings(Section):
     """The source on a broker's own host (``logdirwatch watch-host``); null on every other machine."""
 
-    cluster: str = Field(min_length=1, description="Name of the broker's cluster, as under clusters of the collector.")
+    cluster: Name = Field(description="Name of the broker's cluster, as under clusters of the collector.")
     broker: int = Field(ge=0, description="Id of the broker on this host (node.id).")
-    name: str = Field(
+    name: Name = Field(
         default_factory=lambda: f"host-{socket.gethostname()}",
-        min_length=1,
         description="Name of this source in its records, default host- and the host's name; never a collector's.",
     )
     properties_file: str | None = Field(

@@ -23,6 +23,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
+from logdirwatch.config.servers import server_list
 from logdirwatch.kafka.network import told
 
 ONLY_NODE = "bootstrap-0"
@@ -59,7 +60,7 @@ class Address(NamedTuple):
 
 def addresses(bootstrap_servers: str) -> list[Address]:
     """Return the addresses in ``host:port,host:port``, in order."""
-    return [Address(host, port) for host, port, _ in collect_hosts(bootstrap_servers, randomize=False)]
+    return [Address(host, port) for host, port, _ in collect_hosts(server_list(bootstrap_servers), randomize=False)]
 
 
 class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.config.intervals import interval_ms
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.supervision.silence import Silence
 from logdirwatch.observe.progress import declared_s
-from logdirwatch.report.status.snapshot import interval_ms
 from logdirwatch.settings import Settings
 
 Start = Callable[[SparkSession, Settings], StreamingQuery]

@@ -1,11 +1,11 @@
 """The rows and alerts that a status is built from, and the status of every cluster."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.config.intervals import interval_ms
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -30,8 +30,6 @@ from logdirwatch.text.words import did_you_mean
 
 Row = Mapping[str, Any]
 Known = TypeVar("Known")
-_INTERVAL = re.compile(r"(\d+)\s*(millisecond|second|minute|hour)")
-_UNIT_MS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000}
 ROUNDS_MISSED = 3
 
 
@@ -129,11 +127,6 @@ class Patience:
             proof_ms=ROUNDS_MISSED * collect.canary_interval_ms,
             skew_ms=detect.clock_skew_ms,
         )
-
-
-def interval_ms(text: str) -> int:
-    """Return a Spark interval such as ``30 seconds`` in milliseconds."""
-    return sum(int(count) * _UNIT_MS[unit] for count, unit in _INTERVAL.findall(text))
 
 
 def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | None = None) -> list[ClusterStatus]:

@@ -1,3 +1,4 @@
+import json
 import sys
 
 import pytest
@@ -8,7 +9,8 @@ telemetry:
   bootstrap_servers: telemetry:9092
   client:
     security.protocol: SASL_SSL
-    sasl.jaas.config: 'PlainLoginModule required password="hunter2";'
+    sasl.mechanism: PLAIN
+    sasl.jaas.config: 'PlainLoginModule required username="me" password="hunter2";'
 clusters:
   prod:
     bootstrap_servers: b1:9092,b2:9092
@@ -150,6 +152,140 @@ def test_a_variable_that_is_wrong_is_named_in_one_line_without_its_value(run, mo
     assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert problem.format(name) in ended.err
     assert SECRET not in ended.err
+
+
+PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+ADDRESS, FILE_URL = "expected host:port", "expected http://HOST"
+
+
+@pytest.mark.parametrize(
+    ("where", "values", "problem"),
+    [
+        (
+            "telemetry.bootstrap_servers",
+            [
+                *('{"a":1}', "b:x", "b:0", "b:70000", "b:-1", "b:+1", "b:٣", "b", "b:1 c:2", "b;1", "http://b:1"),
+                *("::1:9092", "[::1]", "[::g]:1", "[1.2.3.4]:1", "b..c:1", f"{'b' * 64}:1", "ä:1", "me:S3cr@b:1"),
+                *(" ", ",,", "b: 1"),
+            ],
+            ADDRESS,
+        ),
+        ("telemetry.bootstrap_servers", ["b:1,S3cr"], f"address 2: {ADDRESS}"),
+        ("clusters.prod.bootstrap_servers", ["b"], ADDRESS),
+        ("clusters.prod.tools.bootstrap_servers", ["b"], ADDRESS),
+        ("notify.listen", ["b", "b:70000", "b:٣", "::1:1", "b c:1"], ADDRESS),
+        ("notify.console_url", ["http://", "http://a b/", "http://b:0/", "ftp://b/", "b"], FILE_URL),
+        ("notify.runbook_url", ["https://", "https:///{rule}"], FILE_URL),
+        (
+            "stream.detect_trigger",
+            ["soon", "500", "500ms", "1 fortnight", "-1 seconds", "1 second 2"],
+            "expected an interval",
+        ),
+        ("stream.driver_memory", ["much", "2x", "0g", "2gb", "-1g"], "should match pattern"),
+        ("stream.master", ["locl[2]", "nowhere"], "should match pattern"),
+        ("report.cost_per_tb_month", ["inf", "nan", "1e400"], "should be"),
+        ("collect.metrics_interval_ms", ["9" * 20, str(2**53)], "must not exceed"),
+        ("collect.collector", [" ", "a\tb", "a "], "expected a name of printable characters"),
+        ("checkpoints.path", [""], "at least 1 character"),
+    ],
+)
+def test_a_value_that_cannot_work_is_named_wherever_it_is_written(run, tmp_path, monkeypatch, where, values, problem):
+    variable = "LOGDIRWATCH_" + where.upper().replace(".", "__")
+    for value in values:
+        found = value
+        for key in reversed(where.split(".")):
+            found = {key: found}
+        in_file = run("--config", write(tmp_path, yaml.safe_dump(found, allow_unicode=True)), "config", "check")
+        monkeypatch.setenv(variable, value)
+        in_variable = run("config", "check")
+        monkeypatch.delenv(variable)
+        for ended in (in_file, in_variable):
+            assert (value, ended.exit_code, ended.out, ended.err.count("\n")) == (value, 2, "", 1)
+            assert where.partition(".")[0] in ended.err
+            assert problem in ended.err
+            assert SECRET not in ended.err
+        assert variable in in_variable.err
+
+
+@pytest.mark.parametrize(
+    ("client", "problem"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol: expected one of PLAINTEXT, SSL"),
+        ({"security.protocol": ""}, "security.protocol: expected one of"),
+        ({"sasl.mechanism": "SCRAM"}, "sasl.mechanism: expected one of PLAIN"),
+        ({"sasl.jaas.config": f'{PLAIN_MODULE} username="me" password="S3cr"et";'}, 'expected options name="value"'),
+        ({"sasl.jaas.config": f'{PLAIN_MODULE} username="me" password="S3cr;'}, 'expected options name="value"'),
+        ({"sasl.jaas.config": f'{PLAIN_MODULE} username="me" password="S3cr\n";'}, 'expected options name="value"'),
+        ({"sasl.jaas.config": f"{PLAIN_MODULE} username=me password=S3cr@et;"}, 'expected options name="value"'),
+        ({"sasl.jaas.config": f'{PLAIN_MODULE} username="me" password="S3cr"'}, "ended by a semicolon"),
+        ({"sasl.jaas.config": f'{PLAIN_MODULE} username="me";'}, "has no option password"),
+        ({"sasl.username": "me", "sasl.password": "S3cr"}, "sasl.username: needs sasl.mechanism"),
+        ({"sasl.mechanism": "PLAIN", "sasl.password": "S3cr"}, "sasl.password: needs sasl.username"),
+        ({"ssl.keystore.key": "S3cr"}, "ssl.keystore.key: needs ssl.keystore.certificate.chain"),
+        ({"ssl.truststore.location": ""}, "ssl.truststore.location: expected the path"),
+        ({"ssl.truststore.type": "JKS"}, "ssl.truststore.type: expected one of PEM"),
+        ({"request.timeout.ms": "-5"}, "request.timeout.ms: expected a whole number"),
+        ({"request.timeout.ms": "1_000"}, "request.timeout.ms: expected a whole number"),
+        ({"request.timeout.ms": "٣"}, "request.timeout.ms: expected a whole number"),
+        ({"request.timeout.ms": "9" * 10}, "request.timeout.ms: expected a whole number"),
+        ({"client.dns.lookup": "all"}, "client.dns.lookup: expected one of use_all_dns_ips"),
+    ],
+)
+def test_client_properties_that_no_client_takes_are_named_without_their_value(run, monkeypatch, client, problem):
+    for section in ("TELEMETRY", "CLUSTERS__PROD"):
+        monkeypatch.setenv(f"LOGDIRWATCH_{section}__CLIENT", json.dumps(client))
+        ended = run("config", "check")
+        monkeypatch.delenv(f"LOGDIRWATCH_{section}__CLIENT")
+        assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert f"(LOGDIRWATCH_{section}__CLIENT): Kafka client property " in ended.err
+        assert problem in ended.err
+        assert SECRET not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("client", "remark"),
+    [
+        (
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me"},
+            "sasl.password is missing",
+        ),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config is missing"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "sasl.jaas.config is missing"),
+        ({"security.protocol": "SSL", "ssl.keystore.certificate.chain": "C"}, "ssl.keystore.key is missing"),
+        ({"sasl.mechanism": "PLAIN"}, "with security.protocol PLAINTEXT, no property sasl.* has an effect"),
+        ({"ssl.truststore.location": "/ca"}, "with security.protocol PLAINTEXT, no property ssl.* has an effect"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/ca"}, None),
+    ],
+)
+def test_properties_without_an_effect_or_without_their_secret_are_remarked(run, monkeypatch, client, remark):
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PROD__CLIENT", json.dumps(client))
+    ended = run("config", "check")
+    assert ended.exit_code == 0
+    expected = [] if remark is None else [f"logdirwatch: clusters.prod.client: {remark}"]
+    assert [line for line in ended.err.splitlines() if "clusters.prod" in line] == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["slack://S3cr", "json://", "json://b:0", "jsons://b:99999", "mailto://", "S3cr", "", "xyz://S3cr", "json://b c"],
+)
+def test_urls_that_apprise_does_not_know_are_refused_by_their_position(run, tmp_path, url):
+    path = tmp_path / "urls"
+    path.write_text(f"json://good/\n{url or 'S3cr'}\n")
+    for receiver in ({"urls": ["json://good/", url]}, {"urls_file": str(path)}):
+        text = yaml.safe_dump({"notify": {"receivers": {"pager": receiver}}})
+        ended = run("--config", write(tmp_path, text), "config", "check")
+        assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert "notify.receivers.pager: apprise" in ended.err
+        assert "does not know URL 2" in ended.err
+        assert SECRET not in ended.err
+
+
+def test_a_file_of_urls_that_cannot_be_read_here_is_remarked(run, tmp_path):
+    text = yaml.safe_dump({"notify": {"receivers": {"pager": {"urls_file": "/nowhere/urls"}}}})
+    ended = run("--config", write(tmp_path, text), "config", "check")
+    assert ended.exit_code == 0
+    assert "notify.receivers.pager.urls_file /nowhere/urls: No such file or directory" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, ExecutionState, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.status.lines import view
-from logdirwatch.report.status.snapshot import Patience, Snapshot, interval_ms, statuses
+from logdirwatch.report.status.snapshot import Patience, Snapshot, statuses
 from tests.unit.report.builders import NOW_MS, alert, execution, heartbeat
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
@@ -539,13 +539,6 @@ def test_the_status_fits_the_terminal(width):
     )
     assert max(len(row) for row in text.splitlines()) <= width
     assert "…" not in text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected_ms"), [("30 seconds", 30_000), ("500 milliseconds", 500), ("1 minute 30 seconds", 90_000)]
-)
-def test_spark_intervals_are_read(text, expected_ms):
-    assert interval_ms(text) == expected_ms
 
 
 def test_patience_is_three_rounds_of_what_is_configured():
