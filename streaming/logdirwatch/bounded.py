@@ -25,23 +25,32 @@ Result = TypeVar("Result")
 
 MOST_ANSWER_BYTES = 1 << 20
 """The size of an answer, decompressed; those of all services that are known to us are below 64 KiB."""
-MOST_ABANDONED = 32
-"""The number of calls that may outlast their time: those that wait for a name server, which nothing can interrupt."""
+MOST_ABANDONED = 8
+"""The number of calls to one server that may outlast their time: nothing can interrupt waiting for a name server."""
 
+_MEMBER = rb'\s*"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s{}\[\]",]+)\s*'
+_FAILED = (
+    rb'"(?:ok|success)"\s*:\s*(?:false\b|"false|0\b)|"(?:status|result|state)"\s*:\s*"(?:error|fail|invalid|denied)'
+    rb'|"(?:error|errors|error_code|error_message)"\s*:\s*(?:true\b|"[^"]|[1-9]|\[\s*[^\]\s]|\{\s*")'
+)
 _REFUSAL = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:(?P<page><(?:!doctype html|html|head|meta|!--|script|title|body))"
     rb"|OK \((?:not found|rate limited)\)"  # healthchecks.io
     rb"|Webhook message delivery failed"  # connectors of Microsoft Teams
-    rb"|\{\s*\"(?:ok|success)\"\s*:\s*false\b|\{\s*\"status\"\s*:\s*\"(?:error|fail))",
-    re.IGNORECASE,
+    rb"|(?:invalid|no|too_many|channel|user|team|action|posting|rollup|missing|not)(?:_[a-z]+)+\s*\Z"  # Slack
+    rb"|\{(?:" + _MEMBER + rb",)*\s*(?:" + _FAILED + rb"))",
+    re.IGNORECASE | re.DOTALL,
 )
-"""How answers of success begin that are none: a proxy's page, or an error of a service under HTTP 200."""
+"""What answers of success have that are none: a proxy's page, or an error of a service under HTTP 200.
+
+Of JSON the members before the first one that has others within it are read.
+"""
 
 READ_S_A_MS = 2 / 1000
 """The seconds that one read may take, by the time in all: no bound of its own, but what ends an abandoned call."""
 
 _call = threading.local()
-_abandoned: list["Future[Any]"] = []
+_abandoned: list[tuple[str, "Future[Any]"]] = []
 _abandoned_lock = threading.Lock()
 
 
@@ -75,29 +84,31 @@ class _Bounds:
             self._sockets.clear()
 
 
-def within(timeout_ms: int, call: Callable[[], Result]) -> Result:
+def within(timeout_ms: int, call: Callable[[], Result], server: str = "") -> Result:
     """Return what ``call`` returns, or raise what it raises, within a time in all; it runs on a thread of its own.
+
+    ``server`` is any name of the one that is called: calls that outlast their time refuse others to the same one only.
 
     Raises TimeoutError when it takes longer; then its connections are closed. Of ``requests`` in it no answer is larger
     than MOST_ANSWER_BYTES, none of success is a web page or an error in other words (requests.ConnectionError), and no
     redirection is followed.
     """
-    return start(timeout_ms, call)()
+    return start(timeout_ms, call, server)()
 
 
-def start(timeout_ms: int, call: Callable[[], Result]) -> Callable[[], Result]:
+def start(timeout_ms: int, call: Callable[[], Result], server: str = "") -> Callable[[], Result]:
     """Start a call as :func:`within` does, and return the function that waits for its result."""
     bounds, future = _Bounds(), Future[Result]()
     ends_s = time.monotonic() + timeout_ms / 1000
-    if _abandoned_calls() >= MOST_ABANDONED:
-        raise TimeoutError(f"{MOST_ABANDONED} earlier calls still wait for a name server")
+    if _abandoned_calls(server) >= MOST_ABANDONED:
+        raise TimeoutError(f"{MOST_ABANDONED} earlier calls to it have not ended, as when a name server hangs")
     threading.Thread(target=_run, args=(call, bounds, future), name="bounded", daemon=True).start()
 
     def result() -> Result:
         if not wait([future], max(0.0, ends_s - time.monotonic())).done:
             bounds.end(f"no complete answer within {timeout_ms} ms")
             with _abandoned_lock:
-                _abandoned.append(future)
+                _abandoned.append((server, future))
             raise TimeoutError(bounds.reason)
         if bounds.reason is not None:
             raise requests.ConnectionError(bounds.reason)
@@ -118,10 +129,10 @@ def _run(call: Callable[[], Result], bounds: _Bounds, future: "Future[Result]") 
         bounds.end(bounds.reason)
 
 
-def _abandoned_calls() -> int:
+def _abandoned_calls(server: str) -> int:
     with _abandoned_lock:
-        _abandoned[:] = [one for one in _abandoned if not one.done()]
-        return len(_abandoned)
+        _abandoned[:] = [(name, one) for name, one in _abandoned if not one.done()]
+        return sum(name == server for name, _ in _abandoned)
 
 
 def _audited(event: str, arguments: tuple[Any, ...]) -> None:

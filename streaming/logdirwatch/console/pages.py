@@ -29,7 +29,7 @@ from logdirwatch.console.login.gate import Gate
 from logdirwatch.console.login.users import Users
 from logdirwatch.console.period import SPANS_MS, Period, period
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
-from logdirwatch.console.search import Filter, term, terms, topics_of
+from logdirwatch.console.search import Filter, Term, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.console.timeline import KINDS, execution_look, moments
 from logdirwatch.console.touched import touched
@@ -61,6 +61,7 @@ ALERTS_AT_FIRST, ALERTS_A_PAGE = 25, 100
 PARTITIONS_A_PAGE = 100
 LISTED_BROKERS_A_PAGE = 100
 ACTIONS_A_PAGE = 50
+MOST_TERMS = 20
 MOST_UNFOLDED = 12
 """The number of brokers up to which a cluster is shown completely."""
 MOST_CELLS = 6
@@ -126,7 +127,10 @@ def application(
     pages = Pages(reader, patience, now_ms, detect or DetectSettings(), capacity, runbook)
     app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
     app.register_error_handler(
-        HTTPException, lambda error: pages.refused(error.name, error.description or error.name, error.code or 500)
+        HTTPException,
+        lambda error: pages.refused(
+            error.name, error.description or error.name, error.code or 500, getattr(error, "valid_methods", None)
+        ),
     )
     for path, name in PATHS.items():
         app.get(path, endpoint=name)(getattr(pages, name))
@@ -225,13 +229,13 @@ class Pages:
 
     def _topics(self, parts: "Parts") -> list[Row]:
         """Return the topics that the filter names, if it may name nothing else."""
-        asked = terms(request.args.get("q", ""))
+        asked = _terms()
         texts = topics_of(asked)
         is_topic = bool(texts) and len(texts) == len(asked)
         return parts.read(lambda: self._reader.topics_with(texts)) if is_topic else []
 
     def _filter(self, parts: "Parts") -> Filter:
-        asked = terms(request.args.get("q", ""))
+        asked = _terms()
         found = {text: parts.read(partial(self._reader.places_of_topics, text)) for text in topics_of(asked)}
         return Filter(asked, {text: set(places) for text, places in found.items()})
 
@@ -449,9 +453,10 @@ class Pages:
         }
         return self.shown("execution.html", unread=parts.unread, **content)
 
-    def refused(self, title: str, what: str, code: int) -> tuple[str, int]:
-        """Return an error page."""
-        return self.shown("error.html", [], title=title, what=what), code
+    def refused(self, title: str, what: str, code: int, allowed: Iterable[str] | None = None) -> Response:
+        """Return an error page; ``allowed`` are the methods of the path if the request has another one."""
+        headers = None if allowed is None else {"Allow": ", ".join(sorted(allowed))}
+        return Response(self.shown("error.html", [], title=title, what=what), code, headers)
 
     def shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
         """Return a page with warnings about clusters on top, such as that they are not monitored."""
@@ -583,6 +588,14 @@ def _when(at_ms: int) -> Markup:
 def _exact(text: str) -> Markup:
     """Escape a text so that carriage returns survive, which a browser would turn into line ends."""
     return escape(text).replace("\r", Markup("&#13;"))
+
+
+def _terms() -> list[Term]:
+    """Return the filter in the URL; each word is a query of the tables."""
+    found = terms(request.args.get("q", ""))
+    if len(found) > MOST_TERMS:
+        abort(400, f"a filter has at most {MOST_TERMS} words; write a text with blanks in double quotes")
+    return found
 
 
 def _asked(name: str) -> str:

@@ -51,7 +51,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
                 auth=(asked.client_id, asked.client_secret),
                 timeout=TIMEOUT_S,
             )
-            answer = bounded.within(TIMEOUT_S * 1000, ask)
+            answer = bounded.within(TIMEOUT_S * 1000, ask, asked.endpoint)
         except (requests.RequestException, TimeoutError) as error:
             raise KafkaConnectionError(f"the token endpoint cannot be reached: {type(error).__name__}") from None
         if not 200 <= answer.status_code < 300:

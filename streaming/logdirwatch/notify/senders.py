@@ -3,6 +3,7 @@
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -106,7 +107,30 @@ def service(url: str, group: str = "0") -> NotifyBase | None:
         made = apprise.Apprise.instantiate(url.replace(GROUP, group), suppress_exceptions=True)
     if isinstance(made, NotifyBase) and "overflow=" not in url:
         made.overflow_mode = apprise.OverflowMode.TRUNCATE  # a text that is too long is truncated, not refused
+    if isinstance(made, NotifyBase):
+        made.throttle = _Pace(made.request_rate_per_sec)  # type: ignore[method-assign]
     return made if isinstance(made, NotifyBase) else None
+
+
+class _Pace:
+    """The pauses between a service's requests, by the monotonic clock; apprise measures them by the wall clock.
+
+    When a server asks for a pause, apprise sleeps for that long, whatever it is: years, or an hour when a clock was set
+    back. Here the attempt has failed, and is made again like any other.
+    """
+
+    def __init__(self, pause_s: float) -> None:
+        self._pause_s = pause_s
+        self._last_s: float | None = None
+
+    def __call__(self, last_io: object = None, wait: float | None = None) -> None:
+        """Pause before a request; raises TimeoutError if the server asks for a pause."""
+        del last_io
+        if wait:
+            raise TimeoutError(f"the service asks to wait {wait:.0f} s")
+        if self._last_s is not None:
+            time.sleep(max(0.0, self._last_s + self._pause_s - time.monotonic()))
+        self._last_s = time.monotonic()
 
 
 class Service:
@@ -135,7 +159,7 @@ class Service:
             raise SendError("apprise does not know its URL")
         self._made.socket_connect_timeout = self._made.socket_read_timeout = self._timeout_ms * bounded.READ_S_A_MS
         try:
-            refusal = bounded.within(self._timeout_ms, partial(_notified, self._made, text))
+            refusal = bounded.within(self._timeout_ms, partial(_notified, self._made, text), self._url)
         except Exception as error:  # a service's own code: whatever it raises, the message was not delivered
             self._made = None  # its thread may still use it
             raise SendError(without_secrets(one_line(error), self._url)) from None
@@ -179,7 +203,7 @@ class Alertmanagers:
         """Send a message to all at once; raises SendError when none of them accepted it."""
         alerts = alerts_of(message, self._links)
         answers = [
-            (url, bounded.start(self._timeout_ms, partial(_posted, url, alerts, self._timeout_ms)))
+            (url, bounded.start(self._timeout_ms, partial(_posted, url, alerts, self._timeout_ms), url))
             for url in self._urls
         ]
         errors = [error for error in (_refusal(url, answer) for url, answer in answers) if error is not None]
@@ -208,7 +232,7 @@ def ping(url: str, timeout_ms: int) -> None:
     """Request a URL, so that the service there knows that notify runs; raises SendError."""
     try:
         ask = partial(requests.get, url, timeout=timeout_ms * bounded.READ_S_A_MS, allow_redirects=False)
-        answer = bounded.within(timeout_ms, ask)
+        answer = bounded.within(timeout_ms, ask, url)
     except Exception as error:  # as above
         raise SendError(without_secrets(one_line(error), url)) from None
     if not _is_taken(answer):

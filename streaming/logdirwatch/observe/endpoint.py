@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from logdirwatch.config.listen import address
@@ -76,19 +77,35 @@ def _application(registry: CollectorRegistry, is_ill: Wrong, is_unready: Wrong) 
         if environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
             return _answer(start, "405 Method Not Allowed", "only GET and HEAD")
         path = environ["PATH_INFO"]
-        if path == "/metrics":
-            body: Iterable[bytes] = metrics(environ, start)
-            return body
-        if path not in judged:
+        if path != "/metrics" and path not in judged:
             return _answer(start, "404 Not Found", "the paths are /metrics, /health and /ready")
-        wrong = judged[path]()
+        try:
+            if path == "/metrics":
+                # What it answers to HEAD is a refusal; the server leaves out the body.
+                accept = _known_versions(environ.get("HTTP_ACCEPT", ""))
+                body: Iterable[bytes] = metrics({**environ, "REQUEST_METHOD": "GET", "HTTP_ACCEPT": accept}, start)
+                return body
+            wrong = judged[path]()
+        except Exception as error:  # a defect, or state that another thread changes meanwhile
+            log.warning("endpoint.failed", path=path, error=f"{type(error).__name__}: {error}")
+            log.debug("endpoint.failed", path=path, exc_info=True)
+            return _answer(start, "503 Service Unavailable", "this cannot be told at the moment; the log says why")
         return _answer(start, "200 OK", "ok") if wrong is None else _answer(start, "503 Service Unavailable", wrong)
 
     return application
 
 
+def _known_versions(accept: str) -> str:
+    """Return what a client accepts, nothing if it names a version that is no number: then it gets the usual format."""
+    try:
+        choose_encoder(accept)
+    except (TypeError, ValueError):
+        return ""
+    return accept
+
+
 def _answer(start: Start, status: str, text: str) -> Iterable[bytes]:
-    body = f"{text}\n".encode()
+    body = f"{text}\n".encode(errors="backslashreplace")
     kind = ("Content-Type", "text/plain; charset=utf-8")
     start(status, [kind, ("X-Content-Type-Options", "nosniff"), ("Content-Length", str(len(body)))])
     return [body]

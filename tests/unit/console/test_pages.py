@@ -695,6 +695,12 @@ class TestTrust:
     def test_there_is_no_way_to_write(self, site, method, path):
         answer = getattr(site.client(), method)(path, headers={"Host": "localhost"})
         assert answer.status_code == 405
+        assert answer.headers["Allow"] == "GET, HEAD, OPTIONS"
+
+    def test_a_filter_of_very_many_words_is_refused_and_asks_the_tables_nothing(self, site):
+        for path, words in (("/", 900), ("/alerts", 21), ("/brokers", 21)):
+            assert site.get(f"{path}?q={'+'.join(f'w{number}' for number in range(words))}").status_code == 400
+        assert site.get(f"/?q={'+'.join('w' * 20)}").status_code == 200
 
     @pytest.mark.parametrize(("host", "status"), [("localhost:8787", 200), ("[::1]:8787", 200), ("evil.test", 403)])
     def test_another_name_for_this_machine_is_refused(self, site, host, status):

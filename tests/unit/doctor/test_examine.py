@@ -25,7 +25,12 @@ from logdirwatch.settings import Settings
 from tests.unit.report.builders import NOW_MS
 
 ALLOWED = ["DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS"]
-SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "watcher"}
+SASL = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "watcher",
+    "sasl.password": "secret",
+}
 
 
 def topic(name, *brokers):

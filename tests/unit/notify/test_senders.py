@@ -14,6 +14,7 @@ from typing import ClassVar
 import jsonschema
 import pytest
 from apprise import OverflowMode
+from apprise.plugins.discord import NotifyDiscord
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
@@ -428,6 +429,24 @@ NOT_TAKEN = [
     b'{"ok": false, "error": "invalid_auth"}',
     b'{"status":"error","error":"no tenant"}',
     b"Webhook message delivery failed with error: HTTP error 429",
+    b"invalid_payload",
+    b"channel_is_archived\n",
+    b'{"ok":"false"}',
+    b'{"error_code": 400, "description": "a \\"quoted\\", text", "ok": false}',
+    b'{"message":"took 0.1 s","result":"error"}',
+    b'{"status":"invalid event","errors":["no routing key"]}',
+    b'{"took": 0.1, "errors": [{"code": 1}]}',
+    b'{"success":0}',
+]
+TAKEN = [
+    b"ok",
+    b"no news",
+    b'{"ok":true,"error":null,"errors":[],"error_code":0}',
+    b'{"status":"success","message":"Event processed"}',
+    b'{"result":"Request will be processed","took":0.3,"requestId":"1"}',
+    b'{"json": {"ok": false}, "data": "{\\"ok\\": false}"}',
+    b"[1, 2",
+    b"{" + b'"a":"b",' * 100_000,
 ]
 
 
@@ -437,6 +456,45 @@ def test_an_answer_of_success_with_an_error_in_it_took_nothing(receiver, way, bo
     receiver.answer = body
     with pytest.raises(SendError, match="HTTP 200 with a"):
         way(receiver.port, LONG_MS)
+
+
+@pytest.mark.parametrize("body", TAKEN, ids=range(len(TAKEN)))
+def test_another_answer_of_success_is_one(receiver, body):
+    receiver.answer = body
+    for way in WAYS:
+        way(receiver.port, LONG_MS)
+
+
+class TestPace:
+    """How long a service waits between its requests, which no server decides."""
+
+    def test_a_pause_that_a_server_asks_for_is_a_failed_attempt(self):
+        pace = senders_module.service("json://h/").throttle
+        for wait in (0.5, 1e9, -1.0):
+            with pytest.raises(TimeoutError, match="asks to wait"):
+                pace(wait=wait)
+
+    def test_pauses_are_measured_by_the_clock_that_nobody_sets(self, monkeypatch):
+        slept, now_s = [], [100.0]
+        clock = SimpleNamespace(sleep=slept.append, monotonic=lambda: now_s[0])
+        monkeypatch.setattr(senders_module, "time", clock)
+        pace = senders_module.service("mailto://me:pw@example.com").throttle
+        for at_s in (100.0, 101.0, 200.0):
+            now_s[0] = at_s
+            pace()
+        assert slept == [4.5, 0.0]
+
+    def test_the_limit_of_a_service_that_answers_with_one_for_years_holds_nothing(self, monkeypatch):
+        header = b"X-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 9999999999\r\nContent-Length: 0\r\n\r\n"
+        with lying(lambda client: client.send(OK + header)) as server:
+            url = f"http://127.0.0.1:{server.port}"
+            monkeypatch.setattr(NotifyDiscord, "notify_url", url)
+            channel = Service(f"discord://{'1' * 18}/{'a' * 68}", LONG_MS)
+            channel.send(message(alert()))
+            with pytest.raises(SendError, match="asks to wait"):
+                channel.send(message(alert()))
+            channel.send(message(alert()))
+            assert len(server.asked) == 2
 
 
 def test_a_web_page_is_no_answer_of_an_alertmanager():

@@ -61,6 +61,35 @@ def test_there_is_nothing_else(url, method, path, status):
     assert ask(f"{url}{path}", method).status_code == status
 
 
+OPENMETRICS = "application/openmetrics-text"
+
+
+@pytest.mark.parametrize(
+    ("method", "accept", "kind"),
+    [
+        ("GET", f"{OPENMETRICS};version=1.0.0", OPENMETRICS),
+        ("GET", f"{OPENMETRICS};version=banana", "text/plain"),
+        ("GET", f"{OPENMETRICS};version=1.x, text/plain;version=2.b", "text/plain"),
+        ("GET", "text/plain;version=;escaping", "text/plain"),
+        ("GET", ";" * 10_000, "text/plain"),
+        ("HEAD", "*/*", "text/plain"),
+    ],
+)
+def test_whatever_a_client_accepts_it_gets_metrics(url, capsys, method, accept, kind):
+    answer = requests.request(method, f"{url}/metrics", headers={"Accept": accept}, timeout=TIMEOUT_S)
+    assert (answer.status_code, answer.headers["Content-Type"].partition(";")[0]) == (200, kind)
+    assert ("logdirwatch_test" in answer.text) is (method == "GET")
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_reason_that_is_no_text_and_a_judgement_that_fails_are_answered(url, state, capsys):
+    state["unready"] = "/data/\udcff"
+    assert ask(f"{url}/ready").text == "/data/\\udcff\n"
+    del state["unready"]
+    assert ask(f"{url}/ready").status_code == 503
+    assert "endpoint.failed" in capsys.readouterr().out
+
+
 def test_a_port_that_is_taken_is_one_clear_line(url):
     taken = url.removeprefix("http://")
     with (
