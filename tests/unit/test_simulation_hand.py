@@ -7,10 +7,11 @@ from tests.simulation.hand.run import every, of_seed, of_story
 
 SEEDS = range(1, 201)
 DEFECTS = {
-    "no second look": ("may_call", lambda call, again: True),
-    "what somebody cancelled begins again": ("has_begun", lambda record: False),
-    "throttles that are gone stay gone": ("throttle_before", lambda steps, number: None),
-    "copies go on at the end": ("moves_to_end", lambda record, steps: []),
+    "no second look": ("kernel.may_call", lambda call, again: True),
+    "what somebody cancelled begins again": ("kernel.begun_by", lambda call, seen: kernel.NONE),
+    "throttles that are gone stay gone": ("kernel.throttle_before", lambda steps, number: None),
+    "copies go on at the end": ("changes.moves_of", lambda steps, record: []),
+    "what others did is taken back": ("changes.part_of", lambda step, changes: step),
 }
 ENOUGH = 1_500
 
@@ -25,5 +26,5 @@ def test_no_law_is_broken_by_any_event_at_any_edge_of_a_small_world():
 
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_planted_defect_is_found(defect, monkeypatch):
-    monkeypatch.setattr(kernel, *DEFECTS[defect])
+    monkeypatch.setattr(f"logdirwatch.execute.{DEFECTS[defect][0]}", DEFECTS[defect][1])
     assert any(of_seed(seed).broken for seed in range(1, ENOUGH))

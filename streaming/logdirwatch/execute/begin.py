@@ -5,9 +5,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
+from logdirwatch.execute import changes
+from logdirwatch.execute.changes import Change
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ActionStatus, ExecutionState
 from logdirwatch.plan.commands.operations import as_data, packed
 from logdirwatch.plan.content_hash import content_hash
@@ -26,9 +31,35 @@ def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:
         state=ExecutionState.CLAIMED,
         back=False,
         operations=packed(action.operations or []),
-        intended_step=0,
+        needs_ms=_number(action.expected.get("needs_ms")),
         bytes=bytes_of(action),
         by=by,
+        started_at_ms=now_ms,
+        at_ms=now_ms,
+    )
+
+
+def undone(known: Sequence[ExecutionRecord], by: str, now_ms: int) -> ExecutionRecord:
+    """Return the execution that takes back what executions of an action did, from the oldest: the last one's content.
+
+    Several may have done a part of it each, unless what they did was taken back since.
+    """
+    last = [one for one in known if not one.back][-1]
+    ours = frozenset[Change]()
+    for one in known:
+        ours = frozenset() if one.back and one.state in ENDED else ours | changes.read(one.changed)
+    return replace(
+        last,
+        execution_id=uuid.uuid4().hex,
+        state=ExecutionState.CLAIMED,
+        back=True,
+        step=0,
+        changed=changes.written(ours),
+        begun={},
+        by=by,
+        reason=None,
+        # A finished execution has deleted what it set: the same value now belongs to somebody else.
+        limits=last.limits if last.state is ExecutionState.STUCK else [],
         started_at_ms=now_ms,
         at_ms=now_ms,
     )
@@ -70,7 +101,7 @@ def is_plan(record: ExecutionRecord) -> bool:
 
 def as_action(record: ExecutionRecord) -> ActionRecord:
     """Return what a plan's execution carries out, as far as the journal has it."""
-    expected = {"copies_bytes": record.bytes}
+    expected = {"copies_bytes": record.bytes, "needs_ms": record.needs_ms}
     return _action(
         record.action_id, record.kind, record.cluster, record.operations, "a plan", expected, record.started_at_ms
     )
@@ -118,4 +149,8 @@ def bytes_of(action: ActionRecord) -> int | None:
         return 0
     found = action.expected.get("copies_bytes")
     found = action.expected.get("frees_bytes") if found is None else found
+    return _number(found)
+
+
+def _number(found: Any) -> int | None:
     return found if isinstance(found, int) else None

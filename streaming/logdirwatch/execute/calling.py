@@ -1,10 +1,14 @@
 """The one way from a decision to a call: write the intent, look again, and call if that decides the same."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
-from logdirwatch.execute import kernel
+from logdirwatch.execute import changes, kernel
+from logdirwatch.execute.calls import Call
+from logdirwatch.execute.changes import Change
 from logdirwatch.execute.outcomes import Do, Stuck
-from logdirwatch.execute.ports import Halt, Ports
+from logdirwatch.execute.ports import Halt, Ports, RefusedError
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
@@ -21,29 +25,45 @@ class Hand:
 
     def do(self, step: Step, found: Do, seen: Seen) -> Stuck | Halt | None:
         """Make the calls of a decision; return what the second look or the permission says against them."""
-        before = self.record.intended_step
+        before = changes.read(self.record.changed)
         self._intend(step, found, seen)
         for number, call in enumerate(found.calls):
             permit = self.ports.permit(self.record)
             if permit is not None:
+                self._take_back(before, found.calls[:number])
                 return permit if isinstance(permit, Halt) else None
             again = kernel.next_of(step, self.ports.cluster.look(step, ()), self.record)
             if not kernel.may_call(call, again):
-                if number == 0 and before is not None:
-                    self.record = replace(self.record, intended_step=before)
+                self._take_back(before, found.calls[:number])
                 self.ports.say("nothing is called: what was seen has changed since")
                 return again if isinstance(again, Stuck) else None
-            self.ports.cluster.call(call)
-        if isinstance(step, Move) and kernel.begins(found):
-            self.note_begun()
+            self._call(call, before, found.calls[:number])
+            if isinstance(step, Move):
+                self.note_begun(kernel.begun_by(call, seen))
         return None
 
-    def note_begun(self) -> None:
-        """Note that the calls of the present step were made: where all is as before, somebody cancelled it."""
+    def _call(self, call: Call, before: frozenset[Change], made: Sequence[Call]) -> None:
+        try:
+            self.ports.cluster.call(call)
+        except RefusedError:
+            # Of several changes some may have been made.
+            self._take_back(before, made if len(changes.of_call(call)) == 1 else (*made, call))
+            raise
+
+    def note_begun(self, moves: frozenset[kernel.Begun]) -> None:
+        """Note that copies have begun: where one neither runs nor has its effect, somebody cancelled it."""
+        known = changes.read(self.record.begun)
+        if moves <= known:
+            return
         state = self.record.state
         state = state if state is ExecutionState.CANCELLING else ExecutionState.COPYING
-        self.record = replace(self.record, begun_step=self.record.step + 1)
+        self.record = replace(self.record, begun=changes.written(known | moves))
         self.record = self.ports.noted(self.record, state)
+
+    def _take_back(self, before: frozenset[Change], made: Sequence[Call]) -> None:
+        """Record that only some of the intended calls were made, so that nothing else is undone or cancelled."""
+        ours = before.union(*map(changes.of_call, made))
+        self.record = replace(self.record, changed=changes.written(ours))
 
     def keep_throttles(self, throttle: Throttle | None) -> Stuck | Halt | None:
         """Set the throttles of copies that are absent: a copy never runs without them."""
@@ -65,7 +85,8 @@ class Hand:
         record = replace(record, limits=limits, topic_ids={**seen.topic_ids, **record.topic_ids})
         state = ExecutionState.THROTTLED
         if not isinstance(step, Throttle):
-            record, state = replace(record, intended_step=record.step + 1), ExecutionState.STARTED
+            ours = changes.read(record.changed).union(*map(changes.of_call, found.calls))
+            record, state = replace(record, changed=changes.written(ours)), ExecutionState.STARTED
         if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
             state = record.state
         self.ports.say(f"now: {step}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from logdirwatch.execute import kernel
+from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.outcomes import Reached
@@ -72,7 +72,7 @@ def stuck(
     """
     ports.say(f"stops: {reason}")
     # Whether the execution may begin something is no question any more: its throttles are kept whatever is said.
-    end = _Copies(replace(record, begun_step=0), ports)
+    end = _Copies(replace(record, begun={}), ports)
     end.end(steps, reason, must_end=must_end)
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
@@ -98,7 +98,7 @@ class _Copies(Hand):
 
     def end(self, steps: Sequence[Step], reason: str, *, must_end: bool) -> None:
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
-        moves, patience = kernel.moves_to_end(self.record, steps), kernel.Patience()
+        moves, patience = changes.moves_of(steps, self.record), kernel.Patience(self.record.needs_ms)
         throttle, ports = kernel.throttle_before(steps, self.record.step + 1), self.ports
         while moves:
             try:
@@ -106,33 +106,41 @@ class _Copies(Hand):
                 looks = [(step, ports.cluster.look(step, ())) for step in moves]
                 ends = [kernel.ending(step, seen, must_end=must_end) for step, seen in looks]
                 self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
-                if not self.goes_on or patience.is_lost(_done(looks), int(POLL_S * 1000)):
+                if not self.goes_on or patience.lost(_done(looks), int(POLL_S * 1000)):
                     return
-                self._act(ends, reason)
+                self._act(moves, ends, reason, must_end=must_end)
                 if any(one.goes_on for one in ends):
                     self.keep_throttles(throttle)
             except NoAnswerError as error:
                 ports.say_no_answer(error)
                 self.goes_on = (f"what cannot be seen ({error})",)
-                if patience.is_lost({}, int(POLL_S * 1000)):
+                if patience.lost({}, int(POLL_S * 1000)):
                     return
             except RefusedError as error:
                 self.goes_on = (f"what cannot be seen ({error})",)
                 return
             ports.wait(self.record)
 
-    def _act(self, ends: Sequence[kernel.Ending], reason: str) -> None:
+    def _act(self, moves: Sequence[Move], ends: Sequence[kernel.Ending], reason: str, *, must_end: bool) -> None:
         """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
-        found = {name: call for one in ends for name, call in one.cancels.items()}
-        cancels = {name: call for name, call in found.items() if self._tries[name] < _TRIES}
+        found = [
+            (step, name, call) for step, one in zip(moves, ends, strict=True) for name, call in one.cancels.items()
+        ]
+        cancels = [one for one in found if self._tries[one[1]] < _TRIES]
         if cancels or self.record.reason is None:
             self.record = self.ports.noted(self.record, self.record.state, f"{_STOPPING}{reason}")
         self.told |= dict.fromkeys(text for one in ends for text in one.leaves)
-        for name, call in cancels.items():
-            if (refusal := _refusal(call, self.ports)) is not None:
+        for step, name, call in cancels:
+            if self._is_still(step, name, call, must_end=must_end) and (refusal := _refusal(call, self.ports)):
                 self._tries[name] += 1
                 self.told[f"the copy of {name} could not be cancelled: {refusal}"] = None
         self.was_cancelled = self.was_cancelled or bool(cancels)
+
+    def _is_still(self, step: Move, name: str, call: Call, *, must_end: bool) -> bool:
+        """Tell whether a second look, at this copy alone, leads to the same cancellation."""
+        part = changes.part_of(step, changes.of_call(call))
+        seen = self.ports.cluster.look(part, ())
+        return isinstance(part, Move) and kernel.ending(part, seen, must_end=must_end).cancels.get(name) == call
 
     def _must_end(self) -> bool:
         """Tell whether something began that no copy may go on beside, such as a destination that fills."""

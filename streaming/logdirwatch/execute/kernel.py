@@ -9,10 +9,12 @@
 6. Every wait has an end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from logdirwatch.execute import changes
 from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
+from logdirwatch.execute.changes import Change
 from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Next, Stuck
 from logdirwatch.execute.seen import Entity, Held, PartitionSeen, Seen
@@ -21,12 +23,15 @@ from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment
+from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch.plan.reassignment.running_copies import not_cleaned
+from logdirwatch.text.units import human_ms
 
-STALLED_MS = 1_800_000
-"""How long an execution waits without a byte of progress; longer than a broker needs to start."""
+Begun = TopicPartition | Held
+"""A reassignment, or a copy between the directories of a broker."""
+NONE = frozenset[Begun]()
 
 
 def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
@@ -34,44 +39,32 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     for topic, topic_id in sorted(seen.topic_ids.items()):
         if record.topic_ids.get(topic, topic_id) != topic_id:
             return Stuck(f"topic {topic} was deleted and created again since it began")
-    if isinstance(step, Move) and not is_ours(record) and is_running(step, seen):
-        return Stuck(f"somebody else has begun already to {step}")
+    for topic, partition in sorted({one[:2] for one in running(step, seen)} - changes.read(record.changed)):
+        return Stuck(f"somebody else has begun already to move {topic}-{partition}")
     found = decide(step, seen, limits_of(record))
-    if isinstance(step, Move) and isinstance(found, Do) and has_begun(record):
-        return _not_again(step, found, seen)
+    if isinstance(step, Move) and isinstance(found, Do):
+        return _not_again(found, seen, changes.read(record.begun))
     return found
 
 
-def begins(found: Do) -> bool:
-    """Tell whether calls begin all of a step: one that also cancels what runs the other way does not yet."""
-    return not any(isinstance(call, Reassign) and None in call.replicas.values() for call in found.calls)
+def begun_by(call: Call, seen: Seen) -> frozenset[Begun]:
+    """Return what a call begins: not what it only cancels, nor the place of a replica that does not exist yet."""
+    if isinstance(call, Reassign):
+        return frozenset(key for key, replicas in call.replicas.items() if replicas is not None)
+    return frozenset(held for held in call.paths if held in seen.replicas) if isinstance(call, PlaceReplicas) else NONE
 
 
-def has_begun(record: ExecutionRecord) -> bool:
-    """Tell whether the calls of the present step were made."""
-    return record.begun_step == record.step + 1
-
-
-def is_running(step: Step, seen: Seen) -> bool:
-    """Tell whether a copy of a step runs: its calls were made, by this process or by one before it."""
-    return isinstance(step, Move) and any(
-        _goes_there(one, seen.partitions.get(one.key)) or any(_copies_within(one, step.here[one.key], seen))
-        for one in step.there
-    )
+def running(step: Step, seen: Seen) -> frozenset[Begun]:
+    """Return the copies of a step that run: their calls were made, by whatever process."""
+    if not isinstance(step, Move):
+        return NONE
+    between = (one.key for one in step.there if _goes_there(one, seen.partitions.get(one.key)))
+    within = (held for one in step.there for held, _ in _copies_within(one, step.here[one.key], seen))
+    return frozenset((*between, *within))
 
 
 def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
     return partition is not None and bool(partition.adding) and set(partition.goal) == set(one.replicas)
-
-
-def is_ours(record: ExecutionRecord) -> bool:
-    """Tell whether copies of the present step may be of this execution: the intent to begin them was written.
-
-    Records from before that field do not say of which step.
-    """
-    has_called = record.step > 0 or record.state in {ExecutionState.STARTED, ExecutionState.COPYING}
-    is_old = record.intended_step is None and has_called
-    return record.back or record.is_turned or is_old or record.intended_step == record.step + 1
 
 
 def may_call(call: Call, again: Next) -> bool:
@@ -84,29 +77,16 @@ def limits_of(record: ExecutionRecord) -> list[Limit]:
     return [Limit(one.entity, one.name, one.key, one.value) for one in record.limits]
 
 
-def _not_again(step: Move, found: Do, seen: Seen) -> Next:
-    """Refuse to begin again what has begun: where all is as before, somebody cancelled it."""
+def _not_again(found: Do, seen: Seen, begun: Collection[Change]) -> Next:
+    """Refuse to begin again what has begun: where it neither runs nor has its effect, somebody cancelled it."""
     for call in found.calls:
-        if isinstance(call, Reassign):
-            for (topic, partition), replicas in call.replicas.items():
-                if replicas is not None:
-                    return _cancelled(f"{topic}-{partition}")
-        elif isinstance(call, PlaceReplicas):
-            for held, path in call.paths.items():
-                if _is_as_before(step, held, path, seen):
-                    return _cancelled(f"{held[0]}-{held[1]} to {path} of broker {held[2]}")
+        for one in sorted(begun_by(call, seen)):
+            if one in begun and one not in seen.futures:
+                broker = f" within broker {one[2]}" if len(one) == 3 else ""
+                # Two looks in a row show it: brokers learn a little later than the controller what was called.
+                why = f"somebody cancelled the move of {one[0]}-{one[1]}{broker}: it is not begun again"
+                return Stuck(why, is_certain=False)
     return found
-
-
-def _cancelled(what: str) -> Stuck:
-    """Say it once two looks in a row show it: brokers learn a little later than the controller what was called."""
-    return Stuck(f"somebody cancelled the move of {what}: it is not begun again", is_certain=False)
-
-
-def _is_as_before(step: Move, held: Held, path: str, seen: Seen) -> bool:
-    here, copy = step.here[held[:2]], seen.replicas.get(held)
-    before = here.directory_of(held[2]) if held[2] in here.replicas else None
-    return before is not None and copy is not None and copy.path == before != path and held not in seen.futures
 
 
 def throttle_before(steps: Sequence[Step], number: int) -> Throttle | None:
@@ -117,13 +97,6 @@ def throttle_before(steps: Sequence[Step], number: int) -> Throttle | None:
         if not isinstance(step, Move | Settle):
             return None
     return None
-
-
-def moves_to_end(record: ExecutionRecord, steps: Sequence[Step]) -> list[Move]:
-    """Return the moves of which copies may run: the present one, and on the way back every one that is left."""
-    is_turned = record.back or record.is_turned
-    left = steps[record.step :] if is_turned else steps[record.step : record.step + is_ours(record)]
-    return [step for step in left if isinstance(step, Move)]
 
 
 @dataclass(frozen=True)
@@ -154,20 +127,13 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
                 continue
             cancels[within] = PlaceReplicas({held: path})
             if seen.stops_cleaning:
-                leaves.append(_not_cleaned(one.label, held[2]))
+                leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
         if partition is not None and _goes_there_or_back(one, here, partition):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:
                 goes_on.append(f"{one.label}, since none of the replicas that it had is in sync")
     return Ending(cancels, tuple(goes_on), tuple(leaves))
-
-
-def _not_cleaned(label: str, broker: int) -> str:
-    return (
-        f"before Kafka 4.2 retention and compaction of {label} on broker {broker} stay off until that broker restarts "
-        "(KAFKA-19458)"
-    )
 
 
 def _goes_there_or_back(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
@@ -193,21 +159,40 @@ def by_entity(limits: Iterable[Limit]) -> Mapping[Entity, list[Limit]]:
     return found
 
 
+STALLED_MS = 1_800_000
+"""How long an execution waits at least without a byte of progress; longer than a broker needs to start."""
+LONGEST_STALLED_MS = 6 * 3_600_000
+"""How long it waits at most without progress, however long it was planned to take."""
+OVERDUE = 10
+"""A step ends when it takes so many times as long as was planned for all: its copy may be slower than its writers."""
+LONGEST_MS = 7 * 24 * 3_600_000
+"""How long a step may take at most."""
+
+
 class Patience:
-    """Counts how long an execution waits without progress, in time that is waited, whatever the clocks do."""
+    """Counts how long an execution waits for a step, in time that is waited, whatever the clocks do.
 
-    def __init__(self) -> None:
+    ``needs_ms`` is how long the whole of it takes as planned; None: unknown.
+    """
+
+    def __init__(self, needs_ms: int | None) -> None:
+        self._stalled_ms = min(max(STALLED_MS, needs_ms or 0), LONGEST_STALLED_MS)
+        overdue_ms = LONGEST_MS if needs_ms is None else max(LONGEST_STALLED_MS, OVERDUE * needs_ms)
+        self._longest_ms = min(overdue_ms, LONGEST_MS)
         self._best: dict[object, int] = {}
-        self._waited_ms = 0
+        self._waited_ms = self._since_progress_ms = 0
 
-    def is_lost(self, done: Mapping[object, int], waits_ms: int) -> bool:
-        """Tell whether it has waited too long; ``waits_ms`` is how long it waits now.
+    def lost(self, done: Mapping[object, int], waits_ms: int) -> str | None:
+        """Return why the wait is over; ``waits_ms`` is how long it waits now.
 
         ``done`` is how far things have come, none of them if nothing can be seen. Only the best so far is progress: a
         broker that comes and goes, or a copy that begins again, makes none.
         """
         if any(value > self._best.get(key, -1) for key, value in done.items()):
-            self._waited_ms = 0
+            self._since_progress_ms = 0
         self._best |= {key: max(value, self._best.get(key, value)) for key, value in done.items()}
+        self._since_progress_ms += waits_ms
         self._waited_ms += waits_ms
-        return self._waited_ms > STALLED_MS
+        if self._since_progress_ms > self._stalled_ms:
+            return f"no progress for {human_ms(self._stalled_ms)}"
+        return f"not done after {human_ms(self._longest_ms)}" if self._waited_ms > self._longest_ms else None

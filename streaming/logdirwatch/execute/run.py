@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from logdirwatch.execute import kernel
+from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
@@ -22,7 +22,7 @@ from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
-from logdirwatch.execute.steps import Step, steps_of
+from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ENDED, ExecutionState
 from logdirwatch.text.units import human_bytes, human_ms
@@ -38,12 +38,12 @@ def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionReco
 
     Its copies are cancelled, its throttles cleared, and it can be resumed.
     """
-    return halted(record, steps_of(record.operations, back=record.back), reason, ports, must_end=True)
+    return halted(record, changes.steps(record), reason, ports, must_end=True)
 
 
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Return an execution that goes back to its start."""
-    back = replace(record, back=not record.back, step=0, begun_step=0, intended_step=0, is_turned=True)
+    back = replace(record, back=not record.back, step=0, begun={})
     return ports.noted(back, ExecutionState.CANCELLING)
 
 
@@ -53,9 +53,9 @@ class _Run(Hand):
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
         # Only a person resumes what is stuck: what somebody cancelled may then begin again.
         is_stuck = record.state is ExecutionState.STUCK
-        super().__init__(replace(record, begun_step=0, reason=None) if is_stuck else record, ports)
-        self._steps = steps_of(record.operations, back=record.back)
-        self._pace, self._patience = _Pace(ports), kernel.Patience()
+        super().__init__(replace(record, begun={}, reason=None) if is_stuck else record, ports)
+        self._steps = changes.steps(record)
+        self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms)
         self._doubt: Stuck | None = None
 
     def to_its_end(self) -> ExecutionRecord:
@@ -100,8 +100,7 @@ class _Run(Hand):
             if against is None:
                 return self._waited({}, f"what was called for {step} has no effect")
             return self._believed(against) if isinstance(against, Stuck) else against
-        if kernel.is_running(step, seen) and not kernel.has_begun(self.record):
-            self.note_begun()
+        self.note_begun(kernel.running(step, seen))
         return self._take(step, found)
 
     def _take(self, step: Step, found: Wait | Reached | Stuck) -> Stuck | None:
@@ -111,9 +110,8 @@ class _Run(Hand):
         if isinstance(found, Reached):
             for line in (*found.told, f"done: {step}"):
                 self.ports.say(line)
-            number = self.record.step + 1
-            self.record = replace(self.record, step=number, intended_step=number)
-            self._patience = kernel.Patience()
+            self.record = replace(self.record, step=self.record.step + 1, begun={})
+            self._patience = kernel.Patience(self.record.needs_ms)
             return None
         return self._wait(found)
 
@@ -134,8 +132,8 @@ class _Run(Hand):
 
     def _waited(self, done: Mapping[object, int], why: str) -> Stuck | None:
         """Wait until the next look; return that it has waited too long for more than what is ``done``."""
-        if self._patience.is_lost(done, int(POLL_S * 1000)):
-            return Stuck(f"no progress for {human_ms(kernel.STALLED_MS)}: {why}")
+        if (lost := self._patience.lost(done, int(POLL_S * 1000))) is not None:
+            return Stuck(f"{lost}: {why}")
         self.ports.wait(self.record)
         return None
 

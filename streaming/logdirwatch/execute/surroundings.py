@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from logdirwatch.execute import changes
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
@@ -51,7 +52,7 @@ class Around:
 def around(record: ExecutionRecord) -> Around:
     """Return the scope of an execution and its undo."""
     steps = [step for back in (False, True) for step in steps_of(record.operations, back=back)]
-    ahead = steps_of(record.operations, back=record.back)[record.step :]
+    ahead = changes.steps(record)[record.step :]
     return Around(
         frozenset(key for step in steps for key in _keys(step)),
         frozenset(limit for step in steps for limit in _limits(step)),

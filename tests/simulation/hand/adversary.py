@@ -143,6 +143,14 @@ def _replicas_change(one: Adversary) -> None:
     one.does(Reassign({key: tuple(one.draw.sample(one.kafka.brokers, count))}, changes_factor=True))
 
 
+def _plan_is_done(one: Adversary) -> None:
+    """Somebody does the same move of a partition, or takes it back."""
+    keys = sorted(one.laws.planned.keys() & one.kafka.partitions.keys())
+    if keys:
+        key = one.draw.choice(keys)
+        one.does(Reassign({key: one.draw.choice(sorted(one.laws.planned[key]))}, changes_factor=True))
+
+
 def _replica_is_placed(one: Adversary) -> None:
     if one.kafka.logs:
         held = one.draw.choice(sorted(one.kafka.logs))
@@ -196,6 +204,7 @@ DEEDS: dict[str, Callable[[Adversary], None]] = {
         _disk_fills,
         _kill,
         _move_is_cancelled,
+        _plan_is_done,
         _replica_is_placed,
         _replica_lags,
         _replicas_change,

@@ -237,7 +237,10 @@ class Kafka:
         if isinstance(step, SetConfig):
             entities.add((step.entity, step.name))
         elif isinstance(step, Throttle):
-            entities |= {(one.entity, one.name) for one in step.limits}
+            throttled = {(one.entity, one.name) for one in step.limits}
+            dead = {("brokers", str(broker)) for broker in self.dead} & throttled
+            configs = {entity: self._config(entity) for entity in sorted(throttled - dead)}
+            return Seen(configs=configs, silent=frozenset(int(name) for _, name in dead))
         return Seen(configs={entity: self._config(entity) for entity in sorted(entities)})
 
     def _look_at(self, keys: Iterable[Key], brokers: Iterable[int]) -> Seen:

@@ -39,8 +39,18 @@ class Laws:
         """The replicas of each partition that the plan leads from and to."""
         self.own_entries: frozenset[str] = frozenset()
         """The entries of lists of throttled replicas that the plan has."""
+        self.is_back = False
+        """Whether the execution takes back what it did."""
         self.planned_paths: dict[Held, set[str]] = {}
         """The same for the directories of replicas."""
+        self.unanswered: set[Entity] = set()
+        """Entities whose broker did not answer the execution's last request."""
+        self.hazy: set[Key | Held] = set()
+        """What was called, and neither answered nor seen to run: it may not have begun."""
+        self.known: set[Key | Held] = set()
+        """What the living process knows to have begun; its next note tells the one after it."""
+        self.tried: set[Key] = set()
+        """Partitions for which the execution has called, or was about to."""
         self._throttled: set[Held] = set()
         self._seen: set[Held] = set()
         """The copies of others that a person has seen who went on."""
@@ -68,6 +78,16 @@ class Laws:
         elif isinstance(call, ChangeConfig):
             self._change(call)
 
+    def calling(self, call: Call) -> set[Key | Held]:
+        """Note that the effect of a call is not known yet; return what it may begin."""
+        found: set[Key | Held] = set()
+        if isinstance(call, Reassign):
+            found |= {key for key, replicas in call.replicas.items() if replicas is not None}
+        elif isinstance(call, PlaceReplicas):
+            found |= set(call.paths)
+        self.hazy |= found
+        return found
+
     def _begins(self, call: Call) -> bool:
         """Tell whether a call begins something; what cancels copies or cleans up does not."""
         if isinstance(call, Reassign):
@@ -88,10 +108,13 @@ class Laws:
             return
         if len(replicas) < len(partition.goal):
             self._break("a smaller replication factor", key, replicas, partition.goal)
-        if not is_running and self.by.cancelled.get(key) == OTHERS:
+        if not is_running and self.by.cancelled.get(key) == OTHERS and key not in self.hazy - self.known:
             self._break("begins again what somebody cancelled", key)
         elif not is_running and self.by.moves.get(key) == OTHERS and not self._is_planned(key, partition.replicas):
             self._break("changes replicas that somebody changed", key)
+        elif not is_running and self.by.moves.get(key) == OTHERS and key not in self.tried and self.is_back:
+            self._break("takes back what somebody else did", key)
+        self.tried.add(key)
 
     def _place(self, held: Held, path: str) -> None:
         future = self.kafka.futures.get(held)
@@ -101,7 +124,7 @@ class Laws:
             self._break("begins again a copy that somebody cancelled or moved", held)
 
     def _is_of_others(self, held: Held) -> bool:
-        return self.by.copies.get(held) == OTHERS and held not in self._seen
+        return self.by.copies.get(held) == OTHERS and held not in self._seen | (self.hazy - self.known)
 
     def _is_planned(self, key: Key, replicas: tuple[int, ...]) -> bool:
         return any(set(replicas) == set(planned) for planned in self.planned[key])
@@ -140,6 +163,24 @@ class Laws:
             if self.by.copies.get(held) == US:
                 found[held] = kafka.within_rate(held)
         return found
+
+    def looked(self) -> None:
+        """Note that the execution sees what runs."""
+        self.known |= {key for key in self.hazy if key in self.kafka.futures or self._is_adding(key)}
+
+    def _is_adding(self, key: Key | Held) -> bool:
+        partition = self.kafka.partitions.get(key) if len(key) == 2 else None
+        return partition is not None and bool(partition.adding)
+
+    def noted(self) -> None:
+        """Note that the journal tells what has begun."""
+        self.hazy -= self.known
+        self.known.clear()
+
+    def killed(self) -> None:
+        """Note that the process is gone: what its journal was about to call, it may have called."""
+        self.known.clear()
+        self.tried |= self.planned.keys()
 
     def did(self, call: Call, who: str) -> None:
         """Note whose the things are that a call changed."""
@@ -204,7 +245,7 @@ class Laws:
     def _left(self, state: str) -> None:
         for (entity, key), who in self.by.values.items():
             values = self.kafka.configs.get(entity, {})
-            is_reachable = entity[0] == "topics" or int(entity[1]) not in self.kafka.dead
+            is_reachable = entity not in self.unanswered
             if who == US and _is_throttle(key) and key in values and is_reachable and self._is_own(key, values[key]):
                 self._break(f"{state}, and a throttle of ours is left that nothing needs", entity, key)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
 from logdirwatch.execute.run import carry_out, is_unfinished, rolling_back, stopped
@@ -28,7 +29,8 @@ from tests.simulation.hand.laws import US, Laws
 RATE = 30
 SIZE_BYTES = 1_200
 ROOM_BYTES = 8_000
-MOST_TICKS = 8_000
+NEEDS_MS = 120_000
+MOST_TICKS = 24_000
 """No copy takes so long; an execution that has not ended by then has no end."""
 
 
@@ -60,7 +62,16 @@ class Edges:
         self.others.edge("before a look")
         if self.others.loses("an answer is lost"):
             raise NoAnswerError("lost")
-        return self.kafka.look(step, limits)
+        asked = {(one.entity, one.name) for one in limits}
+        try:
+            seen = self.kafka.look(step, limits)
+        except NoAnswerError:
+            self.laws.unanswered |= asked
+            raise
+        self.laws.unanswered -= asked
+        if isinstance(step, Move):
+            self.laws.looked()
+        return seen
 
     def look_around(self, ours: Around) -> Surroundings:
         """See ``execute.watch.Outlook``."""
@@ -71,13 +82,14 @@ class Edges:
         self.laws.before(call, self.others.halted)
         if self.others.loses("a request is lost"):
             raise NoAnswerError("lost")
-        rates = self.laws.rates()
+        rates, begins = self.laws.rates(), self.laws.calling(call)
         self.kafka.call(call)
         self.laws.did(call, US)
         self.laws.around(call, rates)
         self.others.log.append(f"WE {call}")
         if self.others.loses("an answer is lost"):
             raise NoAnswerError("lost")
+        self.laws.known |= begins
         self.others.edge("after a call")
 
 
@@ -102,14 +114,15 @@ class Schedule:
         self.watch = Watch(self.edges, lambda: self.at_ms)
 
     def run(self) -> Ran:
-        """Run it to its end; when it is stuck, a person repairs the cluster and goes on, at most twice."""
+        """Run it to its end; at most twice a person repairs the cluster and goes on or undoes it."""
         record = self.record
         try:
             for resumed in range(3):
                 record = self._ended(record)
-                if record.state is not ExecutionState.STUCK or resumed == 2:
+                undoes = not record.back and self._draw.random() < 0.2
+                if resumed == 2 or not (undoes or record.state is ExecutionState.STUCK):
                     break
-                record = self._repaired(record)
+                record = self._repaired(record, undoes=undoes)
         except EndlessError:
             self.laws.broken.append("no end")
         broken, log = tuple(dict.fromkeys(self.laws.broken)), tuple(self.others.log)
@@ -122,17 +135,21 @@ class Schedule:
                 ended = self._live(record)
             except KilledError:
                 record = self._left()
+                self.laws.killed()
                 self._pass(self._draw.choice((1, 3, 20)))
                 continue
             self._judge(ended)
             return ended
 
-    def _repaired(self, record: ExecutionRecord) -> ExecutionRecord:
+    def _repaired(self, record: ExecutionRecord, *, undoes: bool) -> ExecutionRecord:
         self.kafka.dead.clear()
         self.others.halted = None
         self.laws.permit_again()
         self._pass(self._draw.choice((0, 1, 20)))
         self.watch = Watch(self.edges, lambda: self.at_ms)
+        if undoes:
+            self.others.log.append("a person undoes it")
+            return undone([record], "a person", self.at_ms)
         self.others.log.append("a person goes on")
         return replace(record, by="a person")
 
@@ -153,7 +170,9 @@ class Schedule:
 
     def _note(self, record: ExecutionRecord) -> None:
         self.others.edge("before a note")
+        self.laws.is_back = record.back
         self.journal.append(record)
+        self.laws.noted()
         self.others.log.append(f"NOTE {record.state} {record.reason or ''}")
         if is_unfinished(record):
             self.others.edge("after a note")
@@ -225,7 +244,7 @@ def _cluster(draw: random.Random) -> Kafka:
         topic = draw.choice(("t", "u"))
         kafka.create((topic, number), {one: draw.choice(("/a", "/b")) for one in placed}, SIZE_BYTES)
     kafka.min_isr = draw.choice((1, 1, 2))
-    kafka.written_bytes_per_s = draw.choice((0, 0, 2))
+    kafka.written_bytes_per_s = draw.choice((0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, RATE + 1)) if draw.random() < 0.5 else 0
     return kafka
 
 
@@ -316,6 +335,7 @@ def _record(found: list[Operation], kind: ActionKind) -> ExecutionRecord:
         state=ExecutionState.CHECKED,
         back=False,
         operations=operations.as_data(found),
+        needs_ms=NEEDS_MS,
         by="somebody",
         started_at_ms=1,
         at_ms=1,

@@ -2,19 +2,11 @@
 
 import pytest
 
-from logdirwatch.execute.decide import (
-    ChangeConfig,
-    Do,
-    PlaceReplicas,
-    Reached,
-    Reassign,
-    Stuck,
-    Wait,
-    decide,
-    limits_to_clear,
-)
-from logdirwatch.execute.outcomes import not_shown
+from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.decide import decide
+from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
+from logdirwatch.execute.step_kinds.throttle import limits_to_clear
 from logdirwatch.execute.steps import Move, SetConfig, Throttle
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.commands.throttles import Limit, within_brokers
@@ -57,8 +49,9 @@ class TestMoves:
     def test_new_replicas_are_placed_before_they_are_assigned(self):
         assert decide(BETWEEN, shown(), ()) == Do((PlaceReplicas({("t", 0, 3): "/b"}), Reassign({KEY: (3, 2)})))
 
-    def test_one_that_was_born_elsewhere_is_placed_again(self):
-        assert decide(BETWEEN, shown(ON_ITS_WAY, new="/c"), ()) == Do((PlaceReplicas({("t", 0, 3): "/b"}),))
+    def test_one_that_is_elsewhere_is_not_moved_since_nobody_knows_who_moved_it(self):
+        found = decide(BETWEEN, shown(ON_ITS_WAY, new="/c"), ())
+        assert found == Stuck("t-0 is in /c of broker 3: somebody moved it, or the broker chose it")
 
     def test_one_that_is_not_born_yet_is_waited_for(self):
         assert isinstance(decide(BETWEEN, shown(ON_ITS_WAY), ()), Wait)
@@ -107,7 +100,7 @@ class TestWhatOthersDid:
             (BETWEEN, shown(PartitionSeen((4, 2, 1), (1, 2), (4,), (1,))), "somebody else reassigns t-0 to [4, 2]"),
             (WITHIN, shown(future="/c"), "somebody else moves t-0 to /c of broker 1"),
             (BACK, shown(future="/c"), "somebody else moves t-0 to /c of broker 1"),
-            (WITHIN, shown(at="/c"), "t-0 is in /c of broker 1: somebody else moved it"),
+            (WITHIN, shown(at="/c"), "t-0 is in /c of broker 1: somebody moved it, or the broker chose it"),
             (WITHIN, shown(log_dirs={}), "broker 1 has no log directory /b"),
             (WITHIN, shown(log_dirs=DIRS | {(1, "/b"): 56}), "/b of broker 1 is offline (error 56)"),
             (WITHIN, shown(at=None, log_dirs=DIRS | {(1, "/a"): 56}), "/a of broker 1, where the replica is"),

@@ -3,9 +3,12 @@
 import dataclasses
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from logdirwatch.execute import kernel
+from logdirwatch.execute import changes, kernel
+from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
@@ -18,11 +21,13 @@ from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS,
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_plan
+from logdirwatch.text.units import human_ms
 from tests.unit.execute.test_decide import BETWEEN, KEY, ON_ITS_WAY, WITHIN, shown
-from tests.unit.execute.test_run import MOVE, FakeCluster, World
+from tests.unit.execute.test_run import CUT, MOVE, FakeCluster, World
 
 HELD = ("t", 0, 1)
-FIRST_BEGAN = replace(World().record, intended_step=1, begun_step=1)
+BEGUN = frozenset({KEY, HELD})
+FIRST_BEGAN = replace(World().record, changed=changes.written({KEY}), begun=changes.written(BEGUN))
 LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
 
 
@@ -43,13 +48,19 @@ class TestWhatHasBegun:
         assert "somebody cancelled the move of t-0" in found.reason
         assert not found.is_certain
 
-    def test_goes_on_where_a_new_replica_was_born_in_another_directory(self):
-        found = kernel.next_of(BETWEEN, shown(ON_ITS_WAY, new="/c"), FIRST_BEGAN)
-        assert found == Do((PlaceReplicas({("t", 0, 3): "/b"}),))
-
-    @pytest.mark.parametrize(("call", "begins"), [(Reassign({KEY: (3, 2)}), True), (Reassign({KEY: None}), False)])
-    def test_is_not_what_only_cancels(self, call, begins):
-        assert kernel.begins(Do((call,))) is begins
+    @pytest.mark.parametrize(
+        ("call", "begun"),
+        [
+            (Reassign({KEY: (3, 2)}), {KEY}),
+            (Reassign({KEY: None}), set()),
+            (PlaceReplicas({HELD: "/b"}), {HELD}),
+            (PlaceReplicas({("t", 0, 3): "/b"}), set()),
+            (ChangeConfig("topics", "t", "k", "v"), set()),
+        ],
+        ids=["a reassignment", "a cancellation", "a copy", "the place of what does not exist yet", "a value"],
+    )
+    def test_is_what_runs_after_the_call(self, call, begun):
+        assert kernel.begun_by(call, shown()) == begun
 
 
 @pytest.mark.parametrize(
@@ -112,7 +123,7 @@ class TestEnding:
         assert (found.cancels, len(found.goes_on)) == ({}, 1)
         found = kernel.ending(WITHIN, LATE, must_end=True)
         assert (list(found.cancels), found.goes_on) == (["t-0 within broker 1"], ())
-        assert "retention and compaction of t-0 on broker 1 stay off until that broker restarts" in found.leaves[0]
+        assert "retention and compaction of t-0 on broker 1 stay off until a restart of the broker" in found.leaves[0]
 
 
 LISTED = Limit("topics", "t", THROTTLED_FOLLOWERS, "0:3,0:2")
@@ -182,7 +193,8 @@ class Brokers:
         for key, goal in call.replicas.items():
             if goal is None and key in self.keeps:
                 raise RefusedError("no ACL")
-            self.partitions[key] = PartitionSeen((1, 2), (1, 2)) if goal is None else ON_ITS_WAY._replace(leader=1)
+            is_home = goal in {None, (1, 2)}
+            self.partitions[key] = PartitionSeen((1, 2), (1, 2)) if is_home else ON_ITS_WAY._replace(leader=1)
 
     @property
     def running(self):
@@ -326,7 +338,7 @@ def test_a_move_that_somebody_else_has_begun_is_neither_taken_over_nor_cancelled
     brokers = Brokers("a")
     brokers.partitions["a", 0] = ON_ITS_WAY
     ended, _ = run(brokers)
-    assert ended.reason == "somebody else has begun already to move a-0 to 3 2"
+    assert ended.reason == "somebody else has begun already to move a-0"
     assert not any(isinstance(call, Reassign) for call in brokers.made)
 
 
@@ -369,7 +381,8 @@ def test_the_way_back_waits_for_an_old_replica_in_sync():
     brokers.partitions["a", 0] = ON_ITS_WAY._replace(isr=(3,))
     brokers.then = {3: changed("a", isr=(2, 3))}
     ports = dataclasses.replace(world.ports, cluster=brokers)
-    ended = carry_out(rolling_back(replace(world.record, step=1), ports), ports)
+    moved = replace(world.record, step=1, changed=changes.written({("a", 0)}))
+    ended = carry_out(rolling_back(moved, ports), ports)
     assert (ended.state, brokers.running) == (ExecutionState.ROLLED_BACK, [])
 
 
@@ -386,8 +399,8 @@ def test_the_way_back_waits_for_an_old_replica_in_sync():
     ids=["stands", "begins again", "stands, without answers", "goes on", "goes on, without answers", "another goes on"],
 )
 def test_only_the_best_so_far_is_progress(done, is_lost):
-    patience = kernel.Patience()
-    assert any(patience.is_lost(done(look), 2_000) for look in range(2_000)) is is_lost
+    patience = kernel.Patience(None)
+    assert any(patience.lost(done(look), 2_000) for look in range(2_000)) is is_lost
 
 
 def test_a_leader_that_is_written_to_makes_no_progress():
@@ -397,6 +410,103 @@ def test_a_leader_that_is_written_to_makes_no_progress():
     )
     assert before.total_bytes < after.total_bytes
     assert before.done == after.done
+
+
+@pytest.mark.parametrize(
+    ("needs_ms", "stalled_ms", "longest_ms"),
+    [
+        (None, 1_800_000, 604_800_000),
+        (60_000, 1_800_000, 21_600_000),
+        (7_200_000, 7_200_000, 72_000_000),
+        (86_400_000, 21_600_000, 604_800_000),
+    ],
+    ids=["unknown", "a minute", "two hours", "a day"],
+)
+def test_every_wait_has_an_end_that_follows_from_how_long_it_was_planned_to_take(needs_ms, stalled_ms, longest_ms):
+    still, slow = kernel.Patience(needs_ms), kernel.Patience(needs_ms)
+    assert still.lost({}, stalled_ms) is None
+    assert still.lost({}, 1) == f"no progress for {human_ms(stalled_ms)}"
+    for look in range(1_000):
+        assert slow.lost({"copy": look}, longest_ms // 1_000) is None
+    assert slow.lost({"copy": 1_000}, 1) == f"not done after {human_ms(longest_ms)}"
+
+
+def test_a_cancellation_follows_a_look_of_its_own():
+    class Meddled(Brokers):
+        def call(self, call):
+            super().call(call)
+            if call == Reassign({("a", 0): None}):
+                changed("b", replicas=(4, 2, 1), adding=(4,), removing=(1,))(self)
+
+    ended, world = run(at_looks(Meddled("a", "b", "c"), _4=changed("c", replicas=(5, 6), adding=(), removing=())))
+    assert ended.reason == "the replicas of c-0 are [5, 6]: somebody else changed them"
+    assert [call for call in world.cluster.made if call == Reassign({("b", 0): None})] == []
+    assert world.cluster.partitions["b", 0].adding == (4,)
+
+
+THERE = {"replicas": (3, 2), "isr": (3, 2), "adding": (), "removing": ()}
+
+
+class TestTheWayBack:
+    @pytest.mark.parametrize(
+        ("ours", "back"),
+        [({"a": "0", "b": "0"}, ["a", "b"]), ({"a": "0"}, ["a"]), ({}, [])],
+        ids=["all", "one", "none"],
+    )
+    def test_takes_back_only_what_was_changed_partition_by_partition(self, ours, back):
+        brokers = Brokers("a", "b")
+        both(changed("a", **THERE), changed("b", **THERE))(brokers)
+        world = World(plan("a", "b"))
+        ports = dataclasses.replace(world.ports, cluster=brokers)
+        ended = carry_out(replace(world.record, back=True, changed=ours, state=ExecutionState.CANCELLING), ports)
+        asked = [call.replicas for call in brokers.made if isinstance(call, Reassign)]
+        assert asked == ([{(topic, 0): (1, 2) for topic in back}] if back else [])
+        assert (ended.state, brokers.throttled) == (ExecutionState.ROLLED_BACK, set())
+
+    def test_changes_no_value_that_was_so_before(self):
+        world = World(CUT)
+        world.cluster.configs["topics", "t"]["retention.ms"] = "5"
+        done = carry_out(world.record, world.ports)
+        assert carry_out(undone([done], "me", 0), world.ports).state is ExecutionState.DONE
+        assert world.cluster.made == []
+
+    @pytest.mark.parametrize(
+        ("executions", "ours"),
+        [
+            ([{"a": "0"}, {"b": "0"}], {"a": "0", "b": "0"}),
+            ([{"a": "0"}, None, {"b": "0"}], {"b": "0"}),
+        ],
+        ids=["two that did a part each", "one that was taken back"],
+    )
+    def test_of_several_executions_takes_back_what_each_did(self, executions, ours):
+        base = replace(World(CUT).record, state=ExecutionState.STUCK)
+        back = replace(base, back=True, state=ExecutionState.DONE)
+        known = [back if found is None else replace(base, changed=found) for found in executions]
+        found = undone(known, "ann", 7)
+        assert (found.changed, found.by, found.back, found.state) == (ours, "ann", True, ExecutionState.CLAIMED)
+        assert (found.step, found.begun, found.started_at_ms, found.at_ms) == (0, {}, 7, 7)
+        assert found.execution_id != base.execution_id
+
+    def test_what_is_not_called_after_the_second_look_is_not_ours(self):
+        brokers = at_looks(Brokers("a", "b"), _2=changed("a", replicas=(1, 2, 4), isr=(1, 2, 4)))
+        ended, _ = run(brokers)
+        assert (ended.state, ended.changed) == (ExecutionState.STUCK, {})
+
+
+CHANGES = st.one_of(
+    st.tuples(st.sampled_from("tu"), st.integers(0, 9)),
+    st.tuples(st.sampled_from("tu"), st.integers(0, 9), st.integers(1, 3)),
+    st.tuples(st.sampled_from(("topics", "brokers")), st.sampled_from("tu"), st.sampled_from(("x.y", "z"))),
+)
+
+
+@given(st.frozensets(CHANGES))
+def test_changes_are_read_from_the_journal_as_they_were_written(found):
+    assert changes.read(changes.written(found)) == found
+
+
+def test_many_partitions_are_few_bytes_in_the_journal():
+    assert changes.written({("t", number) for number in (*range(1000), 2000)}) == {"t": "0-999,2000"}
 
 
 def test_calls_without_effect_come_to_an_end():
@@ -432,4 +542,4 @@ def test_a_copy_that_may_end_by_itself_is_cancelled_once_it_must_not_go_on():
     ended = carry_out(world.record, dataclasses.replace(world.ports, cluster=world.cluster, permit=permit))
     assert (ended.state, world.cluster.at, world.cluster.future) == (ExecutionState.STUCK, "/a", None)
     assert len(asked) == 20
-    assert "stay off until that broker restarts" in ended.reason
+    assert "stay off until a restart of the broker" in ended.reason

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.execute.decide import ChangeConfig, PlaceReplicas
+from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.ports import Halt, Hold, NoAnswerError, Ports, RefusedError, StopAskedError
 from logdirwatch.execute.run import calls_of, carry_out, is_running, is_unfinished, rolling_back, stopped
@@ -283,9 +283,9 @@ def test_what_is_done_already_is_not_stopped():
 
 def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
     world = World(MOVE)
-    world.cluster.future, world.cluster.copied = "/b", 10
+    world.cluster.future, world.cluster.size = "/b", 1_000
     world.cluster.fails = [NoAnswerError("gone")]
-    carry_out(replace(world.record, step=1), permitted(world, Halt("why")))
+    carry_out(replace(world.record, step=1, changed={"t": "0"}), permitted(world, Halt("why")))
     assert world.notes[0].reason == "stopping: why"
     assert world.cluster.made == [PlaceReplicas({HELD: "/a"})]
     assert any("does not answer (gone)" in line for line in world.said)
@@ -294,7 +294,8 @@ def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
 def test_while_it_cannot_be_seen_whether_a_copy_runs_its_throttles_stay():
     world = World(MOVE, **{LOG_DIR_THROTTLE: "5"})
     world.cluster.fails = [RefusedError("no")]
-    record = replace(world.record, step=1, limits=[OwnLimit("brokers", "1", LOG_DIR_THROTTLE, "5")])
+    limits = [OwnLimit("brokers", "1", LOG_DIR_THROTTLE, "5")]
+    record = replace(world.record, step=1, changed={"t": "0"}, limits=limits)
     ended = carry_out(record, permitted(world, Halt("why")))
     assert "goes on the copy of what cannot be seen (no)" in ended.reason
     assert (world.cluster.made, len(ended.limits)) == ([], 1)

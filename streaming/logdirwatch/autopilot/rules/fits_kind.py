@@ -1,10 +1,10 @@
 """The operations must match the kind: permission to write actions must not allow more than the kind does."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.model.actions.operations import Expectation, Operation, OperationArgs
+from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
@@ -53,24 +53,17 @@ def _is_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 
 def _is_move_within(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
-    return all(there == here for there, here in _replicas(operation).values()) and _is_move(operation)
+    return _is_move_between(operation, target) and all(there == here for there, here in _replicas(operation))
 
 
 def _is_move_between(operation: Operation, target: Mapping[str, Any]) -> bool:
     del target
-    found = _replicas(operation).values()
-    return _is_move(operation) and all(here and len(set(there)) == len(there) >= len(here) for there, here in found)
-
-
-def _is_move(operation: Operation) -> bool:
-    return _is(operation, OperationKind.REASSIGN) and bool(_replicas(operation))
+    return _is(operation, OperationKind.REASSIGN)
 
 
 def _is_order(operation: Operation, target: Mapping[str, Any]) -> bool:
     del target
-    found = _replicas(operation).values()
-    return _is(operation, OperationKind.PREFER_LEADERS) and all(sorted(there) == sorted(here) for there, here in found)
+    return _is(operation, OperationKind.PREFER_LEADERS)
 
 
 def _is_election(operation: Operation, target: Mapping[str, Any]) -> bool:
@@ -80,9 +73,7 @@ def _is_election(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 def _is_cancel(operation: Operation, target: Mapping[str, Any]) -> bool:
     del target
-    moves, goals = _by_partition(operation.args), _by_partition(operation.inverse.args)
-    is_same = bool(moves) and moves.keys() == goals.keys() == _by_partition(operation.expect_after).keys()
-    return is_same and _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
+    return _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
 
 
 def _is_clear(operation: Operation, target: Mapping[str, Any]) -> bool:
@@ -94,13 +85,13 @@ def _is(operation: Operation, kind: OperationKind, inverse: OperationKind | None
     return operation.op is kind and operation.inverse.op is (inverse or kind)
 
 
-def _replicas(operation: Operation) -> dict[tuple[str, int], tuple[list[int], list[int]]]:
-    """Return the new and old replicas by partition; a partition named on one side only has none on the other."""
+def _replicas(operation: Operation) -> Iterator[tuple[list[int], list[int]]]:
+    """Return the new and the old replicas of each partition: both sides name the same ones."""
     there, here = _by_partition(operation.args), _by_partition(operation.inverse.args)
-    return {key: (there.get(key, []), here.get(key, [])) for key in {*there, *here}}
+    return ((there[key], here[key]) for key in there)
 
 
-def _by_partition(args: OperationArgs | Expectation) -> dict[tuple[str, int], list[int]]:
+def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
     partitions = () if args.reassignment is None else args.reassignment.partitions
     return {(one.topic, one.partition): list(one.replicas) for one in partitions}
 

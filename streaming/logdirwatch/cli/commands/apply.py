@@ -1,6 +1,5 @@
 """``logdirwatch apply``: carry out an action, resume it after a lost connection, or undo it."""
 
-import uuid
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -16,14 +15,14 @@ from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.decisions import DECIDABLE
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
-from logdirwatch.execute.begin import as_action, begun, is_plan
+from logdirwatch.execute.begin import as_action, begun, is_plan, undone
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.run import is_unfinished
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import Decision, ExecutionState
+from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -99,35 +98,21 @@ def _begun(known: list[ExecutionRecord], action: ActionRecord, by: str, *, undo:
     """Return a new execution; raises UserError while another one on the cluster is unfinished."""
     refuse_beside(known, "apply")
     if undo:
-        return _undone([one for one in known if one.action_id == action.action_id and not one.back], action, by)
+        return _undone([one for one in known if one.action_id == action.action_id], action, by)
     if (reason := reason_against_applying(action)) is not None:
         raise UserError(f"apply: {action.kind} {action.action_id} {reason}")
     return begun(action, by, now_ms())
 
 
-def _undone(earlier: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:
+def _undone(known: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:
+    earlier = [one for one in known if not one.back]
     if earlier and not steps_of(earlier[-1].operations, back=True):
         raise UserError(f"apply: {action.kind} {action.action_id} cannot be undone: {action.undo.get('text')}")
     if not earlier:
         raise UserError(
             f"apply: {action.action_id} was not carried out by apply; its undo commands are in actions show"
         )
-    return msgspec.structs.replace(
-        earlier[-1],
-        execution_id=uuid.uuid4().hex,
-        state=ExecutionState.CLAIMED,
-        back=True,
-        step=0,
-        begun_step=0,
-        intended_step=0,
-        is_turned=False,
-        by=by,
-        reason=None,
-        # A finished execution has deleted what it set: the same value now belongs to somebody else.
-        limits=earlier[-1].limits if earlier[-1].state is ExecutionState.STUCK else [],
-        started_at_ms=now_ms(),
-        at_ms=now_ms(),
-    )
+    return undone(known, by, now_ms())
 
 
 def _check_again(action: ActionRecord, decisions: Iterable[DecisionRecord], record: ExecutionRecord) -> None:

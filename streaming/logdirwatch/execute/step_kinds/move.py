@@ -158,10 +158,10 @@ def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen
         found.waits = f"{one.label} is being copied to {path}"
     elif future is not None and not (copy.path == path and future.path == old):
         found.stuck = f"somebody else moves {one.label} to {future.path} of broker {broker}"
-    elif old is None or old == ANY or copy.path in {old, path}:
+    elif old in {ANY, copy.path} or copy.path == path or (old is None and found.reassign):
         found.paths[held] = path
     else:
-        found.stuck = f"{one.label} is in {copy.path} of broker {broker}: somebody else moved it"
+        found.stuck = f"{one.label} is in {copy.path} of broker {broker}: somebody moved it, or the broker chose it"
 
 
 def _unborn(held: Held, place: tuple[int, str], source: tuple[int | None, str | None], found: _Found) -> None:

@@ -40,11 +40,17 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     step: Annotated[Count, Meta(description="How many steps are done.")] = 0
     bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
-    intended_step: Annotated[
-        Count | None, Meta(description="Number of the last step that was about to begin; null: not known.")
-    ] = None
-    begun_step: Annotated[Count, Meta(description="Number of the step whose calls were made; 0: of none.")] = 0
-    is_turned: Annotated[bool, Meta(description="Whether its direction was changed after it began.")] = False
+    needs_ms: Annotated[EpochMs | None, Meta(description="How long it takes, as planned; null: unknown.")] = None
+    changed: Annotated[
+        dict[str, str],
+        Meta(
+            description="What it has changed, or was about to: the numbers of partitions by topic, as ranges, and "
+            "configuration values as `topics NAME KEY` with an empty text."
+        ),
+    ] = {}
+    begun: Annotated[
+        dict[str, str], Meta(description="What of it has begun in the present step, in the same form.")
+    ] = {}
     topic_ids: Annotated[dict[str, str], Meta(description="Ids of the topics that it has changed, by name.")] = {}
     by: Annotated[str, Meta(description="Who started it.")]
     reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None

@@ -165,18 +165,52 @@ def unpacked(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
     """Read what :func:`packed` wrote into the journal; raises like :func:`from_record`, and ValueError."""
     found = list(found)
     if len(found) == 1 and found[0].get("op") == _PACKED:
-        return _OPERATIONS.decode(_unpacked(str(found[0].get("lzma"))))
+        return _coherent(_OPERATIONS.decode(_unpacked(str(found[0].get("lzma")))))
     return from_record(found)
 
 
-UNKNOWN = "has operations that this release does not know"
+UNKNOWN = "has operations that this release does not know, or that contradict themselves"
 NOT_KNOWN = (msgspec.MsgspecError, LookupError, TypeError, ValueError)
 """What reading operations raises if they are of a later release, or forged."""
 
 
 def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
-    """Read what :func:`as_data` wrote; raises msgspec.ValidationError for an operation of a later release."""
-    return msgspec.convert(list(found), list[Operation])
+    """Read what :func:`as_data` wrote.
+
+    Raises msgspec.ValidationError for an operation of a later release, and ValueError for one that contradicts itself.
+    """
+    return _coherent(msgspec.convert(list(found), list[Operation]))
+
+
+_OF_PARTITIONS = frozenset({OperationKind.REASSIGN, OperationKind.PREFER_LEADERS, OperationKind.CANCEL_MOVES})
+
+
+def _coherent(found: list[Operation]) -> list[Operation]:
+    """Return operations that name the same partitions wherever they name them, and lower no replication factor.
+
+    An order of replicas has the same ones on both sides.
+    """
+    for one in (one for one in found if one.op in _OF_PARTITIONS):
+        there, here = _replicas(one.args.reassignment), _replicas(one.inverse.args.reassignment)
+        sides = [there, here] + [_replicas(one.expect_after.reassignment)] * (one.op is OperationKind.CANCEL_MOVES)
+        if not there or any(side.keys() != there.keys() for side in sides):
+            msg = f"{one.op} names other partitions than its undo or what it expects"
+            raise ValueError(msg)
+        if one.op is OperationKind.REASSIGN and any(len(set(there[key])) < len(here[key]) for key in there):
+            msg = f"{one.op} lowers the replication factor of a partition"
+            raise ValueError(msg)
+        if one.op is OperationKind.PREFER_LEADERS and any(set(there[key]) != set(here[key]) for key in there):
+            msg = f"{one.op} changes the replicas of a partition"
+            raise ValueError(msg)
+    return found
+
+
+def _replicas(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[int]]:
+    """Return the replicas by partition; none of a plan that names a partition or a replica twice."""
+    partitions = () if plan is None else plan.partitions
+    found = {(one.topic, one.partition): one.replicas for one in partitions}
+    is_clear = len(found) == len(partitions) and all(len(set(replicas)) == len(replicas) for replicas in found.values())
+    return found if is_clear else {}
 
 
 def _unpacked(text: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, OperationKind, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
@@ -75,12 +76,23 @@ def _as_carried_out(action: ActionRecord) -> ActionRecord:
         if one.op is OperationKind.SET_TOPIC_CONFIG:
             change = {"from": one.expect_before.value, "to": one.args.value}
             sets.setdefault(str(one.args.topic), {})[str(one.args.key)] = change
+    cancels = [entry for one in operations for entry in _reassignments_cancelled(one)]
     return replace(
         action,
         reassignment=there if reassigns else action.reassignment,
         undo={**action.undo, "reassignment": here} if reassigns else action.undo,
         configs=sets or action.configs,
+        expected={**action.expected, "cancels": {"version": 1, "partitions": cancels}} if cancels else action.expected,
     )
+
+
+def _reassignments_cancelled(one: Operation) -> list[dict[str, Any]]:
+    """Return where the reassignments lead that an operation cancels; copies within brokers have no other replicas."""
+    if one.op is not OperationKind.CANCEL_MOVES:
+        return []
+    kept, goals = plan_of(OperationArgs(reassignment=one.expect_after.reassignment)), plan_of(one.inverse.args)
+    before = {(entry["topic"], entry["partition"]): entry["replicas"] for entry in kept["partitions"]}
+    return [goal for goal in goals["partitions"] if goal["replicas"] != before[goal["topic"], goal["partition"]]]
 
 
 def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:

@@ -14,6 +14,7 @@ from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
+from logdirwatch.text.words import some_of
 
 
 class Copy(NamedTuple):
@@ -27,6 +28,11 @@ class Copy(NamedTuple):
     def destination(self) -> LogDirId:
         """The directory that it is written to."""
         return self.replica.place
+
+
+def not_cleaned(named: Sequence[str]) -> str:
+    """Say what a cancelled copy between directories leaves behind (KAFKA-19458, fixed in Kafka 4.2)."""
+    return f"before Kafka 4.2 retention and compaction of {some_of(named, 3)} stay off until a restart of the broker"
 
 
 def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:

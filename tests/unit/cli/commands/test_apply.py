@@ -133,5 +133,6 @@ def test_a_person_may_ask_again_while_copies_are_stopped(monkeypatch):
     answers = ["s", "s", "g", "s"]
     monkeypatch.setattr(executing.typer, "prompt", lambda *_, **__: answers.pop(0))
     world = World(MOVE, stops=[False, False, True, True, True, True])
+    world.cluster.size = 1_000
     ended = executing._until_ended(world.record, world.ports)
     assert (ended.state, world.cluster.future, len(answers)) == (ExecutionState.STUCK, None, 2)

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
     ActionKind,
@@ -16,7 +17,11 @@ from logdirwatch.model.vocabulary import (
     LogDirStatus,
     Rule,
 )
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.operations import UNKNOWN, as_data, cancel_moves, prefer_leaders, reassign
+from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
@@ -192,6 +197,8 @@ class TestNotNeededAnyMore:
         parts = [*FAILED[:2], offline(3), directory(3, "/d2"), moving(topic("t", (3, 1, 2)), adding=(3,)), directory(1)]
         action = planned(ActionKind.CANCEL_MOVES, alert(number=3), [*parts, replica(3, "/d1", "t")])
         assert "none of its moves runs any more" in against(action, *FAILED)
+        forged = changed(action, expected={"copies": []})
+        assert "none of its moves runs any more" in against(forged, *FAILED)
 
 
 class TestConfigs:
@@ -343,9 +350,46 @@ def test_history_is_deleted_only_where_the_need_is_seen(parts, now_ms, holds):
 NOTHING = {"op": "reassign", "args": {}, "expect_before": {}, "expect_after": {}}
 
 
-@pytest.mark.parametrize(
-    "operation", [{}, {"op": "reassign"}, {"op": "format_disk"}, {**NOTHING, "inverse": {"op": "reassign", "args": {}}}]
-)
-def test_operations_that_cannot_be_read_are_a_reason(operation):
+def two_sided(make, there, here, *more, **named):
+    """Return an operation of which each side has the replicas of some partitions, by topic."""
+    plans = (
+        to_json([Assignment(name, 0, found, ("any",) * len(found)) for name, found in plan.items()])
+        for plan in (there, here, *more)
+    )
+    return as_data([make(*plans, "f", **named)])[0]
+
+
+def moved(there, here):
+    return two_sided(reassign, there, here, limits=Limits(), back=Limits())
+
+
+def cancelled(moves, goals, kept):
+    return two_sided(cancel_moves, moves, goals, kept, again=Limits())
+
+
+T, U, AWAY = {"t": (1, 2)}, {"u": (1, 2)}, {"t": (3, 2)}
+
+
+REFUSED = {
+    "nothing": {},
+    "no arguments": {"op": "reassign"},
+    "one of another release": {"op": "format_disk"},
+    "no partitions": {**NOTHING, "inverse": {"op": "reassign", "args": {}}},
+    "a move of another partition back": moved(AWAY, U),
+    "a move of more partitions back": moved(AWAY, {**T, **U}),
+    "fewer replicas": moved({"t": (3,)}, T),
+    "a broker twice": moved({"t": (3, 3)}, T),
+    "a cancellation with another goal": cancelled(AWAY, U, T),
+    "a cancellation with other replicas to keep": cancelled(AWAY, AWAY, U),
+    "a cancellation of nothing": cancelled({}, {}, {}),
+    "a cancellation with more goals": cancelled(AWAY, {**AWAY, **U}, T),
+    "another replica by an order": two_sided(prefer_leaders, AWAY, T),
+    "the order of another partition back": two_sided(prefer_leaders, T, U),
+}
+
+
+@pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
+def test_operations_that_cannot_be_read_or_contradict_themselves_are_a_reason(operation):
     made = changed(planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING), operations=[operation])
-    assert against(made, *FILLING) == ["it has operations that this release does not know"]
+    assert against(made, *FILLING) == [f"it {UNKNOWN}"]
+    assert reason_against_applying(changed(made, content_hash=content_hash(made))) == UNKNOWN

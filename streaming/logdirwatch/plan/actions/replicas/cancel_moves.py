@@ -26,7 +26,7 @@ from logdirwatch.plan.commands.operations import cancel_moves as cancelling
 from logdirwatch.plan.commands.operations import rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
-from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to
+from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to, not_cleaned
 from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name
@@ -80,12 +80,9 @@ def propose_copy_cancel(
 
 
 def _not_cleaned(copies: Sequence[Copy]) -> str:
-    """Say what a cancelled copy between directories leaves behind (KAFKA-19458, fixed in Kafka 4.2)."""
+    """Say what a cancelled copy between directories leaves behind."""
     within = sorted({(copy.replica.topic, copy.replica.broker) for copy in copies if copy.replica.is_future})
-    if not within:
-        return ""
-    named = some_of([f"{topic} on broker {broker}" for topic, broker in within], 3)
-    return f"; before Kafka 4.2 retention and compaction of {named} then stay off until a restart of the broker"
+    return f"; {not_cleaned([f'{topic} on broker {broker}' for topic, broker in within])}" if within else ""
 
 
 def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot) -> Operation:
