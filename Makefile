@@ -27,7 +27,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -128,6 +128,9 @@ soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, 
 
 log-store: java $(STAMP) ## compile the class by which Spark commits to tables, and write its jar (needs javac)
 	$(BIN)/python -m tests.support.log_store_jar
+
+os-error-words: $(STAMP) ## write the table of errors in the languages of glibc's catalogues (needs the package locales; LOCALES=/usr/share/locale)
+	$(BIN)/python .ci/os-error-words $(or $(LOCALES),/usr/share/locale)
 
 two-writers: java $(STAMP) ## two processes write one table and are killed, in a folder and in S3 (COMMITS=1000 KILLS=6)
 	$(BIN)/python -m tests.two_writers --commits $(COMMITS) --kills $(KILLS) $(ARGS)

@@ -1,6 +1,6 @@
 """Why a broker refused to start, halted or was fenced, according to its own log."""
 
-from logdirwatch.model.vocabulary import StrEnum
+from logdirwatch.model.vocabulary import Cause, StrEnum
 
 
 class BrokerFailureReason(StrEnum):
@@ -20,6 +20,7 @@ class BrokerFailureReason(StrEnum):
     FAILURE_NOT_TOLD = "failure_not_told"
     METADATA_FAULT = "metadata_fault"
     CORRUPT_LOG = "corrupt_log"
+    DAMAGED_FILE = "damaged_file"
     UNSUPPORTED_VERSION = "unsupported_version"
     DUPLICATE_BROKER = "duplicate_broker"
     CONTROLLER_UNREACHABLE = "controller_unreachable"
@@ -37,6 +38,8 @@ class BrokerFailureReason(StrEnum):
     DISK_FULL = "disk_full"
     PERMISSION = "permission"
     READ_ONLY = "read_only"
+    DISK_FAILED = "disk_failed"
+    RENAME_REFUSED = "rename_refused"
     STOPPED = "stopped"
     OTHER = "other"
 
@@ -56,6 +59,7 @@ WHAT = {
     BrokerFailureReason.FAILURE_NOT_TOLD: "a directory failed and no controller could be notified in time",
     BrokerFailureReason.METADATA_FAULT: "its copy of the metadata log cannot be read or replayed",
     BrokerFailureReason.CORRUPT_LOG: "a log cannot be loaded",
+    BrokerFailureReason.DAMAGED_FILE: "one of Kafka's own small files is damaged",
     BrokerFailureReason.UNSUPPORTED_VERSION: "its release does not support the cluster's metadata version or features",
     BrokerFailureReason.DUPLICATE_BROKER: "another broker is registered with its id",
     BrokerFailureReason.CONTROLLER_UNREACHABLE: "it cannot register or catch up with the controllers",
@@ -73,7 +77,22 @@ WHAT = {
     BrokerFailureReason.DISK_FULL: "a disk is full, or a quota is used up",
     BrokerFailureReason.PERMISSION: "it may not read or write a file",
     BrokerFailureReason.READ_ONLY: "a file system is mounted read-only",
+    BrokerFailureReason.DISK_FAILED: "a disk, its file system or the path to it fails",
+    BrokerFailureReason.RENAME_REFUSED: "the file system refuses to rename what it wrote itself",
     BrokerFailureReason.STOPPED: "it was asked to stop",
     BrokerFailureReason.OTHER: "it stopped because of an error",
 }
 """Each reason as a part of a sentence."""
+
+BY_CAUSE = {
+    Cause.FULL: BrokerFailureReason.DISK_FULL,
+    Cause.LIMIT: BrokerFailureReason.LIMIT,
+    Cause.READ_ONLY: BrokerFailureReason.READ_ONLY,
+    Cause.PERMISSION: BrokerFailureReason.PERMISSION,
+    Cause.FAILED: BrokerFailureReason.DISK_FAILED,
+    Cause.FILE_SYSTEM: BrokerFailureReason.DISK_FAILED,
+    Cause.REMOUNT: BrokerFailureReason.DISK_FAILED,
+    Cause.RENAME_REFUSED: BrokerFailureReason.RENAME_REFUSED,
+    Cause.DAMAGED_FILE: BrokerFailureReason.DAMAGED_FILE,
+}
+"""The reason of a broker that ends because of an error of the operating system, by the error's class of causes."""

@@ -83,7 +83,8 @@ class Cause(StrEnum):
 
     ``failed`` is only used for I/O errors of the device. ``remount``: the mount or the path to the storage was lost or
     is stale, and the data is presumably intact. ``file_system``: the file system reports corruption or shut itself
-    down.
+    down. ``rename_refused``: a rename of what the broker wrote itself, as on a share with open files.
+    ``damaged_file``: a small file of Kafka's own cannot be parsed.
     """
 
     FULL = "full"
@@ -93,6 +94,8 @@ class Cause(StrEnum):
     PERMISSION = "permission"
     REMOUNT = "remount"
     FILE_SYSTEM = "file_system"
+    RENAME_REFUSED = "rename_refused"
+    DAMAGED_FILE = "damaged_file"
     UNKNOWN = "unknown"
 
 

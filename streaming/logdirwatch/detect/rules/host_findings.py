@@ -5,6 +5,7 @@ from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, Lo
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
+from logdirwatch.parse.os_errors import os_error_in
 
 PATH_LOST = "host_path_lost"
 
@@ -14,8 +15,8 @@ _EXPLAIN = (
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
 )
-_NO_DIRECTORY = ("No such file or directory", "Not a directory", "not a directory")
-_NO_PATH = (*_NO_DIRECTORY, "does not exist on this host")
+_NO_DIRECTORY = frozenset({"ENOENT", "ENOTDIR"})
+_NOT_ON_HOST = "does not exist on this host"
 # A limit that the host source itself reached tells nothing of the disk.
 _BY_ERROR = {
     Cause.READ_ONLY: "host_read_only",
@@ -97,13 +98,18 @@ def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
     if seen.is_root_volume:
         was_lost = log_dir.host_word is not None and log_dir.host_word.verdict.decided_by == PATH_LOST
         return was_lost or log_dir.is_root_volume is False
-    is_gone = cause_of(error) is Cause.REMOUNT or any(text in error for text in _NO_PATH)
+    is_gone = cause_of(error) is Cause.REMOUNT or _has_no_path(error) or _NOT_ON_HOST in error
     return log_dir.is_volume_told and seen.volume is None and is_gone
 
 
 def has_no_directory(seen: HostLogDir) -> bool:
     """Tell whether the probe found no directory at the path: whatever Kafka answers, it can create no file there."""
-    return seen.probe_error is not None and seen.probe_error.endswith(_NO_DIRECTORY)
+    return _has_no_path(seen.probe_error or "")
+
+
+def _has_no_path(error: str) -> bool:
+    named = os_error_in(error)
+    return named is not None and named.name in _NO_DIRECTORY
 
 
 def used_inodes_ratio(seen: HostLogDir) -> float | None:

@@ -1,110 +1,63 @@
 """The cause of a directory's failure, from its exception. Pure.
 
-Java words an error of the operating system as the C library does (``strerror``): glibc, or musl in images of Alpine
-Linux, such as Kafka's own. An exception without such an error (a missing file, a closed channel, a lost lock) says
-nothing about the disk: the cause stays unknown.
+An exception without an error of the operating system (a missing file, a closed channel, a lost lock) says nothing about
+the disk: the cause stays unknown. Two say what else is wrong: a rename that was refused, and a file of Kafka's own that
+cannot be parsed.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+import posixpath
 
 from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.parse.patterns import compiled
 
-_QUOTA = ("[Qq]uota exceeded", "EDQUOT")
-
-# The first match decides: a text may name a second error as its consequence.
-_CAUSES: Mapping[Cause, Sequence[str]] = {
-    Cause.FULL: ["No space left on device", "not enough space on the disk", "ENOSPC", *_QUOTA],
-    Cause.LIMIT: [
-        "Too many open files",
-        "No file descriptors available",
-        "Map failed",
-        "Cannot allocate memory",
-        "Out of memory",
-        "Not enough space",
-        "File too large",
-        "Too many links",
-        "unable to create (?:new )?native thread",
-        "E[MN]FILE",
-        "ENOMEM",
-        "EFBIG",
-    ],
-    Cause.READ_ONLY: ["Read-only file system", "ReadOnlyFileSystemException", "media is write protected", "EROFS"],
-    Cause.PERMISSION: [
-        "Permission denied",
-        "AccessDeniedException",
-        "Operation not permitted",
-        "Access is denied",
-        "Required key not available",
-        "Key has (?:expired|been revoked)",
-        "EACCES",
-        "EPERM",
-    ],
-    Cause.FILE_SYSTEM: [
-        "Structure needs cleaning",
-        "Data consistency error",
-        "Bad message",
-        "(?:disk structure|file or directory) is corrupted",
-        "Filesystem is corrupt",
-        "EUCLEAN",
-        "EBADMSG",
-        "EFSCORRUPTED",
-        "EFSBADCRC",
-    ],
-    Cause.REMOUNT: [
-        "Stale (?:NFS )?file handle",
-        "(?:Transport endpoint is|Socket is|Socket) not connected",
-        "No such device",
-        "No medium found",
-        "Host is (?:down|unreachable)",
-        "No route to host",
-        "Network (?:is )?(?:down|unreachable)",
-        "(?:Connection|Operation) timed out",
-        "Connection (?:refused|reset|aborted)",
-        "Software caused connection abort",
-        "Cannot send after (?:transport|socket)",
-        "network (?:path was not found|name is no longer)",
-        "device is not ready",
-        "Link has been severed",
-        "ESTALE",
-        "ENOTCONN",
-        "ENODEV",
-        "ENXIO",
-        "EHOSTDOWN",
-    ],
-    Cause.FAILED: [
-        "(?:Input/output|Remote I/O|I/O device) error",
-        r"[:(] ?I/O error",
-        "cyclic redundancy check",
-        # ENODATA is what Linux makes of an unreadable sector (BLK_STS_MEDIUM).
-        "No data available",
-        "EIO",
-        "EREMOTEIO",
-        "ENODATA",
-    ],
-}
-
-
-def _any_of(patterns: Sequence[str]) -> "re.Pattern[str]":
-    """Compile alternatives; the bare name of an error does not count as a part of a path."""
-    return compiled("|".join(rf"(?<![\w/.-]){p}(?![\w/.-])" if p.startswith("E") else p for p in patterns))
-
-
-_TABLE = {cause: _any_of(patterns) for cause, patterns in _CAUSES.items()}
-_BY_QUOTA = _any_of(_QUOTA)
 _SUPPRESSED = compiled(r"\s*Suppressed: ")
+# So does Java word a rename: the error of the system follows, or is the class of the exception.
+_RENAMED = compiled(r"\w+Exception: (?P<old>/.{1,4096}?) -> /")
+# What a share answers while a file in the folder is open, though its owner and mode permit the rename.
+_REFUSES_RENAME = frozenset({"EACCES", "EPERM", "EBUSY"})
+DAMAGED_FILES = (
+    "leader-epoch-checkpoint",
+    "partition.metadata",
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+    "meta.properties",
+    "quorum-state",
+)
+"""Kafka's own small files, which it parses at each start; the last two are those of the node, not of a replica."""
+_DAMAGED_FILE = compiled(rf"(?P<file>(?:(?:/[^/:()'\n]{{1,512}}){{0,64}}/)?(?:{'|'.join(DAMAGED_FILES)}))(?![\w.-])")
+# CheckpointFile, PartitionMetadataFile, MetaPropertiesEnsemble and FileQuorumStateStore of Kafka 2.4 to 4.3.
+_CANNOT_BE_PARSED = compiled(
+    r"Malformed line in|Invalid format of|Unrecognized version of|[Uu]nexpected version in"
+    r"|Invalid topic ID|[Cc]orrupt|Expected \d+ entries in|but found only|EOFException|For input string|Malformed \\u"
+    r"|(?:NumberFormat|InvalidFormat|JsonParse|JsonEOF|UnrecognizedProperty|MismatchedInput|MalformedInput)Exception"
+)
 
 
 def cause_of(text: str) -> Cause:
     """Return the cause in an exception's text; suppressed exceptions came later and do not count."""
-    lines = text.splitlines()
-    thrown = "\n".join(line for line in lines if not _SUPPRESSED.match(line))
-    return next((cause for cause, pattern in _TABLE.items() if pattern.search(thrown)), Cause.UNKNOWN)
+    thrown = "\n".join(line for line in text.splitlines() if not _SUPPRESSED.match(line))
+    error = os_error_in(thrown)
+    if (error is None or error.name in _REFUSES_RENAME) and _RENAMED.search(thrown):
+        return Cause.RENAME_REFUSED if error is not None else Cause.UNKNOWN
+    if error is not None and error.cause is not Cause.UNKNOWN:
+        return error.cause
+    return Cause.UNKNOWN if damaged_file(thrown) is None else Cause.DAMAGED_FILE
+
+
+def damaged_file(text: str) -> str | None:
+    """Return the file of Kafka's own that a text calls unreadable by its content, with its path if that is written."""
+    named = [found["file"] for found in _DAMAGED_FILE.finditer(text)]
+    if not named or not _CANNOT_BE_PARSED.search(text):
+        return None
+    return max(named, key=lambda file: (posixpath.isabs(file), len(file)))
 
 
 def full_by(text: str, cause: Cause) -> FullBy | None:
     """Return what ran out; space and inodes have one error (ENOSPC), which only the host's observation tells apart."""
     if cause is not Cause.FULL:
         return None
-    return FullBy.QUOTA if _BY_QUOTA.search(text) else FullBy.SPACE
+    error = os_error_in(text)
+    return FullBy.QUOTA if error is not None and error.name == "EDQUOT" else FullBy.SPACE

@@ -5,19 +5,21 @@ The wording is that of Kafka 2.4 to 4.3 (``LogManager``, ``ReplicaManager``, ``M
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from logdirwatch.model.broker_failures import WHAT
+from logdirwatch.model.broker_failures import BY_CAUSE, WHAT
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.parse.broker_log.causes import cause_of
+from logdirwatch.parse.broker_log.causes import cause_of, damaged_file
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.process_ends import HOST, reason_of
 from logdirwatch.parse.patterns import compiled
 from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300
+Judge = Callable[[str], Reason | None]
+"""Returns the reason that a line gives, None if it gives none."""
 
 # Messages that are conclusive in any entry, since only a broker that is about to end logs them.
 _ALWAYS: Mapping[Reason, Sequence[str]] = {
@@ -100,7 +102,12 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Client session timed out, have not heard from server in",
         r"Unable to reconnect to ZooKeeper service, session \S+ has expired",
     ],
-    Reason.LIMIT: [r"unable to create (?:new )?native thread"],
+    # A few pages: what is refused is not memory but one more map. Of a whole heap it is memory that lacks.
+    Reason.LIMIT: [
+        r"unable to create (?:new )?native thread",
+        r"Native memory allocation \(mmap\) failed to map \d{1,7} bytes",
+        r"os::commit_memory\(\w+, \d{1,7}, .*failed",
+    ],
     Reason.OUT_OF_MEMORY: [
         r"java\.lang\.OutOfMemoryError: (?!Map failed)",
         r"There is insufficient memory for the Java Runtime",
@@ -158,10 +165,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"AuthorizationException",
         r"\bNoAuth(?:Exception)?\b",
     ],
-    Reason.DISK_FULL: [r"No space left on device", r"[Qq]uota exceeded"],
-    Reason.LIMIT: [r"Too many open files", r"No file descriptors available", r"Map failed", r"Cannot allocate memory"],
-    Reason.READ_ONLY: [r"Read-only file system", r"ReadOnlyFileSystemException"],
-    Reason.PERMISSION: [r"Permission denied", r"AccessDeniedException", r"Operation not permitted"],
+}
+_OF_METADATA: Mapping[Reason, Sequence[str]] = {
     Reason.METADATA_FAULT: [
         r"__cluster_metadata",
         r"raft (?:IO|client)",
@@ -171,7 +176,12 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"Unable to apply \w+ record",
         r"quorum-state",
         r"KafkaRaft",
+        # KafkaMetadataLog and the readers of its snapshots.
+        r"[Ss]napshot (?:state|id|at an offset|with id|file|does|must|cannot|is not)|SnapshotId|OffsetAndEpoch\(",
+        r"\d{20}-\d{10}\.checkpoint",
     ],
+}
+_LAST: Mapping[Reason, Sequence[str]] = {
     Reason.CONTROLLER_UNREACHABLE: [
         r"controller quorum",
         r"waiting for .*controller",
@@ -204,7 +214,6 @@ _FATAL = compiled(
     r"|exception while starting SharedServer"
 )
 _SAID_ALWAYS = {reason: compiled("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
-_SAID_WHEN_FATAL = {reason: compiled("|".join(patterns)) for reason, patterns in _WHEN_FATAL.items()}
 _ENDS = compiled(
     r"Exiting Kafka|Fatal error during|Encountered fatal fault|logs loading|Shutdown broker|Shutting down because"
     r'|Halting|"main"'
@@ -221,8 +230,9 @@ _OF_OTHERS = compiled(
 _SECRET = compiled(
     r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]{0,65536}\"?|'[^']{0,65536}'?|[^\s,;]{1,65536})"
 )
-_MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 _OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})
+# Of a broker that starts, a connection that fails (Cause.REMOUNT) says nothing of its disks.
+_CONCLUSIVE = frozenset(BY_CAUSE) - _OF_DISK - {Cause.REMOUNT}
 
 
 @dataclass(frozen=True)
@@ -245,13 +255,13 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
     if entry.level in QUIET and not _is_of_lifecycle(entry):
         is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
         return failed_by(Reason.STOPPED, entry.message) if is_signal else None
-    is_fatal = _is_fatal(entry)
-    for reason, pattern in _table(entry, is_fatal=is_fatal):
-        said = next((line for line in (entry.message, *entry.more) if pattern.search(line)), None)
-        if said is not None and reason is Reason.METADATA_FAULT and (of_disk := _of_disk(entry)) is not None:
-            return failed_by(Reason.METADATA_DIRECTORY_FAILED, of_disk)
-        if said is not None:
-            return failed_by(reason, _with_exception(entry) if said == entry.message else said)
+    for judge in _judges(entry):
+        for said in (entry.message, *entry.more):
+            reason = judge(said)
+            if reason is Reason.METADATA_FAULT and (of_disk := _of_disk(entry)) is not None:
+                return failed_by(Reason.METADATA_DIRECTORY_FAILED, of_disk)
+            if reason is not None:
+                return failed_by(reason, _with_exception(entry) if said == entry.message else said)
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
     return failed_by(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
 
@@ -272,12 +282,40 @@ def _is_fatal(entry: Entry) -> bool:
     return _FATAL.search(entry.message) is not None and not _OF_OTHERS.match(entry.message)
 
 
-def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Pattern[str]"]]:
-    if is_fatal:
-        return (*_SAID_ALWAYS.items(), *_SAID_WHEN_FATAL.items())
-    if _OF_OTHERS.match(entry.message):
-        return tuple((reason, _SAID_ALWAYS[reason]) for reason in _MEMORY)
-    return tuple(_SAID_ALWAYS.items())
+def _said(reason: Reason, pattern: "re.Pattern[str]") -> Judge:
+    return lambda line: reason if pattern.search(line) else None
+
+
+def _os_error(causes: Collection[Cause]) -> Judge:
+    return lambda line: BY_CAUSE[cause] if (cause := cause_of(line)) in causes else None
+
+
+def _damaged(line: str) -> Reason | None:
+    """Return the reason of a file that cannot be parsed; that of the quorum is one of the metadata log."""
+    file = damaged_file(line)
+    if file is None:
+        return None
+    return Reason.METADATA_FAULT if file.endswith("quorum-state") else Reason.DAMAGED_FILE
+
+
+_SAYS_ALWAYS = tuple(_said(*row) for row in _SAID_ALWAYS.items())
+_SAYS_OF_MEMORY = tuple(_said(reason, _SAID_ALWAYS[reason]) for reason in (Reason.LIMIT, Reason.OUT_OF_MEMORY))
+_SAYS_WHEN_FATAL = (
+    *_SAYS_ALWAYS,
+    *(_said(reason, compiled("|".join(patterns))) for reason, patterns in _WHEN_FATAL.items()),
+    _damaged,
+    _os_error(_CONCLUSIVE),
+    *(_said(reason, compiled("|".join(patterns))) for reason, patterns in _OF_METADATA.items()),
+    _os_error(_OF_DISK),
+    *(_said(reason, compiled("|".join(patterns))) for reason, patterns in _LAST.items()),
+)
+
+
+def _judges(entry: Entry) -> Sequence[Judge]:
+    """Return what may tell the reason, the most certain first."""
+    if _is_fatal(entry):
+        return _SAYS_WHEN_FATAL
+    return _SAYS_OF_MEMORY if _OF_OTHERS.match(entry.message) else _SAYS_ALWAYS
 
 
 def _of_disk(entry: Entry) -> str | None:

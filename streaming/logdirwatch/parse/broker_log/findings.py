@@ -129,8 +129,17 @@ _CHANNEL = compiled(
     r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
     r"|Exception while (?:deleting|reading from) .* in dir "
 )
-# What a pattern may put before the message: threads and contexts in brackets, and the logger itself.
-_IN_FRONT = compiled(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\s:|-])*|.{0,200}\bLogDirFailureChannel\b.{0,100}")
+# Up to Kafka 3.5 the caller of every line of Scala code is this trait; a facade or "?" says as little. A name that a
+# pattern cuts to its last characters may be anybody's.
+_CALLER = compiled(
+    r"(?:^|[.])(?:Logging|CoreUtils|KafkaScheduler|Logger|Slf4jLogger|Log4jLogger(?:Adapter|Factory)?|Reload4jLoggerAdapter"
+    r"|LocationAwareLogger|\?|unknown)(?:\$\w*)?(?:\.\w+){0,2}(?::[\d?]+)?$|^\w{0,19}Channel(?::\d+)?$"
+)
+# What a pattern may put before the message: threads and contexts in brackets, the caller, and the logger itself.
+_IN_FRONT = compiled(
+    r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|(?:[\w-]{1,60} )?[A-Za-z][\w.$]{1,100}:\d{1,5}\b|[\s:|?-])*"
+    r"|.{0,200}\bLogDirFailureChannel\b.{0,100}"
+)
 # Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
 _META_PROPERTIES = compiled(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
 _STARTS = compiled(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
@@ -209,12 +218,13 @@ def _remote_copy(entry: Entry) -> "re.Match[str] | None":
 def _is_of_channel(entry: Entry) -> bool:
     """Tell whether an entry is from the class that takes directories offline.
 
-    A pattern may omit the logger, or put it in an unknown place: then the wording decides, and only brackets or the
-    logger may precede it.
+    A pattern may omit the logger, put it in an unknown place, or have the caller instead: then the wording decides, and
+    only brackets or the logger may precede it.
     """
     if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message):
         return True
-    found = None if entry.logger else _CHANNEL.search(entry.message)
+    is_unknown = not entry.logger or _CALLER.search(entry.logger) is not None
+    found = _CHANNEL.search(entry.message) if is_unknown else None
     return found is not None and _IN_FRONT.fullmatch(entry.message, 0, found.start()) is not None
 
 
@@ -239,7 +249,7 @@ def _dir_failed(entry: Entry, log_dirs: Sequence[str]) -> DirFailed:
     log_dir = dir_of(message, log_dirs) or _unlisted_dir(message) or dir_of(entry.exception, log_dirs)
     operation = operation_of(message)
     cause = cause_of(entry.exception)
-    cause = cause_of(message) if cause is Cause.UNKNOWN else cause
+    cause = cause_of(f"{message}\n{entry.exception}") if cause is Cause.UNKNOWN else cause
     detail = _detail(entry, f"{operation} failed: {message}")
     return DirFailed(log_dir, cause, operation, detail, full_by(f"{entry.exception}\n{message}", cause))
 

@@ -41,7 +41,9 @@ _LEVEL_FIRST = compiled(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|)"
 # Named by a package, or a class of several words: no word of a sentence looks like it.
 _LOGGER = (
     r"(?![\w.$]{0,200}(?:Exception|Error)\b)"
-    r"(?:[A-Za-z_][\w$]{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z][\w$]{0,60})\$?(?::\d+)?"
+    r"(?:[A-Za-z_][\w$]{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z][\w$]{0,60}"
+    # A caller (%C{1}:%L): the number of its line tells it from a word, and the trait of Kafka's Scala code is known.
+    r"|[A-Z][\w$]{1,60}(?=:\d)|Logging(?:\$class)?(?![\w.-]))\$?(?::(?:\d+|\?))?"
 )
 _THREAD = r"[\[(][^\])=]{0,100}[\])]"
 _THREADS = rf"(?:{_THREAD}[ \t:-]+|[\w.-]{{1,100}} \| ){{0,3}}"

@@ -8,7 +8,9 @@ a line counts only if it names Java or a Kafka service.
 import re
 from collections.abc import Sequence
 
+from logdirwatch.model.broker_failures import BY_CAUSE
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 HOST = "host"
@@ -20,21 +22,15 @@ _OF_KERNEL = (
 )
 _OF_SHELL = r"\S+: line \d+: +\d+ (?:Killed|Aborted|Bus error|Segmentation fault)\b"
 _TOOLS = ("mkdir", "touch", "chown", "chmod", "cp", "mv", "ln", "rm", "tee", "cat", "sed", "grep", "find", "install")
-_REFUSALS = {
-    "Read-only file system": Reason.READ_ONLY,
-    "No space left on device": Reason.DISK_FULL,
-    "(?:Disk quota|Quota) exceeded": Reason.DISK_FULL,
-    "Permission denied": Reason.PERMISSION,
-    "Operation not permitted": Reason.PERMISSION,
-}
 _OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
 _OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
 """The message of Confluent's images about a directory that they checked."""
-_OF_SCRIPT = rf"(?:\S+: line \d+: /|(?:{'|'.join(_TOOLS)}): )"
+# A shell names the script, the line and the file in the system's language; its tools begin with their own name.
+_OF_SCRIPT = compiled(rf"\S+: (?:\S+ ?)?\d+ ?\S{{0,3}} ?[:：] ?(?:cannot \w+ )?/|(?:{'|'.join(_TOOLS)}): ")
 _LINE = compiled(
     r"(?:\[ *[\d.]+\] )?"
     rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to"
-    rf"|{_OF_CHECK}|{_OF_SCRIPT}.*: (?:{'|'.join(_REFUSALS)})$)"
+    rf"|{_OF_CHECK})"
 )
 
 _CRASHED = "(?:4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV|13[24569]/)"
@@ -50,7 +46,6 @@ _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
         (Reason.KILLED, r"timed out\. (?:Killing|Terminating|Aborting)|Watchdog timeout|with signal SIGKILL"),
         (Reason.KILLED, r": line \d+: +\d+ Killed\b|JVM (?:exited unexpectedly|received a signal SIGKILL)"),
         (Reason.PERMISSION, f"^{_OF_CHECK}"),
-        *((reason, rf"^{_OF_SCRIPT}.*: {refusal}$") for refusal, reason in _REFUSALS.items()),
     )
 )
 
@@ -65,6 +60,8 @@ _NAMED = compiled(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
 
 def level_of(text: str) -> str | None:
     """Return the level of a line that the host wrote about a broker's process, None for any other line."""
+    if _refusal_of(text) is not None:
+        return "ERROR"
     if _LINE.match(text) is None:
         return None
     return "INFO" if reason_of(text) is None else "ERROR"
@@ -72,7 +69,13 @@ def level_of(text: str) -> str | None:
 
 def reason_of(text: str) -> Reason | None:
     """Return how the process in a line ended, None if the line reports no end."""
-    return next((reason for reason, pattern in _ENDS if pattern.search(text)), None)
+    return _refusal_of(text) or next((reason for reason, pattern in _ENDS if pattern.search(text)), None)
+
+
+def _refusal_of(text: str) -> Reason | None:
+    """Return why a script, or a tool that it runs, was refused a file."""
+    error = os_error_in(text.rstrip(), is_end=True) if _OF_SCRIPT.match(text) else None
+    return None if error is None else BY_CAUSE.get(error.cause)
 
 
 def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:

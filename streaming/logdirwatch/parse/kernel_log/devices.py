@@ -5,7 +5,8 @@ several spellings are possible, in another one; :mod:`block_devices` knows the s
 counts.
 """
 
-from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.model.vocabulary import Cause, KernelTrouble
+from logdirwatch.parse.os_errors import numbers_of
 
 MEDIUM = KernelTrouble.MEDIUM_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR
@@ -62,8 +63,9 @@ BLOCK = (
     (DEVICE, r"(?P<device>mmcblk\d\w*): (?:error -\d+|timed out)"),
     (DEVICE, rf"bcache: .*?\(\) {NAME}: IO error"),
     (PATH, r"rbd: (?P<device>rbd\d+): encountered watch error"),
-    # ENOTCONN, ESHUTDOWN, ETIMEDOUT: this client is away from the cluster, or was blocklisted by it.
-    (PATH, r"rbd: (?P<device>rbd\d+): .*result -(?:107|108|110)\b"),
+    # This client is away from the cluster, or was blocklisted by it.
+    (PATH, rf"rbd: (?P<device>rbd\d+): .*result -{numbers_of(Cause.REMOUNT)}\b"),
+    (POOL, rf"rbd: (?P<device>rbd\d+): .*result -{numbers_of(Cause.FULL)}\b"),
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
     (FAILED, r"block (?P<device>nbd\d+): Possible stuck request"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),

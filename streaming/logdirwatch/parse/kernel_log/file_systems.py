@@ -3,8 +3,9 @@
 They are matched like those of :mod:`kernel_devices`.
 """
 
-from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.model.vocabulary import Cause, KernelTrouble
 from logdirwatch.parse.kernel_log.devices import NAME
+from logdirwatch.parse.os_errors import numbers_of
 
 FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR
@@ -19,7 +20,7 @@ FAILED = KernelTrouble.COMMAND_FAILED
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
 # ENOSPC and EDQUOT: nothing is broken, a resource has run out.
-_RAN_OUT = r"(?:(?:error|errno)[ =:]*-?(?:28|122)\b|No space left|quota exceeded)"
+_RAN_OUT = rf"(?:(?:error|errno)[ =:]*-?{numbers_of(Cause.FULL)}\b|No space left|quota exceeded)"
 _JOURNAL = r"(?P<device>dm-\d+|[\w!]+)"
 _XFS = rf"XFS \({NAME}\): "
 _BTRFS = r"BTRFS:? \w+ \(device (?P<device>[\w!-]+)"
@@ -48,7 +49,7 @@ SPACE = (
     (NO_SPACE, rf"EXT[234]-fs (?:error|warning) \(device {NAME}\).*{_RAN_OUT}"),
     (NO_SPACE, rf"{_XFS}(?:.*{_RAN_OUT}|Reserve blocks depleted)"),
     (NO_SPACE, rf"BTRFS:? (?!info)\w+ \(device {NAME}.*{_RAN_OUT}"),
-    (NO_SPACE, r"BTRFS:? Transaction aborted \(error -(?:28|122)\)"),
+    (NO_SPACE, r"BTRFS:? Transaction aborted \(error -" + numbers_of(Cause.FULL) + r"\)"),
 )
 
 EXT = (

@@ -42,6 +42,8 @@ _REPAIRED_FIRST = {
     Cause.READ_ONLY: "see that {path} is mounted writable",
     Cause.REMOUNT: "see that {path} is mounted",
     Cause.PERMISSION: "let its user write in {path} again",
+    Cause.RENAME_REFUSED: "put {path} on block storage",
+    Cause.DAMAGED_FILE: "move the damaged file in {path} aside",
 }
 """The steps before a start, by the cause of a failure on a healthy disk."""
 NOTHING_SAID = OfflineEvidence()

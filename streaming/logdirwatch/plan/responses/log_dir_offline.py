@@ -36,9 +36,9 @@ from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import some_of
 
 EXAMPLES = 20
-_EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})
+_EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE})
 """Causes that are themselves what the directories have in common."""
-_LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
+_LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE)
 
 
 def propose(situation: Situation) -> list[ProposedAction]:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.availability import leadership
@@ -18,7 +20,7 @@ from logdirwatch.plan.responses.response import Response, Situation
 
 
 class _Answer(NamedTuple):
-    said: "re.Pattern[str]"
+    said: "re.Pattern[str] | Cause"
     why: str
     steps: tuple[str, ...]
 
@@ -40,12 +42,12 @@ _ANSWERS = (
         (_LARGER_BUFFER, _RESTART),
     ),
     _Answer(
-        re.compile(r"No space left|quota exceeded"),
+        Cause.FULL,
         "it had no room for the cleaned copy: make room for two segments of the topic first",
         (_RESTART,),
     ),
     _Answer(
-        re.compile(r"Too many open files|Map failed|Cannot allocate"),
+        Cause.LIMIT,
         "it ran into a limit of its process: raise that first",
         (_RESTART,),
     ),
@@ -76,7 +78,11 @@ def _answer(alert: AlertRecord) -> _Answer:
     detail = read_as(alert.evidence, BrokerUncleanableEvidence).detail
     if not detail:
         return _UNKNOWN
-    return next((answer for answer in _ANSWERS if answer.said.search(detail)), _UNKNOWN)
+    return next((answer for answer in _ANSWERS if _fits(answer.said, detail)), _UNKNOWN)
+
+
+def _fits(said: "re.Pattern[str] | Cause", detail: str) -> bool:
+    return cause_of(detail) is said if isinstance(said, Cause) else said.search(detail) is not None
 
 
 def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[ProposedAction]:

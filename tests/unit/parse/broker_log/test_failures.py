@@ -246,7 +246,7 @@ BARE = [
     ("chown: changing ownership of '/d0': Operation not permitted", "permission"),
     ("kafka 12:33:01.30 ERROR ==> The KAFKA_CFG_LISTENERS variable must not be empty", "configuration"),
     (
-        "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 8, 0) failed; error='Not enough space'",
+        "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 1073741824, 0) failed; errno=12",
         "out_of_memory",
     ),
 ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from logdirwatch.model.vocabulary import Cause, KernelTrouble
 from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.plan.actions.brokers import damaged_file
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.snapshot import LogDir
@@ -30,6 +31,9 @@ _WHY = {
     "mounts it again; " + _NO_FORMAT,
     Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale. Mount it "
     "again, or restart the pod, which mounts it again; " + _NO_FORMAT,
+    Cause.RENAME_REFUSED: "see what {places} {are} mounted from (findmnt): the broker was refused to rename what it "
+    "had just written. A share (SMB, Azure Files, NFS) and Windows refuse that while a file is open, whoever owns it: "
+    "move Kafka's data to block storage, then restart the broker. On a disk of its own compare the folder's owner",
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
     "inodes, a quota, or the pool below a thin volume",
 }
@@ -38,8 +42,10 @@ _WHY = {
 def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
     """Return ``found``, the runbook step, as checks on the broker's host for directories with one cause."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
-    why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY[cause]
+    why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY.get(cause, "")
     reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
+    if cause is Cause.DAMAGED_FILE:
+        reason = f"in {places} " + damaged_file.remedy(away.proofs[directories[0].path].said or "")
     return replace(
         found,
         reason=reason + _said(away, directories),
@@ -55,6 +61,10 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
     """Return the commands to run on the host, the quickest first."""
     paths = " ".join(shlex.quote(directory.path) for directory in directories[:_NAMED])
     first = shlex.quote(directories[0].path)
+    if cause is Cause.DAMAGED_FILE:
+        return [damaged_file.LOOK]
+    if cause is Cause.RENAME_REFUSED:
+        return [f"findmnt -o SOURCE,FSTYPE,OPTIONS --target {first} (cifs, smb3 or nfs: a share); namei -l {paths}"]
     if cause is Cause.FULL:
         return [
             f"df -h -- {paths}; df -i -- {paths} (inodes)",

@@ -3,6 +3,7 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
@@ -14,20 +15,13 @@ from logdirwatch.plan.proposal import ProposedAction, effect
 QUOTA = "quota"
 """The step of the action that raises a quota, not a limit of the process."""
 
-# Java's and glibc's messages about a limit, and where it is set; the first match decides.
-_LIMITS = (
-    ("Too many open files in system", "the kernel's open files (sysctl fs.file-max)"),
-    ("Too many open files", "open files of the broker's process (LimitNOFILE, ulimit -n)"),
-    ("Map failed", "memory maps (sysctl vm.max_map_count)"),
-    ("Cannot allocate memory", "memory maps (sysctl vm.max_map_count) or memory"),
-    ("File too large", "the size of a file (LimitFSIZE, ulimit -f)"),
-)
 _ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
 
 
 def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
     """Return the remedy for an exhausted limit of the operating system; the disks are healthy."""
-    which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
+    error = os_error_in(proof.said or "")
+    which = (error and error.limit) or _ANY_LIMIT
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
     return ProposedAction(
         kind=ActionKind.RAISE_LIMIT,

@@ -11,6 +11,8 @@ from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.parse.os_errors import os_error_in
+from logdirwatch.plan.actions.brokers import damaged_file
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, on_host_of, quorum_status
 
 
@@ -94,6 +96,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "log.dirs and start it; if the disk below fails, replace that first",
         (_DIRECTORY,),
     ),
+    Reason.DAMAGED_FILE: Remedy(damaged_file.remedy(""), (damaged_file.LOOK,)),
     Reason.UNSUPPORTED_VERSION: Remedy(
         "start it with the release that it ran before, or one that supports the cluster's metadata.version; do not "
         "downgrade the cluster's features for it",
@@ -119,8 +122,8 @@ REMEDIES: Mapping[Reason, Remedy] = {
     ),
     Reason.OUT_OF_MEMORY: Remedy(
         "give it more memory (heap, direct or the container's, whichever its log names) before it starts: the recovery "
-        "of its logs needs it",
-        ("free -m; journalctl -k | grep -i oom",),
+        "of its logs needs it; where free -m shows memory left and mmap failed, raise vm.max_map_count instead",
+        ("free -m; journalctl -k | grep -i oom; cat /proc/sys/vm/max_map_count",),
     ),
     Reason.OOM_KILLED: Remedy(
         "give its host or container more memory, or its Java heap less: heap, direct memory, threads and other "
@@ -128,7 +131,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         (_KILLED, "free -m; systemctl show kafka -p MemoryMax; kubectl describe pod POD"),
     ),
     Reason.LIMIT: Remedy(
-        "raise the limit that its log names (open files, threads or memory maps), then start it",
+        "before the start raise the limit that its log names: open files, threads or memory maps",
         ("cat /proc/sys/vm/max_map_count; systemctl show kafka -p LimitNOFILE,LimitNPROC,TasksMax",),
     ),
     Reason.TLS: Remedy(
@@ -160,6 +163,16 @@ REMEDIES: Mapping[Reason, Remedy] = {
     Reason.READ_ONLY: Remedy(
         "see in the kernel's log why the file system is read-only, repair that and mount it writable, then start it",
         (_DIRECTORY,),
+    ),
+    Reason.DISK_FAILED: Remedy(
+        "see in the kernel's log what failed below the path that its log names: the device, the file system or the way "
+        "to the storage; repair that, then start it",
+        (_DIRECTORY,),
+    ),
+    Reason.RENAME_REFUSED: Remedy(
+        "see what its directories are mounted from: a share (SMB, NFS) or Windows refuses to rename what is open; give "
+        "it block storage, then start it",
+        (_MOUNTS,),
     ),
     Reason.STOPPED: Remedy(
         "it was stopped cleanly: see who did that (systemd, Kubernetes, a person) and whether it is meant to come "
@@ -226,9 +239,20 @@ def as_its_log_says(alert: AlertRecord) -> Runbook | None:
     if shown.maintenance is not None or not shown.log_says:
         return None
     with_kraft, with_zookeeper = (
-        remedy_of(shown.log_reason, has_zookeeper=has_zookeeper) for has_zookeeper in (False, True)
+        _as_said(remedy_of(shown.log_reason, has_zookeeper=has_zookeeper), shown) for has_zookeeper in (False, True)
     )
     return replace(_runbook(with_kraft, shown.log_says), zookeeper=_runbook(with_zookeeper, shown.log_says))
+
+
+def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
+    """Return a remedy with the limit or the file that the log names."""
+    said = shown.log_says or ""
+    if shown.log_reason == Reason.DAMAGED_FILE:
+        return remedy._replace(text=damaged_file.remedy(said))
+    error = os_error_in(said) if shown.log_reason == Reason.LIMIT else None
+    return (
+        remedy._replace(text=f"before the start raise the limit of {error.limit}") if error and error.limit else remedy
+    )
 
 
 def _runbook(remedy: Remedy, log_says: str) -> Runbook:

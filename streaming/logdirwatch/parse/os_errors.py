@@ -1,0 +1,149 @@
+"""The operating system's errors, recognised in any log: one table for every reader. Pure.
+
+A program prints an error by its number (``errno=12``, ``os error 28``, ``error -5``), by its name (``ENOSPC``), or in
+the words of the C library, which are those of the system's language: Java takes its messages from ``strerror``.
+``os_error_words.tsv`` has the words of glibc in every language that its catalogues have, one line per error;
+``make os-error-words`` writes it. ``others`` are the words of Java, musl (Alpine Linux), macOS, Windows and other
+releases of glibc.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import Cause
+
+OPEN_FILES = "open files of the broker's process (LimitNOFILE, ulimit -n)"
+ALL_OPEN_FILES = "the kernel's open files (sysctl fs.file-max)"
+MEMORY_MAPS = (
+    "memory maps: compare sysctl vm.max_map_count with the lines of /proc/PID/maps (Kafka maps two files of each "
+    "segment), and raise it if they are close; add memory only if free -m shows that none is left"
+)
+THREADS = "threads and processes (LimitNPROC, TasksMax, sysctl kernel.threads-max and kernel.pid_max)"
+
+
+class OsError(NamedTuple):
+    """An error: its name, its number on Linux, the class of causes, and the limit that was reached, if it is one."""
+
+    name: str
+    number: int
+    cause: Cause
+    others: tuple[str, ...] = ()
+    limit: str | None = None
+    is_translated: bool = True
+    """Whether the C library's words for it say enough: those of EAGAIN are also those of a held lock."""
+
+
+# In the order in which a text is judged, since it may name a second error as the consequence of the first.
+ERRORS = (
+    OsError("EDQUOT", 122, Cause.FULL, ("Quota exceeded", "Disc quota exceeded", "超出磁盘配额", "quota 滿了")),
+    OsError("ENOSPC", 28, Cause.FULL, ("not enough space on the disk", "На устройстве кончилось место")),
+    OsError("ENFILE", 23, Cause.LIMIT, ("Too many open files in system",), ALL_OPEN_FILES),
+    OsError("EMFILE", 24, Cause.LIMIT, ("No file descriptors available",), OPEN_FILES),
+    OsError("EFBIG", 27, Cause.LIMIT, (), "the size of a file (LimitFSIZE, ulimit -f)"),
+    OsError(
+        "EMLINK",
+        31,
+        Cause.LIMIT,
+        ("过多的连接",),
+        "the links of a folder (the file system's own limit of folders in one)",
+    ),
+    OsError(
+        "ENOMEM",
+        12,
+        Cause.LIMIT,
+        ("Map failed", "Out of memory", "Not enough space", "(mmap) failed", "os::commit_memory"),
+        MEMORY_MAPS,
+    ),
+    OsError(
+        "EAGAIN",
+        11,
+        Cause.LIMIT,
+        ("unable to create native thread", "unable to create new native thread", "fork: retry: Resource temporarily"),
+        THREADS,
+        is_translated=False,
+    ),
+    OsError("EROFS", 30, Cause.READ_ONLY, ("ReadOnlyFileSystemException", "media is write protected")),
+    OsError("EACCES", 13, Cause.PERMISSION, ("AccessDeniedException", "Access is denied")),
+    OsError("EPERM", 1, Cause.PERMISSION),
+    OsError("ENOKEY", 126, Cause.PERMISSION),
+    OsError("EKEYEXPIRED", 127, Cause.PERMISSION),
+    OsError("EKEYREVOKED", 128, Cause.PERMISSION),
+    OsError(
+        "EUCLEAN",
+        117,
+        Cause.FILE_SYSTEM,
+        ("Data consistency error", "is corrupted and unreadable", "Filesystem is corrupt", "EFSCORRUPTED"),
+    ),
+    OsError("EBADMSG", 74, Cause.FILE_SYSTEM, ("EFSBADCRC",)),
+    OsError("ESTALE", 116, Cause.REMOUNT, ("Stale NFS file handle", "过旧的文件句柄", "古いファイルハンドル")),
+    OsError("ENOTCONN", 107, Cause.REMOUNT, ("Socket not connected", "Socket is not connected")),
+    OsError("ENXIO", 6, Cause.REMOUNT, ("Device not configured", "device is not ready")),
+    OsError("ENODEV", 19, Cause.REMOUNT, ("Operation not supported by device",)),
+    OsError("ENOMEDIUM", 123, Cause.REMOUNT),
+    OsError("EHOSTDOWN", 112, Cause.REMOUNT),
+    OsError("EHOSTUNREACH", 113, Cause.REMOUNT, ("Host is unreachable",)),
+    OsError("ENETDOWN", 100, Cause.REMOUNT, ("Network is down",)),
+    OsError("ENETUNREACH", 101, Cause.REMOUNT, ("Network unreachable", "network path was not found")),
+    OsError("ETIMEDOUT", 110, Cause.REMOUNT, ("Operation timed out",)),
+    OsError("ECONNREFUSED", 111, Cause.REMOUNT),
+    OsError("ECONNRESET", 104, Cause.REMOUNT, ("Connection reset", "network name is no longer")),
+    OsError("ECONNABORTED", 103, Cause.REMOUNT, ("Connection aborted",)),
+    OsError("ESHUTDOWN", 108, Cause.REMOUNT, ("Cannot send after socket shutdown",)),
+    OsError("ENOLINK", 67, Cause.REMOUNT),
+    OsError(
+        "EIO", 5, Cause.FAILED, (": I/O error", ":I/O error", "(I/O error", "I/O device error", "redundancy check")
+    ),
+    OsError("EREMOTEIO", 121, Cause.FAILED),
+    # What Linux makes of an unreadable sector (BLK_STS_MEDIUM).
+    OsError("ENODATA", 61, Cause.FAILED),
+    OsError("EBUSY", 16, Cause.UNKNOWN, ("Resource busy", "being used by another process")),
+    OsError("ENOTDIR", 20, Cause.UNKNOWN),
+    OsError("ENOENT", 2, Cause.UNKNOWN, ("NoSuchFileException",)),
+)
+_BY_NUMBER = {error.number: error for error in ERRORS}
+_BY_NAME = {error.name: error for error in ERRORS}
+# Of a path the bare name of an error is no error.
+_NAMED = re.compile(r"(?<![\w/.-])E[A-Z]{2,11}(?![\w/.-])")
+_NUMBERED = re.compile(r"(?:\b(?:errno|os error)[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b", re.IGNORECASE)
+
+
+def os_error_in(text: str, *, is_end: bool = False) -> OsError | None:
+    """Return the error that ``text`` names, by number, name or words; ``is_end``: its words are the end of it."""
+    if not text:
+        return None
+    if not is_end and (found := next(_by_number(text), None)) is not None:
+        return found
+    plain = normalised(text)
+    is_in = plain.endswith if is_end else plain.__contains__
+    named = set() if is_end else set(_NAMED.findall(text))
+    return next((error for error in ERRORS if error.name in named or any(map(is_in, words_of(error)))), None)
+
+
+def _by_number(text: str) -> Iterator[OsError]:
+    return (_BY_NUMBER[number] for found in _NUMBERED.findall(text) if (number := int(found)) in _BY_NUMBER)
+
+
+def numbers_of(*causes: Cause) -> str:
+    """Return the alternatives of a pattern for the numbers of a class of errors, as the kernel prints them."""
+    return f"(?:{'|'.join(str(error.number) for error in ERRORS if error.cause in causes)})"
+
+
+@cache
+def words_of(error: OsError) -> tuple[str, ...]:
+    """Return all words for an error, normalised."""
+    others = tuple(normalised(words) for words in error.others)
+    return (*_catalogue().get(error.name, ()), *others) if error.is_translated else others
+
+
+def normalised(text: str) -> str:
+    """Return a text with plain spaces and apostrophes, and without the difference of upper and lower case."""
+    return text.replace("\u00a0", " ").replace("\u202f", " ").replace("\u2019", "'").casefold()
+
+
+@cache
+def _catalogue() -> dict[str, tuple[str, ...]]:
+    text = resources.files(__package__).joinpath("os_error_words.tsv").read_text(encoding="utf-8")
+    return {name: tuple(words) for name, *words in (line.split("\t") for line in text.splitlines())}

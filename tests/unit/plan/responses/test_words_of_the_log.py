@@ -1,0 +1,70 @@
+"""What to do about a failure is chosen by what the broker's log names: a file, a share, a limit."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan import builders as pb
+
+DIRECTORIES = [
+    (
+        Cause.DAMAGED_FILE,
+        "Malformed line in checkpoint file (/d1/t-0/leader-epoch-checkpoint): 'x'",
+        ("investigate", "/d1/t-0/leader-epoch-checkpoint aside", "alone", "move the folder"),
+    ),
+    (
+        Cause.DAMAGED_FILE,
+        "Invalid format of partition metadata file (/d1/t-0/partition.metadata)",
+        ("investigate", "with its folder", "alone"),
+    ),
+    (
+        Cause.DAMAGED_FILE,
+        "Error while reading checkpoint file /d1/recovery-point-offset-checkpoint: java.io.EOFException",
+        ("investigate", "/d1/recovery-point-offset-checkpoint aside", "recovers every log"),
+    ),
+    (
+        Cause.RENAME_REFUSED,
+        "java.nio.file.AccessDeniedException: /d1/t-0 -> /d1/t-0.0-delete",
+        ("investigate", "block storage", "SMB", "findmnt"),
+    ),
+    (Cause.LIMIT, "java.io.IOException: Too many open files in system", ("raise_limit", "fs.file-max")),
+    (Cause.LIMIT, "java.io.IOException: 打开的文件过多", ("raise_limit", "LimitNOFILE")),
+    (Cause.LIMIT, "java.io.IOException: Map failed", ("raise_limit", "max_map_count", "free -m")),
+    (Cause.LIMIT, "java.lang.OutOfMemoryError: unable to create native thread", ("raise_limit", "TasksMax")),
+]
+BROKERS = [
+    (
+        "limit",
+        "INFO: os::commit_memory(0x7f, 12288, 0) failed; error='Cannot allocate memory' (errno=12)",
+        ("max_map_count", "free -m"),
+    ),
+    ("limit", "java.io.IOException: Zu viele offene Dateien", ("LimitNOFILE",)),
+    ("out_of_memory", "os::commit_memory(0x7f, 1073741824, 0) failed (errno=12)", ("free -m", "max_map_count")),
+    (
+        "damaged_file",
+        "Malformed line in checkpoint file (/d1/t-0/leader-epoch-checkpoint): 'x'",
+        ("/d1/t-0/leader-epoch-checkpoint aside", "alone"),
+    ),
+    ("rename_refused", "java.nio.file.AccessDeniedException: /d1/a.tmp -> /d1/a", ("block storage",)),
+    ("disk_failed", "mkdir: /d1: Input/output error", ("kernel's log",)),
+]
+
+
+def first(alert, *parts):
+    return recommend(alert, pb.facts(*parts), pb.policy(), pb.NOW_MS)[0]
+
+
+@pytest.mark.parametrize(("cause", "said", "told"), DIRECTORIES)
+def test_the_first_action_for_a_directory_names_what_its_log_names(cause, said, told):
+    alert = pb.alert(log_dir="/d1", cause=cause, evidence={"said": said})
+    action = first(alert, pb.offline(1, "/d1", cause=cause), pb.topic("t", (1, 2)), pb.replica(1, "/d1", "t"))
+    text = " ".join((str(action.kind), action.reason, *action.commands))
+    assert [words for words in told if words not in text] == []
+
+
+@pytest.mark.parametrize(("reason", "said", "told"), BROKERS)
+def test_so_does_that_for_a_broker(reason, said, told):
+    evidence = {"log_says": said, "log_reason": reason, "log_says_ms": pb.NOW_MS}
+    alert = pb.alert(Rule.BROKER_OFFLINE, log_dir=None, to="offline", cause=None, evidence=evidence)
+    action = first(alert, pb.broker(1, BrokerStatus.OFFLINE), pb.directory(1, "/d1", status=LogDirStatus.UNKNOWN))
+    assert [words for words in told if words not in f"{action.reason} {' '.join(action.commands)}"] == []
