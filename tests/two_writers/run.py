@@ -73,8 +73,13 @@ class Writer:
 
     def has_ended(self):
         code = self._process.poll()
-        assert code in (None, 0), (self._folder / f"{self.notes.name}.log").read_text(errors="replace")[-4000:]
+        assert code in (None, 0), f"a writer ended with {code}: {self._last_error()}"
         return code == 0
+
+    def _last_error(self):
+        """Return the beginning of its last traceback, which names the error: Java's stack follows it."""
+        log = (self._folder / f"{self.notes.name}.log").read_text(errors="replace")
+        return log[log.rfind("Traceback") :][:8000]
 
 
 def run(path, folder, commits, kills, conf=None, seed=0):

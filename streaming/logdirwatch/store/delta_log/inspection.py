@@ -52,7 +52,18 @@ def log_files(names: Iterable[str]) -> LogFiles:
 
 
 def read_log(folder: Folder) -> list[list[Action]] | None:
-    """Return the entries after the newest checkpoint; None if there is no log. Raises DamagedLogError."""
+    """Return the entries after the newest checkpoint; None if there is no log. Raises DamagedLogError.
+
+    A listing is not atomic: beside an entry it may lack the one before, which was created meanwhile. So what is missing
+    is missing in a second listing too.
+    """
+    try:
+        return _read(folder)
+    except DamagedLogError:
+        return _read(folder)
+
+
+def _read(folder: Folder) -> list[list[Action]] | None:
     files = log_files(folder.sizes(FOLDER))
     if files.checkpoint is None and not files.entries:
         if any(name.endswith(".parquet") for name in folder.sizes("")):

@@ -11,7 +11,8 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from logdirwatch.errors import UserError
 from logdirwatch.store.delta_log.entries import file_name
-from logdirwatch.store.delta_log.inspection import DamagedLogError, damaged, features_beyond_deltalake, read_log
+from logdirwatch.store.delta_log.inspection import DamagedLogError, damaged, features_beyond_deltalake
+from logdirwatch.store.delta_log.opening import opened
 from logdirwatch.store.direct.arrow import arrow_schema
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.storage.folder import Folder
@@ -93,10 +94,7 @@ class Newest:
 
     def _read(self) -> tuple[str, Snapshot]:
         delta, self._delta = self._delta, None
-        if delta is None:
-            delta = self._opened()
-        else:
-            delta.update_incremental()
+        delta = self._opened() if delta is None else self._updated(delta)
         if reason := _reason_for_spark(delta, self.table):
             raise NotDirectError(f"{self.table.name}: {reason}")
         tag = self.folder.tag(file_name(delta.version()))
@@ -106,10 +104,16 @@ class Newest:
         version = Version(str(delta.metadata().id), delta.version())
         return tag, Snapshot(version, tuple(_files(delta, self.table)), delta.metadata().configuration)
 
+    def _updated(self, delta: DeltaTable) -> DeltaTable:
+        try:
+            delta.update_incremental()
+        except DeltaError:
+            return self._opened()
+        return delta
+
     def _opened(self) -> DeltaTable:
         try:
-            read_log(self.folder)
-            return DeltaTable(self.folder.url, storage_options=self.folder.options)
+            return opened(self.folder)
         except DamagedLogError as error:
             raise UserError(damaged(f"table {self.table.name} at {self.folder.url}", error)) from None
         except TableNotFoundError:

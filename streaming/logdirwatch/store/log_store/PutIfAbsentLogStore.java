@@ -15,13 +15,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 
 /**
@@ -36,6 +41,9 @@ import org.apache.hadoop.fs.FileSystem;
 public final class PutIfAbsentLogStore extends HadoopFileSystemLogStore {
   private static final String CONDITIONAL = "fs.option.create.conditional.overwrite";
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Pattern ENTRY = Pattern.compile("(\\d{20})\\.json");
+  /** A gap that stays in so many further listings is a missing entry. */
+  private static final int LOOKS = 3;
 
   public PutIfAbsentLogStore(Configuration conf) {
     super(conf);
@@ -56,6 +64,40 @@ public final class PutIfAbsentLogStore extends HadoopFileSystemLogStore {
     } else {
       putIfAbsent(files, path, entry);
     }
+  }
+
+  /**
+   * A folder's listing is not atomic: beside an entry it may lack the one before, which was linked meanwhile. Delta takes
+   * that for a damaged log, so a listing with a gap is made again.
+   */
+  @Override
+  public Iterator<FileStatus> listFrom(org.apache.hadoop.fs.Path path, Configuration conf) throws IOException {
+    List<FileStatus> found = listed(path, conf);
+    for (int more = 0; more < LOOKS && hasGap(found); more++) {
+      found = listed(path, conf);
+    }
+    return found.iterator();
+  }
+
+  private List<FileStatus> listed(org.apache.hadoop.fs.Path path, Configuration conf) throws IOException {
+    List<FileStatus> found = new ArrayList<>();
+    super.listFrom(path, conf).forEachRemaining(found::add);
+    return found;
+  }
+
+  private static boolean hasGap(List<FileStatus> found) {
+    long before = -1;
+    for (FileStatus file : found) {
+      Matcher name = ENTRY.matcher(file.getPath().getName());
+      if (name.matches()) {
+        long version = Long.parseLong(name.group(1));
+        if (before >= 0 && version != before + 1) {
+          return true;
+        }
+        before = version;
+      }
+    }
+    return false;
   }
 
   /** Whether readers could see a half of what Spark writes, such as a checkpoint, before it is complete. */

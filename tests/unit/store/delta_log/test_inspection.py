@@ -2,13 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.errors import UserError
-from logdirwatch.store.delta_log.entries import file_name
+from logdirwatch.store.delta_log.entries import FOLDER, file_name
 from logdirwatch.store.delta_log.inspection import (
     READABLE,
     DamagedLogError,
@@ -216,3 +217,20 @@ def test_the_newest_checkpoint_counts_with_all_its_parts():
     assert log_files([*names, *parts, f"{5:020}.checkpoint.parquet"]) == (10, sorted(parts), [11], True)
     assert log_files(names[1:]) == (None, [], [9, 10, 11], False)
     assert log_files([]) == (None, [], [], False)
+
+
+@pytest.mark.parametrize(
+    "reads", [brokers, lambda root: len(Newest(LocalFolder(str(root / TABLE)), BROKER_STATE).snapshot().files)]
+)
+def test_an_entry_that_a_listing_lacks_since_it_is_created_meanwhile_is_not_called_missing(root, monkeypatch, reads):
+    sizes, lacking = LocalFolder.sizes, [NEWEST - 1]
+
+    def listed(folder, name):
+        found = sizes(folder, name)
+        if name == FOLDER and lacking:
+            del found[Path(file_name(lacking.pop())).name]
+        return found
+
+    monkeypatch.setattr(LocalFolder, "sizes", listed)
+    assert reads(root)
+    assert lacking == []

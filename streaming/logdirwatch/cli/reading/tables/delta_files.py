@@ -19,8 +19,8 @@ from logdirwatch.store.delta_log.inspection import (
     beyond,
     damaged,
     features_beyond_deltalake,
-    read_log,
 )
+from logdirwatch.store.delta_log.opening import opened
 from logdirwatch.store.storage.folder import Folder, folder_at
 from logdirwatch.store.storage.options import Get, UnknownOptionsError, of_extra
 
@@ -67,8 +67,7 @@ class DeltaFiles(TableReader):
     def _opened(self, table: str) -> DeltaTable | None:
         folder = self._folder(table)
         try:
-            read_log(folder)
-            return _delta(folder)
+            return opened(folder)
         except TableNotFoundError:
             return None
         except DamagedLogError as error:
@@ -123,14 +122,10 @@ class DeltaFiles(TableReader):
         """Return the first data file that cannot be read, if the files can be listed."""
         folder = self._folder(table)
         try:
-            names = pa.table(_delta(folder).get_add_actions()).column("path").to_pylist()
+            names = pa.table(opened(folder).get_add_actions()).column("path").to_pylist()
         except Exception:
             return None
         return next((name for name in names if not _can_be_read(folder, name)), None)
-
-
-def _delta(folder: Folder) -> DeltaTable:
-    return DeltaTable(folder.url, storage_options=folder.options)
 
 
 def _first_line(error: BaseException) -> str:
