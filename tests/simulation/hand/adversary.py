@@ -11,8 +11,6 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from tests.simulation.hand.kafka import Kafka
 from tests.simulation.hand.laws import OTHERS, Laws
 
-FOREIGN_RATE = "7"
-
 
 class KilledError(BaseException):
     """The process is killed here."""
@@ -90,21 +88,19 @@ def _revoke(one: Adversary) -> None:
 
 
 def _broker_dies(one: Adversary) -> None:
-    one.kafka.dead.add(one.draw.choice(one.kafka.brokers))
+    one.kafka.die(one.draw.choice(one.kafka.brokers))
 
 
 def _brokers_come_back(one: Adversary) -> None:
-    one.kafka.dead.clear()
+    one.kafka.revive()
 
 
 def _disk_fails(one: Adversary) -> None:
-    one.kafka.offline.add(one.draw.choice(sorted(one.kafka.log_dirs)))
+    one.kafka.fail(one.draw.choice(sorted(one.kafka.log_dirs)))
 
 
 def _disk_fills(one: Adversary) -> None:
-    place = one.draw.choice(sorted(one.kafka.log_dirs))
-    room = one.kafka.log_dirs[place] - one.kafka.used_bytes(place)
-    one.kafka.others_bytes[place] = one.kafka.others_bytes.get(place, 0) + int(room * one.draw.choice((0.5, 0.9, 0.97)))
+    one.kafka.fill(one.draw.choice(sorted(one.kafka.log_dirs)), one.draw.choice((0.5, 0.9, 0.97)))
 
 
 def _replica_lags(one: Adversary) -> None:
@@ -114,7 +110,6 @@ def _replica_lags(one: Adversary) -> None:
     if partition is None or len(partition.isr) < 2:
         return
     broker = one.draw.choice(sorted(partition.isr - {one.kafka.leader(partition)}))
-    partition.isr.discard(broker)
     one.kafka.lag((*key, broker))
 
 
@@ -154,8 +149,7 @@ def _plan_is_done(one: Adversary) -> None:
 def _replica_is_placed(one: Adversary) -> None:
     if one.kafka.logs:
         held = one.draw.choice(sorted(one.kafka.logs))
-        paths = [path for broker, path in sorted(one.kafka.log_dirs) if broker == held[2]]
-        one.does(PlaceReplicas({held: one.draw.choice(paths)}))
+        one.does(PlaceReplicas({held: one.draw.choice(one.kafka.paths(held[2]))}))
 
 
 def _throttle_changes(one: Adversary) -> None:
@@ -168,7 +162,7 @@ def _throttle_changes(one: Adversary) -> None:
     if one.draw.random() < 0.5 or not one.kafka.partitions:
         key = one.draw.choice((*REPLICATION_THROTTLES, LOG_DIR_THROTTLE))
         name = str(one.draw.choice(one.kafka.brokers))
-        one.does(ChangeConfig("brokers", name, key, one.draw.choice((FOREIGN_RATE, None))))
+        one.does(ChangeConfig("brokers", name, key, one.draw.choice((one.kafka.foreign_rate, None))))
         return
     key = one.draw.choice(tuple(THROTTLED_REPLICAS))
     topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))

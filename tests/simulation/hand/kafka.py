@@ -31,7 +31,6 @@ from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands.throttles import Limit
 
 OFFLINE = 56
-UNTHROTTLED_BYTES_PER_S = 60.0
 
 
 @dataclass
@@ -72,6 +71,9 @@ class Kafka:
     min_isr: int = 1
     written_bytes_per_s: int = 0
     """How fast each partition grows."""
+    unthrottled_bytes_per_s: float = 60.0
+    foreign_rate: str = "7"
+    """The throttle that somebody else sets on a broker."""
     ids: dict[str, int] = field(default_factory=dict)
     """How often each topic was created: its identity."""
 
@@ -83,6 +85,10 @@ class Kafka:
     def brokers(self) -> tuple[int, ...]:
         """All brokers, also the dead."""
         return tuple(sorted({broker for broker, _ in self.log_dirs}))
+
+    def paths(self, broker: int) -> list[str]:
+        """Return the directories of a broker."""
+        return [path for number, path in sorted(self.log_dirs) if number == broker]
 
     def create(self, key: Key, placed: Mapping[int, str], size_bytes: int) -> None:
         """Create a partition with its replicas in sync."""
@@ -103,6 +109,23 @@ class Kafka:
             if held[0] == topic:
                 self._drop(held)
         self.partitions = {key: one for key, one in self.partitions.items() if key[0] != topic}
+
+    def die(self, broker: int) -> None:
+        """Kill a broker."""
+        self.dead.add(broker)
+
+    def revive(self) -> None:
+        """Start all brokers that are dead."""
+        self.dead.clear()
+
+    def fail(self, place: LogDirId) -> None:
+        """Take a directory offline."""
+        self.offline.add(place)
+
+    def fill(self, place: LogDirId, ratio: float) -> None:
+        """Fill that part of the room that is left in a directory."""
+        room = self.log_dirs[place] - self.used_bytes(place)
+        self.others_bytes[place] = self.others_bytes.get(place, 0) + int(room * ratio)
 
     # -- time
 
@@ -155,7 +178,7 @@ class Kafka:
         lists = self.configs.get(("topics", topic), {})
         ends = ((broker, FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS), (leader, LEADER_THROTTLE, THROTTLED_LEADERS))
         return min(
-            self._rate(end, rate) if _lists(lists.get(listed), number, end) else UNTHROTTLED_BYTES_PER_S
+            self._rate(end, rate) if _lists(lists.get(listed), number, end) else self.unthrottled_bytes_per_s
             for end, rate, listed in ends
         )
 
@@ -165,7 +188,7 @@ class Kafka:
 
     def _rate(self, broker: int | None, key: str) -> float:
         value = self.configs.get(("brokers", str(broker)), {}).get(key)
-        return UNTHROTTLED_BYTES_PER_S if not value else float(value)
+        return self.unthrottled_bytes_per_s if not value else float(value)
 
     def _chosen(self, held: Held) -> str | None:
         """Return where a replica is created: where it was wished, or in the directory with the fewest replicas."""
@@ -179,7 +202,8 @@ class Kafka:
         return min(serving, key=held_by.__getitem__, default=None)
 
     def lag(self, held: Held) -> None:
-        """Let a replica lack half of its log."""
+        """Let a replica lack half of its log, and fall out of the in-sync ones."""
+        self.partitions[held[:2]].isr.discard(held[2])
         self.logs[held] = Copy(self.logs[held].path, self.logs[held].size_bytes // 2)
 
     def _fill(self) -> None:

@@ -10,7 +10,7 @@ from logdirwatch.execute.seen import Entity, Held
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
-from tests.simulation.hand.kafka import UNTHROTTLED_BYTES_PER_S, Kafka
+from tests.simulation.hand.kafka import Kafka
 
 NOTICED_TICKS = 3
 """Within so many ticks an execution notices that its throttle is gone."""
@@ -149,7 +149,7 @@ class Laws:
         """Judge what a call has done to the rates of our copies."""
         after = self.rates()
         for held, rate in rates.items():
-            if held in after and rate < UNTHROTTLED_BYTES_PER_S <= after[held]:
+            if held in after and rate < self.kafka.unthrottled_bytes_per_s <= after[held]:
                 self._break("a copy of ours goes on without its throttle", held, call)
 
     def rates(self) -> dict[Held, float]:
@@ -220,7 +220,9 @@ class Laws:
         """Judge that time has passed, and whether the execution's process could have noticed something."""
         rates = self.rates()
         fast = [held for held in self._fast(rates) if held in self._throttled]
-        self._throttled = {held for held, rate in rates.items() if held in fast or rate < UNTHROTTLED_BYTES_PER_S}
+        self._throttled = {
+            held for held, rate in rates.items() if held in fast or rate < self.kafka.unthrottled_bytes_per_s
+        }
         sees = is_alive and not self.kafka.dead
         self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees else 0
         if self._unthrottled_ticks == NOTICED_TICKS:
@@ -240,7 +242,7 @@ class Laws:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)
 
     def _fast(self, rates: dict[Held, float]) -> list[Held]:
-        return [held for held, rate in rates.items() if rate >= UNTHROTTLED_BYTES_PER_S]
+        return [held for held, rate in rates.items() if rate >= self.kafka.unthrottled_bytes_per_s]
 
     def _left(self, state: str) -> None:
         for (entity, key), who in self.by.values.items():

@@ -1,7 +1,7 @@
 """One schedule of one seed: a cluster, an execution with its journal, and everybody else."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,6 +43,14 @@ class Ran(NamedTuple):
     log: tuple[str, ...]
     state: str
     edges: int
+
+
+class World(NamedTuple):
+    """A cluster, and what is to be carried out on it."""
+
+    kafka: Kafka
+    operations: list[Operation]
+    kind: ActionKind
 
 
 class EndlessError(Exception):
@@ -96,17 +104,22 @@ class Edges:
 class Schedule:
     """The world of one seed, and the events in it: those of the seed, or others."""
 
-    def __init__(self, seed: int, events: Sequence[Event] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        events: Sequence[Event] | None = None,
+        world: Callable[[random.Random], World] | None = None,
+        others: type[Adversary] = Adversary,
+    ) -> None:
         self._draw = draw = random.Random(seed)
         self.seed = seed
-        self.kafka = _cluster(draw) if seed > 0 else _small_cluster(draw)
-        self.found, kind = _operations(draw, self.kafka)
+        self.kafka, self.found, kind = (world or (_world if seed > 0 else _small_world))(draw)
         self.laws = Laws(self.kafka)
         self.laws.own_entries = frozenset(_entries(self.found))
         for here, there in _pairs(self.found):
             self.laws.plan(here, there)
         self.events = tuple(drawn(draw) if events is None else events)
-        self.others = Adversary(self.kafka, self.laws, list(self.events))
+        self.others = others(self.kafka, self.laws, list(self.events))
         self.edges = Edges(self.kafka, self.others, self.laws)
         self.journal: list[ExecutionRecord] = []
         self.at_ms, self.ticks = 1_000_000, 0
@@ -141,8 +154,13 @@ class Schedule:
             self._judge(ended)
             return ended
 
+<<<<<<< HEAD
     def _repaired(self, record: ExecutionRecord, *, undoes: bool) -> ExecutionRecord:
         self.kafka.dead.clear()
+=======
+    def _repaired(self, record: ExecutionRecord) -> ExecutionRecord:
+        self.kafka.revive()
+>>>>>>> 21e0f3ba (Executions: drawn and named runs of everybody else on real brokers, with the laws of the model)
         self.others.halted = None
         self.laws.permit_again()
         self._pass(self._draw.choice((0, 1, 20)))
@@ -236,26 +254,36 @@ def shrunk(ran: Ran, law: str) -> Ran:
 # -- what is drawn
 
 
-def _cluster(draw: random.Random) -> Kafka:
+def _world(draw: random.Random) -> World:
     brokers = draw.choice((2, 3, 3, 4))
     kafka = Kafka({(broker, path): ROOM_BYTES for broker in range(1, brokers + 1) for path in ("/a", "/b")})
+    return filled(draw, kafka, RATE)
+
+
+def filled(draw: random.Random, kafka: Kafka, rate: int) -> World:
+    """Return the world of drawn partitions on a cluster; ``rate`` is that of its throttles, in bytes/s."""
     for number in range(draw.randint(1, 3)):
-        placed = draw.sample(kafka.brokers, draw.randint(1, min(3, brokers)))
+        placed = draw.sample(kafka.brokers, draw.randint(1, min(3, len(kafka.brokers))))
         topic = draw.choice(("t", "u"))
-        kafka.create((topic, number), {one: draw.choice(("/a", "/b")) for one in placed}, SIZE_BYTES)
+        kafka.create((topic, number), {one: draw.choice(kafka.paths(one)) for one in placed}, SIZE_BYTES)
     kafka.min_isr = draw.choice((1, 1, 2))
+<<<<<<< HEAD
     kafka.written_bytes_per_s = draw.choice((0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, RATE + 1)) if draw.random() < 0.5 else 0
     return kafka
+=======
+    kafka.written_bytes_per_s = draw.choice((0, 0, 2))
+    return World(kafka, *_operations(draw, kafka, rate))
+>>>>>>> 21e0f3ba (Executions: drawn and named runs of everybody else on real brokers, with the laws of the model)
 
 
-def _small_cluster(draw: random.Random) -> Kafka:
+def _small_world(draw: random.Random) -> World:
     kafka = Kafka({(broker, path): ROOM_BYTES for broker in (1, 2, 3) for path in ("/a", "/b")})
     for number in range(2):
         kafka.create(("t", number), dict.fromkeys(draw.sample((1, 2, 3), 2), "/a"), SIZE_BYTES)
-    return kafka
+    return World(kafka, *_operations(draw, kafka, RATE))
 
 
-def _operations(draw: random.Random, kafka: Kafka) -> tuple[list[Operation], ActionKind]:
+def _operations(draw: random.Random, kafka: Kafka, rate: int) -> tuple[list[Operation], ActionKind]:
     """Return what is to be carried out: moves between brokers or directories, or a cut."""
     kind = draw.choice((ActionKind.REASSIGN, ActionKind.REASSIGN, ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION))
     if kind is ActionKind.LOWER_RETENTION:
@@ -265,7 +293,7 @@ def _operations(draw: random.Random, kafka: Kafka) -> tuple[list[Operation], Act
     keys = draw.sample(sorted(kafka.partitions), draw.randint(1, len(kafka.partitions)))
     pairs = [(_here(key, kafka), _there(key, kafka, kind, draw)) for key in keys]
     there, here = [one for _, one in pairs], [one for one, _ in pairs]
-    limits = _throttles(pairs, kind) if draw.random() < 0.8 else Limits()
+    limits = throttles(pairs, kind, rate) if draw.random() < 0.8 else Limits()
     waves = [[number] for number in range(len(keys))] if draw.random() < 0.4 else []
     settle_ms = draw.choice((None, 4_000))
     made = operations.reassign(
@@ -287,21 +315,22 @@ def _there(key: tuple[str, int], kafka: Kafka, kind: ActionKind, draw: random.Ra
     if kind is ActionKind.REASSIGN and free:
         replicas[number] = draw.choice(free)
         paths = [ANY] * len(paths)
-        paths[number] = draw.choice(("/a", "/b", ANY))
+        paths[number] = draw.choice((*kafka.paths(replicas[number]), ANY))
     else:
-        paths[number] = "/b" if paths[number] == "/a" else "/a"
+        (paths[number],) = set(kafka.paths(replicas[number])) - {paths[number]}
     return Assignment(*key, tuple(replicas), tuple(paths))
 
 
-def _throttles(pairs: list[tuple[Assignment, Assignment]], kind: ActionKind) -> Limits:
+def throttles(pairs: list[tuple[Assignment, Assignment]], kind: ActionKind, rate: int) -> Limits:
+    """Return the throttles of moves, each from where and to where, in bytes/s."""
     within = {broker for here, there in pairs for broker in there.replicas if broker in here.replicas}
     if kind is ActionKind.MOVE_LOG_DIR:
-        return within_brokers(within, RATE)
+        return within_brokers(within, rate)
     arriving = [(*here.key, one) for here, there in pairs for one in {*here.replicas} ^ {*there.replicas}]
     sending = [(*here.key, one) for here, there in pairs for one in {*here.replicas, *there.replicas}]
-    found = of_copies(arriving, sending, RATE)
+    found = of_copies(arriving, sending, rate)
     rates = {broker: dict(values) for broker, values in found.brokers.items()}
-    for broker, values in within_brokers(within, RATE).brokers.items():
+    for broker, values in within_brokers(within, rate).brokers.items():
         rates.setdefault(broker, {}).update(values)
     return Limits(rates, found.topics)
 

@@ -1,0 +1,33 @@
+"""The generated schedules of ``tests.simulation.hand`` on real brokers, with the same laws."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.local.cluster import LocalCluster
+from tests.chaos_apply.brokers import MIB, Brokers
+from tests.simulation.hand.run import Schedule, filled
+
+RATE = MIB // 2
+"""In bytes/s: a copy of a partition takes some seconds."""
+
+
+def run(disks: LocalCluster, monitored: KafkaSettings, seeds: Iterable[int], say: Callable[[str], None]) -> int:
+    """Run the schedule of each seed; return how many broke a law."""
+    began_s, states, broken = time.monotonic(), Counter[str](), 0
+    with clients.admin(monitored) as admin:
+        for number, seed in enumerate(seeds):
+            brokers = Brokers(disks, admin, monitored, f"{number}-{time.time_ns()}")
+            try:
+                ran = Schedule(seed, world=lambda draw, on=brokers: filled(draw, on, RATE)).run()
+            finally:
+                brokers.tidy()
+            states[ran.state] += 1
+            broken += bool(ran.broken)
+            say(f"schedule {seed}: {ran.state}, {', '.join(event.deed for event in ran.events) or 'nobody else'}")
+            if ran.broken:
+                say("\n  ".join(("", *ran.log, *(f"WRONG {one}" for one in ran.broken))))
+    say(f"{states.total()} schedules in {time.monotonic() - began_s:.0f} s: {dict(states)}, {broken} broken")
+    return broken
