@@ -55,12 +55,16 @@ class Feeder:
         """The time of the newest record that Kafka has."""
         return self.written[-1].timestamp_ms
 
+    def check(self) -> None:
+        """Raise the error that ended it, if one has."""
+        if self._failure is not None:
+            raise self._failure
+
     def end(self) -> None:
         """Write the end of the history, and return when Kafka has all of it."""
         self._is_over.set()
         self._thread.join()
-        if self._failure is not None:
-            raise self._failure
+        self.check()
         try:
             self._write(self._history.end())
         finally:

@@ -109,6 +109,7 @@ class World:
 
         def seen() -> Any:
             self._supervise()
+            self.feeder.check()
             with suppress(UserError):  # the telemetry broker is away
                 return condition()
 

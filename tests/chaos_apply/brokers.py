@@ -30,7 +30,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 MIB = 1 << 20
 RECORDS = 4
 """Of half a MiB each, in every partition."""
-TICK_S = 0.3
+TICK_S, SETTLED_S = 0.3, 2.0
 MOST_S = 900
 """Longer than the longest patience of an execution at this pace."""
 MOST_USED_RATIO = 0.8
@@ -108,6 +108,11 @@ class Brokers(Kafka):
         if time.monotonic() > self._until_s:
             raise EndlessError
         time.sleep(TICK_S)
+        self.refresh()
+
+    def settle(self) -> None:
+        """See ``Kafka``: brokers learn of changes from the controller a moment later."""
+        time.sleep(SETTLED_S)
         self.refresh()
 
     def call(self, call: Call) -> None:

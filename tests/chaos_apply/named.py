@@ -69,7 +69,9 @@ RUNS = {
     "somebody else moves a partition of the wave": Run(_moves_elsewhere, "stuck", "somebody else|changed"),
     "a topic of the wave is deleted": Run(lambda one: one.kafka.delete(_first(one)[0]), "stuck", ""),
     "the destination fills while an old replica is away": Run(_fills_while_the_old_replica_is_away, "stuck", "% full"),
-    "the broker of an old replica dies": Run(lambda one: one.kafka.die(1), "done"),
+    "the broker of an old replica dies": Run(
+        lambda one: one.kafka.die(1), "stuck", "done, but throttles are left: broker 1"
+    ),
     "the destination is dead for good": Run(lambda one: one.kafka.die(0), "stuck", "no progress"),
     "the directory of the destination fails": Run(
         lambda one: one.kafka.fail((0, one.kafka.paths(0)[1])), "stuck", "offline"

@@ -3,17 +3,33 @@
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import KafkaError, for_code
+from kafka.errors import KafkaError, UnknownBrokerIdError, for_code
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
 
 class AdminClient(KafkaAdminClient):  # type: ignore[misc]
-    """Looks for the controller again after an error.
+    """Looks for the controller again after an error, and for brokers that it does not know.
+
+    kafka-python 3.0.12 forgets a broker that is away, and asks for the brokers again only after five minutes or when a
+    connection ends: until then a request to one that came back fails with UnknownBrokerIdError.
 
     kafka-python 3.0.12 keeps the first controller that it found until a broker denies being it. A dead one does not
     answer, and each later request fails with UnknownBrokerIdError. In KRaft mode it may be any broker, since brokers
     name a random live one (Kafka's ``KRaftMetadataCache.getRandomAliveBrokerId``).
     """
+
+    def __init__(self, **configs: Any) -> None:
+        super().__init__(**configs)
+        send = self._manager.send
+
+        def sent(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return send(*args, **kwargs)
+            except UnknownBrokerIdError:
+                self._manager.cluster.request_update()
+                raise
+
+        self._manager.send = sent
 
     async def _send_request_to_controller(self, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -127,6 +127,9 @@ class Kafka:
         room = self.log_dirs[place] - self.used_bytes(place)
         self.others_bytes[place] = self.others_bytes.get(place, 0) + int(room * ratio)
 
+    def settle(self) -> None:
+        """Let all brokers know what was changed last."""
+
     # -- time
 
     def tick(self, seconds: float) -> None:

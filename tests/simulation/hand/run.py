@@ -219,6 +219,7 @@ class Schedule:
         return self.watch(record) if self.others.halted is None else Halt(self.others.halted)
 
     def _judge(self, ended: ExecutionRecord) -> None:
+        self.kafka.settle()
         self.laws.end(str(ended.state))
         if ended.state is ExecutionState.STUCK and not ended.reason:
             self.laws.broken.append("stuck without a reason")
