@@ -154,13 +154,8 @@ class Schedule:
             self._judge(ended)
             return ended
 
-<<<<<<< HEAD
     def _repaired(self, record: ExecutionRecord, *, undoes: bool) -> ExecutionRecord:
-        self.kafka.dead.clear()
-=======
-    def _repaired(self, record: ExecutionRecord) -> ExecutionRecord:
         self.kafka.revive()
->>>>>>> 21e0f3ba (Executions: drawn and named runs of everybody else on real brokers, with the laws of the model)
         self.others.halted = None
         self.laws.permit_again()
         self._pass(self._draw.choice((0, 1, 20)))
@@ -268,13 +263,8 @@ def filled(draw: random.Random, kafka: Kafka, rate: int) -> World:
         topic = draw.choice(("t", "u"))
         kafka.create((topic, number), {one: draw.choice(kafka.paths(one)) for one in placed}, SIZE_BYTES)
     kafka.min_isr = draw.choice((1, 1, 2))
-<<<<<<< HEAD
     kafka.written_bytes_per_s = draw.choice((0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, RATE + 1)) if draw.random() < 0.5 else 0
-    return kafka
-=======
-    kafka.written_bytes_per_s = draw.choice((0, 0, 2))
     return World(kafka, *_operations(draw, kafka, rate))
->>>>>>> 21e0f3ba (Executions: drawn and named runs of everybody else on real brokers, with the laws of the model)
 
 
 def _small_world(draw: random.Random) -> World:
