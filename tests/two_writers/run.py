@@ -42,7 +42,7 @@ class Outcome:
     def __str__(self):
         return (
             f"{len(self.told)} commits told by {len(WRITERS)} processes, {self.kills} killed, in {self.seconds:.0f} s: "
-            f"{len(self.lost)} lost, {len(self.twice)} twice"
+            f"{len(self.lost)} lost, {len(self.twice)} twice {sorted(self.lost | self.twice)[:20] or ''}"
         )
 
 

@@ -37,6 +37,8 @@ def main(task):
         for number in range(first, task["commits"]):
             is_first = number == first
             until_no_conflict(lambda n=number, f=is_first: insert(tables, spark, task["writer"], n, may_be_there=f))
+            if number % OPTIMIZED == 0:
+                until_no_conflict(lambda: spark.sql(f"OPTIMIZE {tables.name(LOG_DIR_SAMPLES)}").collect())
             notes.write(f"{number}\n")
             notes.flush()
             os.fsync(notes.fileno())
@@ -53,8 +55,6 @@ def insert(tables, spark, writer, number, *, may_be_there):
     if not may_be_there or tables.read(LOG_DIR_SAMPLES).where(mine).isEmpty():
         columns, values = ", ".join(row), ", ".join(map(repr, row.values()))
         spark.sql(f"INSERT INTO {tables.name(LOG_DIR_SAMPLES)} ({columns}) VALUES ({values})")
-    if number % OPTIMIZED == 0:
-        spark.sql(f"OPTIMIZE {tables.name(LOG_DIR_SAMPLES)}").collect()
 
 
 def until_no_conflict(write):
