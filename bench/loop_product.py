@@ -10,6 +10,7 @@ from logdirwatch.autopilot.judge import refusal
 from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
 from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.execute.need import Shown
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Severity
 from logdirwatch.plan.lifecycle.live_check import reasons_against
@@ -202,4 +203,5 @@ class Autopilot(Logdirwatch):
             executions=self._executions,
             alerts={name: action.alert_id for name, action in self._watch.actions.items()},
             read_at_ms=at_ms,
+            shown=Shown(self._watch.alerts, {CLUSTER: at_ms}),
         )

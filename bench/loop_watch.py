@@ -55,6 +55,7 @@ class Watch:
         self.policy = _policy(world, interval_ms)
         self.has_news = False
         self._alerts: dict[str, tuple[AlertStatus, Severity, str | None]] = {}
+        self.alerts: dict[str, AlertRecord] = {}
         self.actions: dict[str, ActionRecord] = {}
 
     @property
@@ -126,7 +127,7 @@ class Watch:
     def _tell(self, alert: AlertRecord, at_ms: int) -> None:
         said = alert.status, alert.severity, alert.to_status
         self.has_news = self.has_news or self._alerts.get(alert.alert_id) != said
-        self._alerts[alert.alert_id] = said
+        self._alerts[alert.alert_id], self.alerts[alert.alert_id] = said, alert
         self._tracker.take(topics.ALERTS, alert.alert_id.encode(), msgspec.json.encode(alert), at_ms)
 
     def _poll(self, broker: int, at_ms: int, interval_ms: int) -> MetricsRecord:

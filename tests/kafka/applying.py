@@ -7,12 +7,13 @@ import msgspec
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from msgspec.structs import replace as changed
 
+from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory, answer
 from logdirwatch.execute import begin
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
-from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records import ExecutionRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -20,7 +21,7 @@ from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
 from logdirwatch.plan.content_hash import content_hash
 from tests.kafka.telemetry import send_records
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.plan.builders import action
+from tests.unit.plan.builders import action, space_alert
 
 MIB = 1 << 20
 
@@ -106,7 +107,17 @@ def published(own, **fields):
     )
     made = changed(made, content_hash=content_hash(made))
     send_records(own, topics.ACTIONS, made)
+    firing = changed(space_alert(), alert_id=made.alert_id, cluster=CLUSTER)
+    send_records(own, topics.ALERTS, firing, passing())
     return made
+
+
+def passing():
+    """The heartbeat of a collector whose samples pass the stream."""
+    beat = HeartbeatRecord(
+        version=1, cluster=CLUSTER, collector="a", timestamp_ms=now(), interval_ms=10_000, samples_overdue_ms=0
+    )
+    return answer(HeartbeatMemory(), [beat])[0]
 
 
 def within_broker(own, disks, admin, name, rate=None, **fields):

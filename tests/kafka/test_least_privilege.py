@@ -313,8 +313,8 @@ def cut_and_move(secured):
         admin.delete_topics([name])
 
 
-# What only the service uses: it reads and writes decisions, and looks at consumer groups.
-NOT_BY_APPLY = {("Read", "topic", topics.DECISIONS), ("Write", "topic", topics.DECISIONS), ("Describe", "group", "*")}
+# What only the service uses: it writes decisions, and looks at consumer groups.
+NOT_BY_APPLY = {("Write", "topic", topics.DECISIONS), ("Describe", "group", "*")}
 CHANGING = {
     user: [acl for acl in documented(user) if (acl.operation, acl.kind, acl.name) not in NOT_BY_APPLY]
     for user in ("applier", "autopilot")

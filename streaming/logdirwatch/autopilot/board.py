@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.clock import monotonic_ms, wall_ms
+from logdirwatch.execute.need import Shown
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.settings import PlanSettings
@@ -23,6 +24,7 @@ class Reading:
     began_ms: int | None = None
     unknown_executions: Mapping[str, Unreadable] = field(default_factory=dict)
     """By cluster: a record that may be an execution of another release."""
+    shown: Shown = field(default_factory=Shown)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Board:
             said=reading.said,
             pause=reading.pauses.get(cluster),
             executions=reading.executions,
+            shown=reading.shown,
             unknown_execution=reading.unknown_executions.get(cluster),
             alerts={name: action.alert_id for name, action in reading.actions.items()},
             read_at_ms=None if age_ms is None else self._now_ms() - age_ms,

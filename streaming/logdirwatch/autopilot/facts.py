@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
 from logdirwatch.decisions import holds
+from logdirwatch.execute.need import Shown
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionKind, Decision
 from logdirwatch.parse.reading import Unreadable
@@ -20,7 +21,8 @@ class Facts:
     """The facts about one cluster.
 
     ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``alerts`` the alert of
-    each action, ``unknown_execution`` a record that may be an execution of another release.
+    each action, ``shown`` what alerts show of needs, ``unknown_execution`` a record that may be an execution of another
+    release.
     ``read_at_ms`` is when the topics were last read to their end, None: never.
     """
 
@@ -32,6 +34,7 @@ class Facts:
     executions: Sequence[ExecutionRecord] = ()
     unknown_execution: Unreadable | None = None
     alerts: Mapping[str, str] = field(default_factory=dict)
+    shown: Shown = field(default_factory=Shown)
     read_at_ms: int | None = None
     running_elsewhere: int = 0
 

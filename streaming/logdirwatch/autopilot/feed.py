@@ -1,37 +1,42 @@
 """The telemetry topics as the autopilot reads them: repeatedly to their end."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kafka import KafkaConsumer
 from kafka.consumer.fetcher import ConsumerRecord
 
 from logdirwatch.decisions import holds
 from logdirwatch.errors import UserError
+from logdirwatch.execute.need import Shown, passed_ms
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.parse.reading import LastByKey, RecordReader, Unreadable, logged
-from logdirwatch.report.folding import LatestDecisions, latest_actions, message_of
+from logdirwatch.report.folding import LatestDecisions, latest_actions, latest_alerts, message_of
 
-TOPICS = (topics.ACTIONS, topics.DECISIONS, topics.EXECUTIONS)
+TOPICS = (topics.ACTIONS, topics.DECISIONS, topics.EXECUTIONS, topics.ALERTS)
 POLL_MS = 200
 ANSWER_S = 10.0
 _OF_ACTIONS = frozenset({Decision.ACCEPT, Decision.REJECT})
 
 
 class Feed:
-    """Actions, decisions on them, pauses and executions, as of the last :meth:`catch_up`."""
+    """Actions, decisions on them, pauses, executions and alerts, as of the last :meth:`catch_up`."""
 
-    def __init__(self, client: KafkaConsumer, skew_ms: int, reader: RecordReader | None = None) -> None:
+    def __init__(
+        self, client: KafkaConsumer, skew_ms: int, reader: RecordReader | None = None, names: Sequence[str] = TOPICS
+    ) -> None:
         """Start at the beginning; raises UserError when a topic is missing, KafkaError without an answer."""
         self._client = client
         reader = reader or RecordReader(logged)
         self._actions = latest_actions(reader)
         self._decisions = LatestDecisions(skew_ms, reader)
         self._executions = LastByKey(ExecutionRecord, reader)
-        self._partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
+        self._alerts = latest_alerts(reader)
+        self._passed_ms: dict[str, int] = {}
+        self._partitions = [part for topic in names for part in clients.partitions_of(client, topic)]
         client.assign(self._partitions)
         client.seek_to_beginning()
 
@@ -66,6 +71,10 @@ class Feed:
         """Return the last acceptance or rejection of each action."""
         return {one.id: one for one in self._decisions.records if one.decision in _OF_ACTIONS}
 
+    def shown(self) -> Shown:
+        """Return the alerts, and when samples last passed the stream."""
+        return Shown({one.alert_id: one for one in self._alerts.records}, dict(self._passed_ms))
+
     def pauses(self, longest_ms: int, now_ms: int) -> Mapping[str, DecisionRecord]:
         """Return the active pause of each cluster."""
         found = (one for one in self._decisions.records if one.decision is Decision.PAUSE)
@@ -76,5 +85,12 @@ class Feed:
             self._actions.take(message_of(record))
         elif record.topic == topics.DECISIONS:
             self._decisions.take(message_of(record))
+        elif record.topic == topics.ALERTS:
+            self._take_alert(record)
         else:
             self._executions.take(record)
+
+    def _take_alert(self, record: ConsumerRecord) -> None:
+        alert = self._alerts.take(message_of(record))
+        if alert is not None and (at_ms := passed_ms(alert, record.timestamp)) is not None:
+            self._passed_ms[alert.cluster] = max(at_ms, self._passed_ms.get(alert.cluster, at_ms))

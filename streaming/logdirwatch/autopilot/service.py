@@ -285,6 +285,7 @@ def reading_of(feed: Feed, longest_ms: int, now_ms: int, began_ms: int) -> Readi
         said=feed.said(),
         pauses=feed.pauses(longest_ms, now_ms),
         executions=feed.executions,
+        shown=feed.shown(),
         unknown_executions=feed.unknown_executions,
         began_ms=began_ms,
     )

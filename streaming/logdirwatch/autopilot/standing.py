@@ -18,13 +18,14 @@ def reason_to_stop(record: ExecutionRecord, action: ActionRecord | None, facts: 
         return f"the configuration does not allow {record.kind} on {record.cluster} any more"
     return (
         pause_of(record.cluster, facts)
-        or _revoked(facts.said.get(record.action_id), record, now_ms)
+        or revoked(facts.said.get(record.action_id), record, now_ms)
         or _ended(action)
         or _changed(action, record)
     )
 
 
-def _revoked(said: DecisionRecord | None, record: ExecutionRecord, now_ms: int) -> str | None:
+def revoked(said: DecisionRecord | None, record: ExecutionRecord, now_ms: int) -> str | None:
+    """Return who took back the word that an execution began with; ``said`` is the last one on the topic."""
     if said is None:
         return None
     if said.decision is Decision.REJECT:

@@ -18,6 +18,7 @@ from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
+from logdirwatch.execute.need import deletes_history
 from logdirwatch.execute.ports import Halt, Hold, Permit, Ports
 from logdirwatch.execute.run import carry_out
 from logdirwatch.execute.watch import Watch
@@ -165,5 +166,8 @@ class _Permits:
             return Hold()
         self._is_away = False
         facts = place.board.facts(record.cluster, reading)
-        reason = reason_to_stop(record, reading.actions.get(record.action_id), facts, place.now_ms())
+        action, now_ms = reading.actions.get(record.action_id), place.now_ms()
+        reason = reason_to_stop(record, action, facts, now_ms)
+        if reason is None and action is not None and deletes_history(record):
+            reason = facts.shown.reason_against(action.alert_id, record.cluster, now_ms)
         return self._watch(record) if reason is None else Halt(reason)

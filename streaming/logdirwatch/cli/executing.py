@@ -12,7 +12,7 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
-from logdirwatch.execute.ports import Ports, StopAskedError
+from logdirwatch.execute.ports import Permit, Ports, StopAskedError, always
 from logdirwatch.execute.run import calls_of, carry_out, is_running, rolling_back, stopped
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch
@@ -57,13 +57,16 @@ def show(record: ExecutionRecord, action: ActionRecord) -> None:
     say("stop it: Ctrl-C asks whether to leave it running, stop its copies or roll back")
 
 
-def execute(record: ExecutionRecord, cluster: KafkaSettings, watched: KafkaSettings) -> ExecutionRecord:
+def execute(
+    record: ExecutionRecord, cluster: KafkaSettings, watched: KafkaSettings, permit: Permit = always
+) -> ExecutionRecord:
     """Carry an execution out and return its end; ``cluster`` has the journal, ``watched`` is changed."""
     with _asked_to_stop() as asked, clients.admin(watched) as admin:
         noted = journal.Journal(cluster, record.cluster)
         try:
             looked = AdminCluster(admin)
-            ports = Ports(looked, noted.write, say, asked, now_ms, Watch(looked))
+            watch = Watch(looked)
+            ports = Ports(looked, noted.write, say, asked, now_ms, lambda one: permit(one) or watch(one))
             if record.state is ExecutionState.CLAIMED and record.step == 0:
                 noted.write(record)
                 record = msgspec.structs.replace(record, state=ExecutionState.CHECKED, at_ms=now_ms())

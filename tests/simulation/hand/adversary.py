@@ -5,9 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.ports import NoAnswerError, RefusedError
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS, Decision
+from logdirwatch.report.folding import LatestDecisions, Message
 from tests.simulation.hand.kafka import Kafka
 from tests.simulation.hand.laws import OTHERS, Laws
 
@@ -32,8 +36,9 @@ class Adversary:
     laws: Laws
     events: list[Event]
     passed: int = 0
-    halted: str | None = None
-    """Why the execution may not go on: its word was revoked."""
+    words: LatestDecisions = field(default_factory=lambda: LatestDecisions(60_000))
+    """The topic of decisions; ``is_revoked`` is what its order says."""
+    is_revoked: bool = False
     losses: list[str] = field(default_factory=list)
     """What is lost of the next request, or that a person presses Ctrl-C."""
     log: list[str] = field(default_factory=list)
@@ -46,7 +51,7 @@ class Adversary:
             event = self.events.pop(0)
             if event.deed == "kill" and not may_kill:
                 continue
-            if event.deed == "revoke" and where == "before a look":
+            if event.deed == "reject" and where == "before a look":
                 # What permits an execution is read before the cluster: a call may follow this look.
                 self.events.insert(0, event._replace(at=self.passed + 1))
                 return
@@ -83,8 +88,22 @@ def _kill(one: Adversary) -> None:
     raise KilledError
 
 
-def _revoke(one: Adversary) -> None:
-    one.halted = "its acceptance was withdrawn"
+def _reject(one: Adversary) -> None:
+    _say(one, Decision.REJECT)
+
+
+def _accept(one: Adversary) -> None:
+    _say(one, Decision.ACCEPT)
+
+
+def _say(one: Adversary, decision: Decision) -> None:
+    """Write a decision whose clock may be wrong by any time."""
+    at_ms = one.draw.choice((1, 999_000, 1_000_000, 2_000_000))
+    said = DecisionRecord(
+        version=1, id="a", decision=decision, by="others", reason="why", at_ms=at_ms, content_hash="h"
+    )
+    one.is_revoked = decision is Decision.REJECT
+    one.words.take(Message(b"a", msgspec.json.encode(said), 1_000_000, 0, one.passed))
 
 
 def _broker_dies(one: Adversary) -> None:
@@ -190,6 +209,7 @@ def _ctrl_c(one: Adversary) -> None:
 DEEDS: dict[str, Callable[[Adversary], None]] = {
     deed.__name__.strip("_"): deed
     for deed in (
+        _accept,
         _answer_is_lost,
         _broker_dies,
         _brokers_come_back,
@@ -199,12 +219,12 @@ DEEDS: dict[str, Callable[[Adversary], None]] = {
         _kill,
         _move_is_cancelled,
         _plan_is_done,
+        _reject,
         _replica_is_placed,
         _replica_lags,
         _replicas_change,
         _request_is_lost,
         _retention_changes,
-        _revoke,
         _throttle_changes,
         _topic_is_deleted,
     )

@@ -65,9 +65,9 @@ class Laws:
 
     # -- a call of ours, before it is made
 
-    def before(self, call: Call, revoked: str | None) -> None:
-        """Judge a call; ``revoked`` says why nothing may be begun any more."""
-        if revoked is not None and self._begins(call):
+    def before(self, call: Call, *, is_revoked: bool) -> None:
+        """Judge a call; where the word ``is_revoked``, nothing may be begun."""
+        if is_revoked and self._begins(call):
             self._break("begins something after its word was revoked", call)
         if isinstance(call, Reassign):
             for key, replicas in call.replicas.items():

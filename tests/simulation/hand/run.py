@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from logdirwatch.autopilot.standing import revoked
 from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
@@ -87,7 +88,7 @@ class Edges:
 
     def call(self, call: Call) -> None:
         """See ``execute.run.Cluster``."""
-        self.laws.before(call, self.others.halted)
+        self.laws.before(call, is_revoked=self.others.is_revoked and not self.laws.is_back)
         if self.others.loses("a request is lost"):
             raise NoAnswerError("lost")
         rates, begins = self.laws.rates(), self.laws.calling(call)
@@ -156,7 +157,6 @@ class Schedule:
 
     def _repaired(self, record: ExecutionRecord, *, undoes: bool) -> ExecutionRecord:
         self.kafka.revive()
-        self.others.halted = None
         self.laws.permit_again()
         self._pass(self._draw.choice((0, 1, 20)))
         self.watch = Watch(self.edges, lambda: self.at_ms)
@@ -211,7 +211,9 @@ class Schedule:
         return self.at_ms
 
     def _permit(self, record: ExecutionRecord) -> Halt | None:
-        return self.watch(record) if self.others.halted is None else Halt(self.others.halted)
+        said = next(iter(self.others.words.records[::-1]), None)
+        reason = None if record.back else revoked(said, record, self.at_ms)
+        return self.watch(record) if reason is None else Halt(reason)
 
     def _judge(self, ended: ExecutionRecord) -> None:
         self.kafka.settle()

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.autopilot.judge import refusal
 from logdirwatch.autopilot.rules import RULES
+from logdirwatch.execute.need import Shown
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -487,3 +488,11 @@ def test_another_kind_never_fits():
     made = of(ActionKind.ELECT_LEADERS, RETENTION)
     assert action(ActionKind.ELECT_LEADERS).kind is made.kind
     assert RULES["fits_kind"](made, facts(move()), NOW_MS)
+
+
+@pytest.mark.parametrize("made", [cut(), cut(value="4", key="retention.bytes")], ids=["an age", "a size"])
+def test_history_is_deleted_only_while_the_alert_fires_and_samples_pass(made):
+    says(made, facts(made, shown=Shown()), "need", "waits: nothing shows that room is needed")
+    later = NOW_MS + 600_000
+    says(made, facts(made, read_at_ms=later), "need", "the last sample of c passed the stream 10 min ago", later)
+    assert against(move(), facts(move(), shown=Shown())) is None

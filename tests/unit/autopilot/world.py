@@ -4,7 +4,9 @@ from msgspec.structs import replace
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.settings import AutopilotSettings
+from logdirwatch.clock import wall_ms
 from logdirwatch.execute.begin import begun
+from logdirwatch.execute.need import Shown
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, THROTTLED_FOLLOWERS, ActionKind, Decision
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.cluster.cordons import KEY
@@ -12,7 +14,7 @@ from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.settings import PlanSettings
-from tests.unit.plan.builders import NOW_MS, action, decision
+from tests.unit.plan.builders import NOW_MS, action, decision, space_alert
 
 HOUR_MS = 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
@@ -74,12 +76,23 @@ def accepted(made, said=Decision.ACCEPT, **fields):
     return decision(said, **{"identity": made.action_id, "content_hash": content_hash(made), "at_ms": NOW_MS, **fields})
 
 
+def firing(made, at_ms=None):
+    """The alert of an action fires, and samples pass."""
+    alert = replace(space_alert(), alert_id=made.alert_id)
+    return Shown({made.alert_id: alert}, {made.cluster: wall_ms() if at_ms is None else at_ms})
+
+
 def facts(made, *, unattended=False, plan=None, general=None, said=True, **fields):
     """Facts that let an action start; keywords of a cluster's section replace what allows it."""
     allowed = {"kinds": {made.kind: {"unattended": unattended}}, **fields.pop("allowed", {})}
     settings = AutopilotSettings(clusters={"c": allowed}, **(general or {}))
     decisions = {made.action_id: accepted(made)} if said is True else said or {}
-    values = {"said": decisions, "read_at_ms": NOW_MS, "alerts": {made.action_id: made.alert_id}}
+    values = {
+        "said": decisions,
+        "read_at_ms": NOW_MS,
+        "alerts": {made.action_id: made.alert_id},
+        "shown": firing(made, NOW_MS),
+    }
     return Facts(settings, plan or PlanSettings(), WEEK_MS, **(values | fields))
 
 

@@ -12,6 +12,7 @@ from logdirwatch.autopilot.rules import (
     fits_kind,
     floor,
     kind,
+    need,
     paused,
     record,
     repeated,
@@ -39,6 +40,7 @@ RULES: Mapping[str, Rule] = {
     "paused": paused.reason,
     "window": window.reason,
     "alone": alone.reason,
+    "need": need.reason,
     "settled": settled.reason,
     "budget": budget.reason,
 }

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from logdirwatch.autopilot.facts import Facts
+from logdirwatch.execute.need import is_raise
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.kafka.config_values import number_of
@@ -70,16 +71,10 @@ def _below(cut: Cut, plan: PlanSettings) -> str | None:
         said = _said(cut, human_bytes(value), human_bytes(least))
     if value < least:
         return said
-    is_unknown = own is None and other is not None and not _is_raise(cut, value)
+    is_unknown = own is None and other is not None and not is_raise(cut.before, value)
     return (
         f"sets {cut.key} of {cut.topic}, for which its owner declared no floor, but another one" if is_unknown else None
     )
-
-
-def _is_raise(cut: Cut, value: int) -> bool:
-    """Tell whether a topic holds no less than before, whichever of the values it has now."""
-    before = [None if one is None else number_of(one) for one in cut.before]
-    return all(one is not None and 0 <= one <= value for one in before)
 
 
 def _said(cut: Cut, value: str, least: str) -> str:

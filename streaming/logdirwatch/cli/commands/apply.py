@@ -1,6 +1,5 @@
 """``logdirwatch apply``: carry out an action, resume it after a lost connection, or undo it."""
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -9,20 +8,19 @@ import typer
 from logdirwatch.cli.actions.check import still_against
 from logdirwatch.cli.actions.lookup import find_action
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.deciding import decided
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
-from logdirwatch.decisions import DECIDABLE
+from logdirwatch.cli.standing import standing
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.begin import as_action, begun, is_plan, undone
 from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.execute.run import is_unfinished
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import Decision
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -64,18 +62,34 @@ def apply(
     record = _resumed(known, action, by) if resume else _begun(known, action, by, undo=undo)
     if not resume and not undo:
         _check(context, action, must_be_accepted=yes)
-    show(record, action)
-    if dry_run:
-        say("dry run: nothing was changed")
-        return
-    if not yes and not typer.confirm("Do it?", default=False):
-        say("nothing was changed")
-        raise typer.Exit(1)
-    if not resume and not undo:
-        _check_again(find_action(cluster, action.action_id), decided(context), record)
-    ended = execute(record, cluster, watched)
+    with standing(context, record, action, is_attended=not yes) as permit:
+        show(record, action)
+        _show_need(permit.without_need(record), action, must_be_shown=yes)
+        if not _is_wanted(dry_run=dry_run, yes=yes):
+            return
+        if not resume and not undo:
+            _check_again(find_action(cluster, action.action_id), permit(record), record)
+        ended = execute(record, cluster, watched, permit)
     if has_failed(ended):
         raise typer.Exit(1)
+
+
+def _show_need(against: str | None, action: ActionRecord, *, must_be_shown: bool) -> None:
+    """Say that the need for what deletes history is not shown; raises UserError where nobody would read it."""
+    if against is not None and must_be_shown:
+        raise UserError(f"apply: {action.kind} {action.action_id} deletes history, and {against}")
+    if against is not None:
+        say(f"check yourself: {against}")
+
+
+def _is_wanted(*, dry_run: bool, yes: bool) -> bool:
+    """Tell whether to go on; exit code 1 if a person says no."""
+    if dry_run:
+        say("dry run: nothing was changed")
+    elif not yes and not typer.confirm("Do it?", default=False):
+        say("nothing was changed")
+        raise typer.Exit(1)
+    return not dry_run
 
 
 def _planned(context: Context, cluster: KafkaSettings, identity: str) -> ActionRecord | None:
@@ -115,15 +129,14 @@ def _undone(known: list[ExecutionRecord], action: ActionRecord, by: str) -> Exec
     return undone(known, by, now_ms())
 
 
-def _check_again(action: ActionRecord, decisions: Iterable[DecisionRecord], record: ExecutionRecord) -> None:
+def _check_again(action: ActionRecord, against: Halt | Hold | None, record: ExecutionRecord) -> None:
     """Raise UserError if the answer of the person came too late: the action changed, ended, or was rejected."""
     if content_hash(action) != record.content_hash:
         raise UserError(f"apply: action {action.action_id} says something else by now; look at it again")
     if (reason := reason_against_applying(action)) is not None:
         raise UserError(f"apply: {action.kind} {action.action_id} {reason}")
-    said = [one for one in decisions if one.id == action.action_id and one.decision in DECIDABLE]
-    if said and said[-1].decision is Decision.REJECT:
-        raise UserError(f"apply: {action.kind} {action.action_id} was rejected by {said[-1].by}: {said[-1].reason}")
+    if isinstance(against, Halt):
+        raise UserError(f"apply: {action.kind} {action.action_id}: {against.reason}")
 
 
 def _check(context: Context, action: ActionRecord, *, must_be_accepted: bool) -> None:

@@ -44,7 +44,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
         EpochMs,
         Meta(
             description="When, in milliseconds since the epoch; of the decisions of one kind about one id the "
-            "highest counts."
+            "last on the topic counts."
         ),
     ]
     until_ms: Annotated[

@@ -1,17 +1,20 @@
 """Which execution ``apply`` begins, goes on with or undoes, and which it refuses; its questions and its last words."""
 
+from contextlib import nullcontext
+
 import pytest
 from msgspec.structs import replace
 
 from logdirwatch.cli import executing
 from logdirwatch.cli.commands import apply
 from logdirwatch.errors import UserError
+from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.model.records.executions import OwnLimit
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ExecutionState
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.content_hash import content_hash
 from tests.unit.execute.test_run import MOVE, World
-from tests.unit.plan.builders import action, decision
+from tests.unit.plan.builders import action
 
 CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
 PLANNED = action(ActionKind.LOWER_RETENTION, operations=operations.as_data([CUT]), status=ActionStatus.ACCEPTED)
@@ -111,22 +114,26 @@ def test_what_was_not_done_as_asked_has_failed(capsys, state, reason, failed):
 
 
 @pytest.mark.parametrize(
-    ("now", "said", "why"),
+    ("now", "against", "why"),
     [
-        (ACTION, [Decision.ACCEPT], None),
-        (ACTION, [Decision.ACCEPT, Decision.REJECT], "was rejected by ann: no"),
-        (ACTION, [Decision.REJECT, Decision.ACCEPT], None),
-        (replace(ACTION, status=ActionStatus.WITHDRAWN), [], "is withdrawn"),
-        (replace(ACTION, data_loss=True), [], "says something else by now"),
+        (ACTION, None, None),
+        (ACTION, Hold(), None),
+        (ACTION, Halt("ann rejected it: no"), "ann rejected it: no"),
+        (replace(ACTION, status=ActionStatus.WITHDRAWN), None, "is withdrawn"),
+        (replace(ACTION, data_loss=True), None, "says something else by now"),
     ],
 )
-def test_what_changed_while_it_was_asked_counts_by_the_order_of_the_topic(now, said, why):
-    given = [replace(decision(one, identity=ACTION.action_id), by="ann", reason="no") for one in said]
-    if why is None:
-        apply._check_again(now, given, begun())
-        return
-    with pytest.raises(UserError, match=why):
-        apply._check_again(now, given, begun())
+def test_what_changed_while_it_was_asked_counts(now, against, why):
+    with pytest.raises(UserError, match=why) if why else nullcontext():
+        apply._check_again(now, against, begun())
+
+
+def test_a_need_that_is_not_shown_is_said_to_a_person_and_refuses_where_nobody_reads(capsys):
+    apply._show_need(None, ACTION, must_be_shown=True)
+    apply._show_need("its alert is over", ACTION, must_be_shown=False)
+    assert capsys.readouterr().out == "check yourself: its alert is over\n"
+    with pytest.raises(UserError, match="deletes history, and its alert is over"):
+        apply._show_need("its alert is over", ACTION, must_be_shown=True)
 
 
 def test_a_person_may_ask_again_while_copies_are_stopped(monkeypatch):
