@@ -7,13 +7,14 @@ first bytes of the file, which also identify a new file with a reused inode. A r
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 import structlog
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 log = structlog.get_logger(__name__)
 
@@ -22,14 +23,16 @@ HEAD_BYTES = 256
 # A file that is renamed away is missing for a moment; only one that stays away is worth a line.
 LOOKS_BEFORE_TOLD = 2
 COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst")
+# What an open file answers once its disk or mount is gone, even when the path is good again.
+_DEAD_FILE = {errno.ESTALE, errno.EIO, errno.ENXIO, errno.ENODEV, errno.ENOTCONN, errno.ESHUTDOWN}
 
 
 class Position(Struct, frozen=True):
     """A position in a file, and which file it is: its inode and a digest of its first bytes."""
 
-    inode: int
-    offset: int
-    head_bytes: int = 0
+    inode: Annotated[int, Meta(ge=0)]
+    offset: Annotated[int, Meta(ge=0)]
+    head_bytes: Annotated[int, Meta(ge=0)] = 0
     head_digest: str = ""
 
 
@@ -50,10 +53,11 @@ class Tail:
         self._saved = position
         self._back_bytes = back_bytes
         self._file: BinaryIO | None = None
-        self._offset = 0
+        self._offset = self._inode = 0
         self._head = b""
         self._is_new = False
-        self._is_gone = False
+        self._gone_reason: str | None = None
+        self._is_reopened = False
         self._looks_failed = 0
         self.began_midway = False
         """Whether the first byte that was read is not the first of the file."""
@@ -62,7 +66,7 @@ class Tail:
         """Yield what was appended since the last call; ``END_OF_FILE`` where a file ended and the next one begins."""
         try:
             if self._file is None:
-                self._open_first()
+                yield from self._opened_first()
             is_rotated = self._is_rotated()
             yield from self._rest()
             while is_rotated:
@@ -75,6 +79,8 @@ class Tail:
             self._tell_failure(error.strerror)
         except OSError as error:
             self._tell_failure(error.strerror)
+            if error.errno in _DEAD_FILE:
+                self._leave()
         else:
             self._worked()
 
@@ -82,14 +88,30 @@ class Tail:
         """Return where to resume after a restart; ``held_bytes`` were read and are not processed yet."""
         if self._file is None:
             return self._saved
-        digest = sha256(self._head).hexdigest()
-        return Position(os.fstat(self._file.fileno()).st_ino, self._offset - held_bytes, len(self._head), digest)
+        return self._present(held_bytes)
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _present(self, held_bytes: int) -> Position:
+        digest = sha256(self._head).hexdigest()
+        return Position(self._inode, max(0, self._offset - held_bytes), len(self._head), digest)
+
+    def _leave(self) -> None:
+        """Close a file that cannot be read any more: the next read finds it again, or the one in its place."""
+        if self._file is not None:
+            self._saved, self._is_reopened = self._present(0), True
+            self.close()
+
+    def _opened_first(self) -> Iterator[Piece]:
+        """Open the file to begin with; yield ``END_OF_FILE`` if it is another one than was left."""
+        self._open_first()
+        if self._is_reopened and self._offset == 0:
+            yield END_OF_FILE
+        self._is_reopened = False
 
     def _open_first(self) -> None:
         if self._saved is not None:
@@ -109,10 +131,19 @@ class Tail:
         return self._path, 0
 
     def _open(self, path: Path, offset: int) -> None:
-        file = path.open("rb", buffering=0)
-        file.seek(offset)
+        # Without waiting for the writer of a named pipe, which is no file to follow.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            _check_regular(found.st_mode)
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            head = os.pread(descriptor, HEAD_BYTES, 0)
+        except OSError:
+            os.close(descriptor)
+            raise
         self.close()
-        self._file, self._offset, self._head = file, offset, os.pread(file.fileno(), HEAD_BYTES, 0)
+        self._file, self._offset = os.fdopen(descriptor, "rb", buffering=0), offset
+        self._inode, self._head = found.st_ino, head
 
     def _rest(self) -> Iterator[Piece]:
         """Yield up to the end of the open file; one that was truncated or rewritten is read from its start."""
@@ -127,15 +158,17 @@ class Tail:
             yield data
 
     def _is_rotated(self) -> bool:
-        """Tell whether the path names another file by now; checked before reading, so that nothing is missed."""
-        assert self._file is not None
+        """Tell whether the path names another file by now; checked before reading, so that nothing is missed.
+
+        While the path leads nowhere, also for want of permission, the open file is read.
+        """
         try:
             now = self._path.stat()
-        except FileNotFoundError:
-            self._is_gone = True
+        except OSError as error:
+            self._gone_reason = error.strerror
             return False
-        self._is_gone = False
-        return now.st_ino != os.fstat(self._file.fileno()).st_ino
+        self._gone_reason = None
+        return now.st_ino != self._inode
 
     def _open_next(self) -> None:
         """Open the file that was created after the open one: several may have come and gone between two reads."""
@@ -155,13 +188,17 @@ class Tail:
         ``x.log.1``, ``x.log.2026-11-26-10``, with logrotate's dateext ``x.log-20261126`` or ``x-20261126.log``.
         """
         name, stem, suffix = self._path.name, self._path.stem, self._path.suffix
-        found = [path for path in self._path.parent.iterdir() if path != self._path and path.suffix not in COMPRESSED]
+        try:
+            beside = list(self._path.parent.iterdir())
+        except PermissionError:
+            return []  # the folder may be entered, but not listed
+        found = [path for path in beside if path != self._path and path.suffix not in COMPRESSED]
         rotated = re.compile(rf"{re.escape(name)}[.\-_].+|{re.escape(stem)}[.\-_]\d[\d.\-_T]*{re.escape(suffix)}")
         return [path for path in found if rotated.fullmatch(path.name) and path.is_file()]
 
     def _worked(self) -> None:
-        if self._is_gone:
-            self._tell_failure(os.strerror(errno.ENOENT))
+        if self._gone_reason is not None:
+            self._tell_failure(self._gone_reason)
             return
         if self._looks_failed >= LOOKS_BEFORE_TOLD:
             log.warning("host.log.recovered", path=str(self._path))
@@ -171,6 +208,11 @@ class Tail:
         self._looks_failed += 1
         if self._looks_failed == LOOKS_BEFORE_TOLD:
             log.warning("host.log.failed", path=str(self._path), error=reason)
+
+
+def _check_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "Is a directory" if stat.S_ISDIR(mode) else "Is no regular file")
 
 
 def _is_head_of(path: Path, saved: Position) -> bool:

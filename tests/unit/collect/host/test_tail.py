@@ -1,5 +1,6 @@
 """Nothing is lost and nothing is read twice: through rotation, truncation, and restarts of ours."""
 
+import errno
 import gzip
 import os
 import shutil
@@ -210,6 +211,71 @@ def test_a_path_that_is_no_file_is_one_warning_too(tmp_path, logged):
     for _ in range(4):
         assert read(tail) == ""
     assert [line["error"] for line in logged] == ["Is a directory"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop"])
+def test_what_is_no_file_takes_no_time_and_the_file_that_comes_in_its_place_is_read(tmp_path, logged, kind):
+    path = tmp_path / "server.log"
+    make = {"pipe": os.mkfifo, "folder": os.mkdir, "device": lambda at: at.symlink_to("/dev/zero")}
+    make.get(kind, lambda at: at.symlink_to(at.name))(path)
+    tail = follow(path)
+    assert [read(tail) for _ in range(5)] == [""] * 5
+    assert [line["event"] for line in logged] == ["host.log.failed"]
+    path.rmdir() if kind == "folder" else path.unlink()
+    path.write_text("")
+    read(tail)
+    append(path, "new\n")
+    assert read(tail) == "new\n"
+
+
+def fails(code, times=1):
+    """Return a function that raises an error of the operating system a few times."""
+    left = [times]
+
+    def call(*_, **__):
+        left[0] -= 1
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ELOOP, errno.ENOTDIR, errno.ENOENT])
+def test_while_the_path_leads_nowhere_the_open_file_is_read(log, logged, monkeypatch, code):
+    tail = follow(log)
+    read(tail)
+    with monkeypatch.context() as lost:
+        lost.setattr(type(log), "stat", fails(code))
+        append(log, "a\n")
+        assert read(tail) == "a\n"
+        assert read(tail) == ""
+    append(log, "b\n")
+    assert read(tail) == "b\n"
+    assert [line["event"] for line in logged] == ["host.log.failed", "host.log.recovered"]
+
+
+def test_in_a_folder_that_cannot_be_listed_a_rotation_is_followed(log, monkeypatch):
+    tail = follow(log)
+    read(tail)
+    monkeypatch.setattr(type(log), "iterdir", fails(errno.EACCES))
+    append(log, "last\n")
+    rotate(log, "server.log.1")
+    append(log, "first\n")
+    assert list(tail.read()) == [b"last\n", END_OF_FILE, b"first\n"]
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_file_whose_disk_went_away_is_opened_again_where_it_was(log, monkeypatch, is_same):
+    tail = follow(log)
+    append(log, "a\n")
+    read(tail)
+    with monkeypatch.context() as gone:
+        gone.setattr(os, "fstat", fails(errno.ESTALE))
+        assert read(tail) == ""
+    if not is_same:
+        log.rename(log.with_name("elsewhere"))
+        log.write_text("")
+    append(log, "b\n")
+    assert list(tail.read()) == ([b"b\n"] if is_same else [END_OF_FILE, b"b\n"])
 
 
 def test_a_position_that_was_never_read_on_from_stays_what_it_was(tmp_path):
