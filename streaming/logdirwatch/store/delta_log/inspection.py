@@ -3,6 +3,8 @@
 Readers take an empty entry for a commit without changes, and name none of the log's files in their errors.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +26,7 @@ READABLE = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "v2Che
 """The features for readers that deltalake implements."""
 
 _HINT = "_last_checkpoint"
+_PART = re.compile(r"(?P<version>\d{20})\.checkpoint\.\d{10}\.(?P<of>\d{10})\.parquet")
 
 
 class LogFiles(NamedTuple):
@@ -43,12 +46,20 @@ class DamagedLogError(Exception):
 def log_files(names: Iterable[str]) -> LogFiles:
     """Return the files that a reader needs of those in a log's folder."""
     names = set(names)
+    names -= _parts_alone(names)
     numbered = [(int(found[1]), name, found[2] == "json") for name in names if (found := NUMBERED.fullmatch(name))]
     newest = max((version for version, _, is_entry in numbered if not is_entry), default=None)
     parts = sorted(name for version, name, is_entry in numbered if version == newest and not is_entry)
     after = -1 if newest is None else newest
     entries = sorted(version for version, _, is_entry in numbered if is_entry and version > after)
     return LogFiles(newest, parts, entries, _HINT in names)
+
+
+def _parts_alone(names: Iterable[str]) -> set[str]:
+    """Return the parts of checkpoints of which another part is missing: readers ignore them."""
+    parts = {name: found for name in names if (found := _PART.fullmatch(name))}
+    whole = Counter((found["version"], found["of"]) for found in parts.values())
+    return {name for name, found in parts.items() if whole[found["version"], found["of"]] < int(found["of"])}
 
 
 def read_log(folder: Folder) -> list[list[Action]] | None:
@@ -93,16 +104,20 @@ def _check_hint(folder: Folder, files: LogFiles) -> None:
     except (ValueError, KeyError, TypeError):
         return
     if files.checkpoint is None or named > files.checkpoint:
-        raise DamagedLogError(f"the checkpoint of version {named}, which {FOLDER}/{_HINT} names, is missing")
+        raise DamagedLogError(
+            f"the checkpoint of version {named}, which {FOLDER}/{_HINT} names, or a part of it, is missing"
+        )
 
 
 def _check_checkpoint(folder: Folder, name: str) -> None:
     if not name.endswith(".parquet"):
         return
     try:
-        pq.read_metadata(f"{FOLDER}/{name}", filesystem=folder.files)
+        rows = pq.read_metadata(f"{FOLDER}/{name}", filesystem=folder.files).num_rows
     except pa.ArrowException as error:
         raise DamagedLogError(f"the checkpoint {FOLDER}/{name} is cut or damaged") from error
+    if not rows:
+        raise DamagedLogError(f"the checkpoint {FOLDER}/{name} contains no action")
 
 
 def _complete(name: str, entry: bytes) -> list[Action]:
@@ -110,6 +125,22 @@ def _complete(name: str, entry: bytes) -> list[Action]:
         return complete_actions(entry)
     except IncompleteEntryError as error:
         raise DamagedLogError(f"the entry {name} {error}") from None
+
+
+def check_definition(folder: Folder) -> None:
+    """Raise DamagedLogError if a log lacks the definition of its table, which a cut checkpoint may have had."""
+    for kind in ("protocol", "metaData"):
+        if _newest_of(folder, kind) is None:
+            names = ", ".join(f"{FOLDER}/{name}" for name in log_files(folder.sizes(FOLDER)).checkpoint_files)
+            raise DamagedLogError(f"no action {kind} in {names or 'any entry'}")
+
+
+def foreign(where: str, change: str) -> str:
+    """Return the error about a table whose columns another program changed, for people."""
+    return (
+        f"{where} is not as logdirwatch wrote it: {change}; the other tables and the alerts are not affected; "
+        "change the column back: docs/troubleshooting.md#a-column-that-another-program-changed"
+    )
 
 
 def damaged(where: str, error: DamagedLogError) -> str:
@@ -131,21 +162,24 @@ def beyond(where: str, features: Sequence[str]) -> str:
 
 def features_beyond_deltalake(folder: Folder) -> list[str]:
     """Return the features that a complete log asks of its readers and deltalake lacks; a version counts as one."""
-    protocol = _protocol(folder)
+    protocol = _newest_of(folder, "protocol") or {}
     version, features = protocol.get("minReaderVersion", 1), protocol.get("readerFeatures") or []
     if version > 3:
         return [f"reader version {version}"]
     return sorted(set(features) - READABLE)
 
 
-def _protocol(folder: Folder) -> Any:
+def _newest_of(folder: Folder, kind: str) -> Any:
+    """Return the newest action of a kind in a complete log, None if there is none."""
     for actions in reversed(read_log(folder) or []):
         for action in actions:
-            if "protocol" in action:
-                return action["protocol"]
+            if kind in action:
+                return action[kind]
     for name in log_files(folder.sizes(FOLDER)).checkpoint_files:
-        found = pq.read_table(f"{FOLDER}/{name}", columns=["protocol"], filesystem=folder.files)
-        for protocol in found.column("protocol").to_pylist():
-            if protocol is not None:
-                return protocol
-    return {}
+        if not name.endswith(".parquet"):
+            continue
+        found = pq.read_table(f"{FOLDER}/{name}", columns=[kind], filesystem=folder.files)
+        for one in found.column(kind).to_pylist():
+            if one is not None:
+                return one
+    return None

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -65,6 +66,16 @@ def without_entries(root):
         entry(root, version).unlink()
 
 
+def rewritten(path, rows):
+    pq.write_table(pq.read_table(path).slice(0, rows), path)
+
+
+def redefined(root, old, new):
+    """Change the schema in the first entry, as another writer does in a later one."""
+    path = entry(root, 0)
+    path.write_text(path.read_text().replace(old, new))
+
+
 HINT = "_delta_log/_last_checkpoint"
 DAMAGE = {
     "the newest entry is empty": (lambda root: cut(entry(root), 0), f"entry {file_name(3)} is empty"),
@@ -87,7 +98,17 @@ DAMAGE = {
     "the checkpoint is empty": (lambda root: cut(check_pointed(root), 0), "003.checkpoint.parquet is cut or damaged"),
     "the checkpoint is missing": (
         lambda root: check_pointed(root).unlink(),
-        "checkpoint of version 3, which _delta_log/_last_checkpoint names, is missing",
+        "checkpoint of version 3, which _delta_log/_last_checkpoint names, or a part of it, is missing",
+    ),
+    "the checkpoint has no row": (
+        lambda root: rewritten(check_pointed(root), 0),
+        "003.checkpoint.parquet contains no action",
+    ),
+    "a part of the checkpoint is missing": (
+        lambda root: (path := check_pointed(root)).rename(
+            path.with_name(f"{NEWEST:020}.checkpoint.{1:010}.{2:010}.parquet")
+        ),
+        "checkpoint of version 3, which _delta_log/_last_checkpoint names, or a part of it, is missing",
     ),
     "the checkpoint is cut and the entries have expired": (
         lambda root: (cut(check_pointed(root), 100), without_entries(root)),
@@ -102,6 +123,9 @@ HARMLESS = {
     "the hint is cut": lambda root: (check_pointed(root), cut(root / TABLE / HINT, 5)),
     "the hint is zeros": lambda root: (check_pointed(root), (root / TABLE / HINT).write_bytes(bytes(40))),
     "the hint is no object": lambda root: (check_pointed(root), (root / TABLE / HINT).write_text("[1]")),
+    "a part of an older checkpoint is missing": lambda root: (
+        root / TABLE / "_delta_log" / f"{1:020}.checkpoint.{1:010}.{2:010}.parquet"
+    ).write_bytes(b""),
     "a writer was killed": lambda root: (root / TABLE / "entry-1.tmp").write_bytes(b"{"),
 }
 
@@ -118,6 +142,42 @@ def test_damage_of_the_log_names_the_file_for_readers_and_writers(root, case):
         assert "cannot be read: its log is damaged: " in error
         assert reason in error
         assert "\n" not in error
+
+
+def test_a_checkpoint_without_the_definition_of_the_table_is_named(root):
+    rewritten(check_pointed(root), 2)
+    with pytest.raises(UserError, match=r"damaged: no action \w+ in _delta_log/0*3\.checkpoint\.parquet"):
+        brokers(root)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        ('\\"broker\\"', '\\"brokr\\"', "it has no column broker"),
+        (
+            '\\"broker\\",\\"type\\":\\"integer',
+            '\\"broker\\",\\"type\\":\\"string',
+            "its column broker is string, not int",
+        ),
+        (
+            '\\"at_ms\\",\\"type\\":\\"long',
+            '\\"at_ms\\",\\"type\\":\\"timestamp',
+            "its column at_ms is timestamp, not bigint",
+        ),
+    ],
+)
+def test_a_column_that_another_program_changed_is_named_and_is_no_damage(root, old, new, change):
+    redefined(root, old, new)
+    for read in (lambda files: files.select(TABLE, "SELECT broker FROM t"), lambda files: files.rows(TABLE)):
+        with pytest.raises(UserError, match=f"is not as logdirwatch wrote it: {change};") as error:
+            list(read(DeltaFiles(str(root))))
+        assert "rebuild" not in str(error.value)
+
+
+def test_a_wider_number_and_a_column_of_another_release_are_no_change(root):
+    redefined(root, '\\"broker\\",\\"type\\":\\"integer', '\\"broker\\",\\"type\\":\\"long')
+    redefined(root, '\\"host\\"', '\\"of_a_later_release\\"')
+    assert brokers(root) == list(range(VERSIONS))
 
 
 @pytest.mark.parametrize("case", HARMLESS)

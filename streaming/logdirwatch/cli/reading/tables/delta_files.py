@@ -17,10 +17,14 @@ from logdirwatch.report.status.absent_tables import Place
 from logdirwatch.store.delta_log.inspection import (
     DamagedLogError,
     beyond,
+    check_definition,
     damaged,
     features_beyond_deltalake,
+    foreign,
 )
 from logdirwatch.store.delta_log.opening import opened
+from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch.store.schema.foreign import foreign_change
 from logdirwatch.store.storage.folder import Folder, folder_at
 from logdirwatch.store.storage.options import Get, UnknownOptionsError, of_extra
 
@@ -67,11 +71,15 @@ class DeltaFiles(TableReader):
     def _opened(self, table: str) -> DeltaTable | None:
         folder = self._folder(table)
         try:
-            return opened(folder)
+            delta = opened(folder)
         except TableNotFoundError:
             return None
         except DamagedLogError as error:
             raise UserError(damaged(self._where(table), error)) from None
+        types = {field.name: str(getattr(field.type, "type", "")) for field in delta.schema().fields}
+        if table in TABLES and (change := foreign_change(TABLES[table], types)) is not None:
+            raise UserError(foreign(self._where(table), change))
+        return delta
 
     def _folder(self, table: str) -> Folder:
         try:
@@ -110,6 +118,12 @@ class DeltaFiles(TableReader):
             )
         if features := self._features(table):
             return beyond(where, features)
+        try:
+            check_definition(self._folder(table))
+        except DamagedLogError as damage:
+            return damaged(where, damage)
+        except Exception:
+            return f"{where} cannot be read: {reason}; {_UNREACHED}"
         return f"{where} cannot be read: {reason}; {_UNREACHED}"
 
     def _features(self, table: str) -> list[str]:
