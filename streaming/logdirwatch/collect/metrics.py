@@ -1,6 +1,6 @@
 """The collector's metrics: polls by broker, and records waiting to be sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -8,14 +8,22 @@ from prometheus_client.registry import Collector
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.observe.progress import Beat, silence, stuck
+from logdirwatch.text.units import human_ms
+
+LATE_MS = 30_000
+"""A sample may be overdue for that long, as when a leader of the telemetry cluster moves."""
 
 
 class CollectorMetrics(Collector):
     """Reads the pollers and the publisher on each scrape."""
 
-    def __init__(self, watched: Sequence[ClusterWatch], publisher: Publisher) -> None:
+    def __init__(
+        self, watched: Sequence[ClusterWatch], publisher: Publisher, overdue_ms: Callable[[str], int] = lambda _: 0
+    ) -> None:
+        """``overdue_ms`` returns for how long the next sample of a cluster has not arrived in the telemetry cluster."""
         self._watched = watched
         self._publisher = publisher
+        self._overdue_ms = overdue_ms
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current metrics."""
@@ -32,11 +40,15 @@ class CollectorMetrics(Collector):
         return stuck(self.beats())
 
     def is_unready(self) -> str | None:
-        """Return which rounds are late, and which clusters' brokers are not known yet."""
+        """Return which rounds are late, which clusters' brokers are not known yet, and whose samples do not arrive."""
         if (text := silence(self.beats())) is not None:
             return text
         missing = [watch.name for watch in self._watched if not watch.poller.discovered.is_set()]
-        return f"no broker answered yet: {', '.join(missing)}" if missing else None
+        if missing:
+            return f"no broker answered yet: {', '.join(missing)}"
+        overdue = {watch.name: self._overdue_ms(watch.name) for watch in self._watched}
+        late = [f"{name} for {human_ms(for_ms)}" for name, for_ms in overdue.items() if for_ms > LATE_MS]
+        return f"no sample arrives in the telemetry cluster: {', '.join(late)}" if late else None
 
     def _polls(self) -> Iterator[Metric]:
         labels = ["cluster", "broker"]

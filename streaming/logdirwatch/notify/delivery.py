@@ -23,6 +23,7 @@ class _Channel:
     message: Message | None = None
     sending: "Future[None] | None" = None
     retry_at_ms: int = 0
+    failing_since_ms: int | None = None
 
 
 class Delivery:
@@ -54,6 +55,14 @@ class Delivery:
                 _settle(name, channel, error, now_ms)
                 yield message, error is None
 
+    def failing(self, now_ms: int) -> dict[str, int]:
+        """Return for how long each receiver that did not take the last message has taken none, in milliseconds."""
+        return {
+            name: now_ms - channel.failing_since_ms
+            for name, channel in self._channels.items()
+            if channel.failing_since_ms is not None
+        }
+
     def stop(self, timeout_s: float) -> None:
         """Wait for the messages in flight, at most ``timeout_s``."""
         wait([channel.sending for channel in self._channels.values() if channel.sending is not None], timeout=timeout_s)
@@ -66,10 +75,12 @@ def _settle(name: str, channel: _Channel, error: BaseException | None, now_ms: i
         if channel.backoff.is_away:
             log.warning("notify.receiver.recovered", receiver=name, attempts=channel.backoff.failures + 1)
         channel.backoff.worked()
+        channel.failing_since_ms = None
         return
     if not channel.backoff.is_away:
         text = str(error) if isinstance(error, SendError) else type(error).__name__
         log.warning(
             "notify.receiver.failed", receiver=name, error=text, meaning="its messages are kept until it recovers"
         )
+    channel.failing_since_ms = now_ms if channel.failing_since_ms is None else channel.failing_since_ms
     channel.retry_at_ms = now_ms + channel.backoff.failed()

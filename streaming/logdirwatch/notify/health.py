@@ -1,9 +1,10 @@
 """Whether ``notify`` works, for probes: its loop runs, and the telemetry topics are read to their end."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from logdirwatch.observe.progress import Beat, silence, stuck
+from logdirwatch.text.units import human_ms
 
 
 class Health:
@@ -12,6 +13,8 @@ class Health:
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self.beat = Beat("notify", clock_s)
         self._is_reading = False
+        self.unheard: Mapping[str, int] = {}
+        """The receivers that have taken no message for too long, each with the milliseconds."""
 
     def went_round(self) -> None:
         """Record that the loop has completed a pass."""
@@ -26,5 +29,10 @@ class Health:
         return stuck([self.beat])
 
     def is_unready(self) -> str | None:
-        """Return a reason when the telemetry topics are not read, so that new alerts are not sent."""
-        return silence([self.beat]) or (None if self._is_reading else "the telemetry topics cannot be read")
+        """Return a reason when the telemetry topics are not read, or messages do not arrive."""
+        if (text := silence([self.beat])) is not None:
+            return text
+        if not self._is_reading:
+            return "the telemetry topics cannot be read"
+        unheard = ", ".join(f"{name} for {human_ms(for_ms)}" for name, for_ms in self.unheard.items())
+        return f"takes no messages: {unheard}" if unheard else None

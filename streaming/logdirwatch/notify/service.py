@@ -37,6 +37,8 @@ TICK_S = 0.5
 STOP_S = 10.0
 READ_AGAIN_MS = 30_000
 """The longest pause between attempts to read the telemetry cluster; ``backoff_max_ms`` is about receivers."""
+UNHEARD_MS = 300_000
+"""A receiver may fail for that long; then somebody outside has to know that its messages arrive nowhere."""
 
 
 class Notifier:
@@ -57,6 +59,7 @@ class Notifier:
         channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
         keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
         router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
+        self._channels_of = {name: tuple(found) for name, found in senders.items()}
         self._telemetry = telemetry
         self._now_ms, self._waiting_ms = now_ms, waiting_ms
         self._publisher = publisher
@@ -132,7 +135,19 @@ class Notifier:
         now_ms = self._waiting_ms()
         for message in self._outbox.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
             self._delivery.start(message)
-        self._pinger.tick(now_ms, is_well=self._is_ready and self._switch.all_is_well(now_ms))
+        self.health.unheard = self._unheard(now_ms)
+        is_well = self._is_ready and not self.health.unheard and self._switch.all_is_well(now_ms)
+        self._pinger.tick(now_ms, is_well=is_well)
+
+    def _unheard(self, now_ms: int) -> dict[str, int]:
+        """Return the receivers none of whose channels takes messages any more, and for how long, in milliseconds."""
+        failing = self._delivery.failing(now_ms)
+        lasting = {
+            name: min(failing.get(channel, 0) for channel in channels)
+            for name, channels in self._channels_of.items()
+            if channels
+        }
+        return {name: for_ms for name, for_ms in lasting.items() if for_ms > UNHEARD_MS}
 
     def _alerts(self, now_ms: int) -> Iterable[AlertRecord]:
         read = self._reader.alerts(self._outbox.known()) if self._is_ready else []

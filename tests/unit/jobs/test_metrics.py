@@ -58,6 +58,17 @@ def test_the_collector_tells_of_every_broker_and_how_its_polls_ended(collecting,
     assert value("logdirwatch_collect_records_waiting") == 0
 
 
+def test_a_collector_whose_samples_do_not_arrive_is_not_ready_whatever_else_works(polling):
+    overdue_ms = {"prod": 30_000}
+    watch = SimpleNamespace(name="prod", poller=polling, beats=[polling.beat])
+    collecting = CollectorMetrics([watch], Publisher(lambda: None, 10, 1_000), overdue_ms.__getitem__)
+    asyncio.run(polling.poll())
+    assert collecting.is_unready() is None
+    overdue_ms["prod"] = 61_000
+    assert collecting.is_unready() == "no sample arrives in the telemetry cluster: prod for 1 min 1 s"
+    assert collecting.is_ill() is None
+
+
 def test_a_collector_whose_rounds_do_not_end_is_not_ready_and_ill_when_that_lasts(collecting, polling):
     asyncio.run(polling.poll())
     assert (collecting.is_ill(), collecting.is_unready()) == (None, None)

@@ -34,5 +34,7 @@ def test_it_is_ready_while_the_topics_are_read(health):
     assert health.is_unready() == "the telemetry topics cannot be read"
     health.is_reading(is_reading=True)
     assert health.is_unready() is None
+    health.unheard = {"pager": 360_000}
+    assert (health.is_unready(), health.is_ill()) == ("takes no messages: pager for 6 min", None)
     health.is_reading(is_reading=False)
-    assert health.is_unready() is not None
+    assert health.is_unready() == "the telemetry topics cannot be read"

@@ -332,6 +332,24 @@ def test_while_all_is_well_an_outside_url_is_asked(kafka, receiver):
     assert receiver.posted == []
 
 
+def test_a_page_that_arrives_nowhere_is_told_to_probes_and_by_the_silence_of_the_ping(kafka, receiver, monkeypatch):
+    monkeypatch.setattr(service, "UNHEARD_MS", 0)
+    receiver.status = 503
+    with receiving() as outside:
+        switch = {"timeout_ms": 60_000, "ping_url": f"http://127.0.0.1:{outside.port}/", "ping_interval_ms": 1_000}
+        with notifying(kafka, url_of(receiver), ["prod"], heartbeat=switch, backoff_max_ms=1_000) as health:
+            kafka.write(heartbeat(now_ms()))
+            kafka.write(alert("a"))
+            said = lambda: (health.is_unready() or "").startswith("takes no messages: ops for ")  # noqa: E731
+            wait_until(said, DEADLINE_S, "the receiver to be named")
+            pings, tries = outside.asked, receiver.asked
+            wait_until(lambda: receiver.asked >= tries + 4, DEADLINE_S, "more attempts, in four seconds")
+            assert outside.asked <= pings + 1
+            receiver.status = 200
+            wait_until(lambda: health.is_unready() is None, DEADLINE_S, "the receiver to take its message")
+            wait_until(lambda: outside.asked >= pings + 2, DEADLINE_S, "the ping to go on")
+
+
 def test_the_reader_notices_new_partitions(kafka, receiver):
     with notifying(kafka, url_of(receiver)):
         wait_until(lambda: kafka._positions, DEADLINE_S, "the topics to be assigned")

@@ -119,7 +119,7 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     on_signal(stop.set)
     for remark in remarks(settings):
         log.warning("collect.remark", meaning=remark)
-    metrics = CollectorMetrics(watched, publisher)
+    metrics = CollectorMetrics(watched, publisher, arrivals.overdue_ms)
     with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready), watching(metrics.beats):
         publisher.start()
         log.info("collect.started", clusters=list(clusters), collector=settings.collect.collector)
