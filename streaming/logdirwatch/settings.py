@@ -36,7 +36,18 @@ from logdirwatch.text.words import did_you_mean
 
 
 class _Environment(EnvSettingsSource):
-    """The environment variables."""
+    """The environment variables, over what is ``written`` in the file."""
+
+    def __init__(self, settings_cls: type[BaseSettings], written: Mapping[str, Any]) -> None:
+        super().__init__(settings_cls)
+        self._written = written
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the values that are set; raises UserError for a cluster that has an address nowhere."""
+        found = environment.spelled(super().__call__(), self._written)
+        if (problem := environment.without_address(found, self._written)) is not None:
+            raise _refused("the environment", problem)
+        return found
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         return environment.prepared(super()._load_env_vars())
@@ -131,7 +142,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Let the environment override the file, which arrives as init arguments."""
         del env_settings, dotenv_settings, file_secret_settings
-        return _Environment(settings_cls), init_settings
+        return _Environment(settings_cls, init_settings()), init_settings
 
     @property
     def home_path(self) -> Path:

@@ -103,6 +103,32 @@ def why_not_json(value: str) -> str | None:
     return None
 
 
+def spelled(found: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what variables set, with names spelled as in the file: those of variables have no case.
+
+    >>> spelled({"prod": {"client": {}}}, {"Prod": {"bootstrap_servers": "b:9092"}})
+    {'Prod': {'client': {}}}
+    """
+    names = {name.lower(): name for name in written if isinstance(name, str)}
+    made: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key if key in written else names.get(key.lower(), key)
+        beside = written.get(name)
+        made[name] = spelled(value, beside) if isinstance(value, dict) and isinstance(beside, dict) else value
+    return made
+
+
+def without_address(found: Mapping[str, Any], written: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a cluster that variables name, and that has an address nowhere; None if none is."""
+    of_file, of_variables = (one.get("clusters") for one in (written, found))
+    if not (isinstance(of_file, dict) and of_file and isinstance(of_variables, dict)):
+        return None
+    for name, cluster in of_variables.items():
+        if name not in of_file and isinstance(cluster, dict) and "bootstrap_servers" not in cluster:
+            return f"{PREFIX}CLUSTERS: there is no cluster {name} in the file{did_you_mean(name, map(str, of_file))}"
+    return None
+
+
 def holding(value: str, variables: Mapping[str, str | None]) -> str:
     """Return the variable that has a value."""
     return next(name for name, found in variables.items() if found == value).upper()

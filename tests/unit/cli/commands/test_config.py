@@ -1,8 +1,11 @@
 import json
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
+
+from logdirwatch.settings import load
 
 CONFIG = """
 telemetry:
@@ -286,6 +289,29 @@ def test_a_file_of_urls_that_cannot_be_read_here_is_remarked(run, tmp_path):
     ended = run("--config", write(tmp_path, text), "config", "check")
     assert ended.exit_code == 0
     assert "notify.receivers.pager.urls_file /nowhere/urls: No such file or directory" in ended.err
+
+
+HARD_PASSWORDS = ["12345", "null", '{"x": 1}', '["a"', '"a"', " a ", "a\nb", "$(X) ${X} %h", "a\\b", "it's #1", "é"]
+
+
+@pytest.mark.parametrize("password", HARD_PASSWORDS)
+def test_a_password_in_a_variable_is_text_and_belongs_to_the_cluster_of_the_file(tmp_path, monkeypatch, password):
+    text = "clusters: {Prod-EU: {bootstrap_servers: 'b:1', client: {sasl.mechanism: PLAIN, sasl.username: me}}}"
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PROD-EU__CLIENT__sasl.password", password)
+    found = load(Path(write(tmp_path, text)))
+    assert list(found.clusters) == ["Prod-EU"]
+    assert found.clusters["Prod-EU"].client["sasl.password"] == password
+    assert password not in repr(found)
+
+
+def test_a_variable_that_names_no_cluster_of_the_file_is_refused(run, tmp_path, monkeypatch):
+    path = write(tmp_path, "clusters: {prod: {bootstrap_servers: 'b:1'}, 7: {}}")
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PRD__CLIENT", '{"client.id": "S3cr"}')
+    ended = run("--config", path, "config", "check")
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert "LOGDIRWATCH_CLUSTERS: there is no cluster prd in the file; did you mean prod?" in ended.err
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PRD__BOOTSTRAP_SERVERS", "b:2")
+    assert list(load(Path(write(tmp_path, "clusters: {prod: {}}"))).clusters) == ["prod", "prd"]
 
 
 @pytest.mark.parametrize(
