@@ -174,6 +174,11 @@ def test_a_column_that_another_program_changed_is_named_and_is_no_damage(root, o
         assert "rebuild" not in str(error.value)
 
 
+def test_a_column_of_the_key_that_nobody_asks_for_may_be_missing(root):
+    redefined(root, r"\"cluster\"", r"\"klaster\"")
+    assert brokers(root) == list(range(VERSIONS))
+
+
 def test_a_wider_number_and_a_column_of_another_release_are_no_change(root):
     redefined(root, '\\"broker\\",\\"type\\":\\"integer', '\\"broker\\",\\"type\\":\\"long')
     redefined(root, '\\"host\\"', '\\"of_a_later_release\\"')

@@ -1,7 +1,7 @@
 """Delta tables below a folder or an object store's URL, read by deltalake."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ class DeltaFiles(TableReader):
             delta = self._opened(table)
             if delta is None:
                 return None
+            columns = list(columns)
+            self._check_columns(table, delta, columns)
             return _found(delta, query_of(columns, (field.name for field in delta.schema().fields), where))
 
     def names(self) -> list[str] | None:
@@ -76,10 +78,16 @@ class DeltaFiles(TableReader):
             return None
         except DamagedLogError as error:
             raise UserError(damaged(self._where(table), error)) from None
-        types = {field.name: str(getattr(field.type, "type", "")) for field in delta.schema().fields}
-        if table in TABLES and (change := foreign_change(TABLES[table], types)) is not None:
-            raise UserError(foreign(self._where(table), change))
+        self._check_columns(table, delta)
         return delta
+
+    def _check_columns(self, table: str, delta: DeltaTable, needed: Collection[str] = ()) -> None:
+        """Refuse a table whose columns another program changed, or that lacks one of its key that is needed."""
+        types = {field.name: str(getattr(field.type, "type", "")) for field in delta.schema().fields}
+        change = foreign_change(TABLES[table], types, needed) if table in TABLES else None
+        # A feature may be what reads them.
+        if change is not None and not self._features(table):
+            raise UserError(foreign(self._where(table), change))
 
     def _folder(self, table: str) -> Folder:
         try:
@@ -120,8 +128,11 @@ class DeltaFiles(TableReader):
             return beyond(where, features)
         try:
             check_definition(self._folder(table))
+            self._check_columns(table, opened(self._folder(table)), TABLES[table].key if table in TABLES else ())
         except DamagedLogError as damage:
             return damaged(where, damage)
+        except UserError as change:
+            return str(change)
         except Exception:
             return f"{where} cannot be read: {reason}; {_UNREACHED}"
         return f"{where} cannot be read: {reason}; {_UNREACHED}"
