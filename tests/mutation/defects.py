@@ -31,6 +31,7 @@ _OPPOSITE: dict[type[ast.AST], tuple[str, str]] = {
 _OTHER_FUNCTION = {"min": "max", "max": "min", "any": "all", "all": "any"}
 LARGE = 256
 """A number from here on is a size or a time that somebody chose: one more of it is as good."""
+_ADAPTED = re.compile(r"(pyspark|kafka|py4j|delta)(\.|$)")
 _FOR_PEOPLE = re.compile(r"\s|^$")
 
 
@@ -143,7 +144,9 @@ def _other_call(node: ast.Call, lines: list[str]) -> Iterator[tuple[_Place | Non
     arguments = [*node.args, *node.keywords]
     texts = [_text(argument, lines) for argument in arguments]
     function = _text(node.func, lines)
-    if len(node.args) > 1 and not isinstance(node.args[0], ast.Starred):
+    # The order of arguments is nothing to min and max, unless there is a key.
+    is_ordered = not (isinstance(node.func, ast.Name) and node.func.id in {"min", "max"} and not node.keywords)
+    if is_ordered and len(node.args) > 1 and not isinstance(node.args[0], ast.Starred):
         yield _place(node), f"{function}({', '.join([texts[1], texts[0], *texts[2:]])})"
     for keyword in range(len(node.args), len(arguments)):
         yield _place(node), f"{function}({', '.join(texts[:keyword] + texts[keyword + 1 :])})"
@@ -202,3 +205,27 @@ def is_python(source: str, defect: Defect) -> bool:
     except SyntaxError:
         return False
     return True
+
+
+def is_of_adapter(source: str, line: int) -> bool:
+    """Tell whether a line is in a function, or method of a class, that calls Spark or Kafka's client itself.
+
+    Such a function names something of ``pyspark``, ``kafka`` or ``py4j``, or the attribute ``_spark``.
+    """
+    tree = ast.parse(source)
+    foreign = {
+        name.asname or name.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+        if _ADAPTED.match(getattr(node, "module", None) or name.name)
+    }
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    around = [function for function in functions if function.lineno <= line <= (function.end_lineno or 0)]
+    return any(_names(node, foreign) for function in around for node in ast.walk(function))
+
+
+def _names(node: ast.AST, foreign: set[str]) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in {"_spark", "sparkSession"}
+    return isinstance(node, ast.Name) and node.id in foreign

@@ -28,8 +28,8 @@ TIMER_MS = 1
 class Lived:
     """A broker's life in a shard: what comes out of each step, and the memory after it."""
 
-    def __init__(self, judged_by, is_in_columns):
-        self.settings, self.is_in_columns = judged_by, is_in_columns
+    def __init__(self, judged_by, is_in_columns, broker=7):
+        self.settings, self.is_in_columns, self.broker = judged_by, is_in_columns, broker
         self.table, self.stored, self.at_rest = Table(judged_by), None, 0
 
     def step(self, seen, now_ms=None):
@@ -61,7 +61,7 @@ class Lived:
         return self._shown(Outcome([], []), news)
 
     def _memory(self):
-        memory = BrokerMemory(cluster="prod", broker=7) if self.stored is None else decode(1, self.stored)
+        memory = BrokerMemory(cluster="prod", broker=self.broker) if self.stored is None else decode(1, self.stored)
         self.table.complete(memory)
         return memory
 
@@ -223,6 +223,63 @@ def test_whatever_else_a_broker_at_rest_remembers_the_columns_leave_everything_a
             assert in_columns.step(seen) == alone.step(seen), other
         tried += 1
     assert tried > 500
+
+
+# What the next answer of a broker at rest may say: each directory's growth, and what else is odd about it.
+NEXT = [
+    [(GIB, {}), (0, {}), (-GIB, {})],
+    [(-11 * GIB // 2, {}), (0, {}), (-GIB, {})],  # as much is usable in the second one
+    [(450 * GIB, {}), (0, {}), (-GIB, {})],
+    [(GIB, {}), (0, {"replica_bytes": None}), (-GIB, {})],
+    [(GIB, {}), (0, {}), (-GIB, {"error_code": 56})],
+]
+BROKERS = tuple(range(7, 7 + len(NEXT)))
+
+
+def answer_of(broker, number, said):
+    """The answer of a broker with a number in its history, which says something."""
+    last = list(shown([(POLL_MS, "a", ("answer", NEXT[0]))] * number + [(POLL_MS, "a", ("answer", said))]))[-1]
+    return Sample(replace(last.record, broker=broker), last.origin)
+
+
+def table_of(*brokers):
+    """Return the table of brokers at rest, and the memory of each."""
+    table, memories = Table(SETTINGS[0]), {}
+    for broker in brokers:
+        life = Lived(SETTINGS[0], is_in_columns=True, broker=broker)
+        for number in range(5):
+            life.step(answer_of(broker, number, NEXT[0]))
+        memories[broker] = life._memory()
+        table.keep(memories[broker], answer_of(broker, 4, NEXT[0]))
+    return table, memories
+
+
+def remembered(table, memories):
+    for memory in memories.values():
+        table.complete(memory)
+    return {broker: encode(memory) for broker, memory in memories.items()}
+
+
+@pytest.mark.parametrize("turn", range(len(NEXT)))
+def test_brokers_that_are_judged_together_are_judged_as_each_of_them_alone(turn):
+    """Each is taken or left by its own answer, and the numbers of none are those of another."""
+    said = dict(zip(BROKERS, [*NEXT[turn:], *NEXT[:turn]], strict=True))
+    together, memories = table_of(*BROKERS)
+    answers = [answer_of(broker, 5, said[broker]) for broker in BROKERS]
+    found = together.advance(answers, answers[0].origin.kafka_timestamp_ms)
+    alone, kept = {}, {}
+    for broker, answer in zip(BROKERS, answers, strict=True):
+        table, memory = table_of(broker)
+        alone |= table.advance([answer], answer.origin.kafka_timestamp_ms)
+        kept |= remembered(table, memory)
+        assert together.silent_from_ms(broker) == table.silent_from_ms(broker) > answers[0].record.timestamp_ms
+    assert found == alone
+    assert list(found) == [broker for broker in BROKERS if said[broker] is NEXT[0]]
+    assert remembered(together, memories) == kept
+    stored = Table(SETTINGS[0], together.stored())
+    assert remembered(stored, memories) == kept
+    stored.remove(BROKERS[0])
+    assert [rows.brokers for rows in stored.stored()] == [list(BROKERS[1:])]
 
 
 def test_every_judge_of_answers_and_scans_is_known_to_the_columns():

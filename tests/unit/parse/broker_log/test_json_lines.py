@@ -19,25 +19,21 @@ def test_an_entry_by_the_names_of_its_fields():
     assert read() == Head(AT, "ERROR", "a.B", "said")
 
 
-@pytest.mark.parametrize(
-    ("named", "by"),
-    [
-        (
-            "message",
-            ["message", "msg", "log", "MESSAGE", "textPayload", "full_message", "@message", "body", "text", "_raw"],
-        ),
-        (
-            "level",
-            ["level", "log.level", "severity", "loglevel", "levelname", "@level", "lvl", "severityText", "status"],
-        ),
-        ("logger", ["loggerName", "logger_name", "logger", "log.logger", "_logger", "category", "class", "scope.name"]),
-        ("@timestamp", ["@timestamp", "timestamp", "time", "ts", "date", "datetime"]),
-    ],
-)
-def test_each_part_has_many_names(named, by):
-    for name in by:
-        fields = {key: value for key, value in ENTRY.items() if key != named}
-        assert read(fields | {name: ENTRY[named]}) == Head(AT, "ERROR", "a.B", "said"), name
+# The names of Log4j's and Logback's layouts, of ECS, GELF, Logstash, GCP, Splunk, journald, docker and OpenTelemetry.
+NAMES = {
+    "message": """message msg log MESSAGE textPayload full_message short_message @message body text line _raw
+        formattedMessage rendered_message event""",
+    "level": "level log.level severity loglevel log_level levelname @level lvl severityText status",
+    "logger": """loggerName logger_name logger log.logger _logger loggerFqcn category class name loggername
+        instrumentationScope.name scope.name logger.name""",
+    "@timestamp": "@timestamp timestamp time ts date timeMillis instant datetime",
+}
+
+
+@pytest.mark.parametrize(("named", "name"), [(named, name) for named, names in NAMES.items() for name in names.split()])
+def test_each_part_has_many_names(named, name):
+    fields = {key: value for key, value in ENTRY.items() if key != named}
+    assert read(fields | {name: ENTRY[named]}) == Head(AT, "ERROR", "a.B", "said")
 
 
 def test_parts_that_are_nested_are_found_and_do_not_overrule_those_at_the_top():
@@ -119,6 +115,12 @@ def test_a_logger_with_its_thread_is_an_object():
 
 STACK = "x.Y: why\n\tat a.B.c(B.java:1)\nCaused by: z.W: no\n\t... 12 more"
 LINES = ("x.Y: why", "Caused by: z.W: no")
+# fmt: off
+NAMES_OF_STACKS = (
+    "stackTrace", "stacktrace", "thrown", "exception", "_exception", "throwable", "throwableInformation", "exc_info",
+    "error", "err", "exception.stacktrace", "error.stack",
+)
+# fmt: on
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,9 @@ LINES = ("x.Y: why", "Caused by: z.W: no")
     [
         {"stack_trace": STACK},
         {"error.stack_trace": STACK},
+        *({name: STACK} for name in NAMES_OF_STACKS),
         {"error": {"stack_trace": STACK}},
+        *({"thrown": {name: STACK, "name": "x.Y"}} for name in ("stack_trace", "stackTrace", "stacktrace")),
         {"error": {"kind": "x.Y", "stack": STACK}},
         {"stack": STACK},
         {"thrown": {"extendedStackTrace": STACK, "name": "x.Y", "message": "why"}},
@@ -148,7 +152,8 @@ def test_an_exception_is_told_once_without_its_frames(fields):
         ({"exception": {"exception_class": "x.Y", "exception_message": "why"}}, ("x.Y: why",)),
         ({"thrown": {"name": "x.Y", "cause": {"name": "z.W", "message": "no"}}}, ("x.Y", "z.W: no")),
         ({"error.type": "x.Y", "error.message": "why"}, ("x.Y: why",)),
-        ({"error.type": "x.Y"}, ("x.Y",)),
+        *(({name: "x.Y"}, ("x.Y",)) for name in ("error.type", "error.name", "error.kind")),
+        *(({"thrown": {name: "x.Y", "message": ""}}, ("x.Y: ",)) for name in ("class", "type", "className")),
         ({"exception.type": "x.Y", "exception.message": "why"}, ("x.Y: why",)),
         ({"error.type": "x.Y", "error.message": "why", "stack_trace": "z.W: no"}, ("z.W: no",)),
         ({"thrown": 7}, ()),

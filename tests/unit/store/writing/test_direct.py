@@ -1,11 +1,32 @@
-"""Rows appended to a history: those whose key it does not have."""
+"""A small batch, written by the driver: each record once, with its fields; of states only the newest."""
 
+import json
+
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
-from logdirwatch.store.direct.arrow import arrow_rows
-from logdirwatch.store.direct.newest import DataFile
-from logdirwatch.store.schema.definitions import ACTIONS, LOG_DIR_SAMPLES, REJECTED_RECORDS
-from logdirwatch.store.writing.direct import insert_new
+from logdirwatch.store.direct.arrow import arrow_rows, arrow_schema
+from logdirwatch.store.direct.newest import DataFile, Newest, NotDirectError
+from logdirwatch.store.direct.table import DirectTable
+from logdirwatch.store.rows.thin import Position
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    BROKER_STATE,
+    EXECUTIONS,
+    LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    REJECTED_RECORDS,
+    TRANSITIONS,
+)
+from logdirwatch.store.storage.local import LocalFolder
+from logdirwatch.store.writing.direct import HISTORIES, insert_new, write_small
+from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.small_batch import by_kind
+from tests.spark import lake
+
+TABLES = (*(table for table, _ in HISTORIES), BROKER_STATE, LOG_DIR_STATE)
 
 
 class History:
@@ -56,3 +77,82 @@ def test_a_key_without_a_time_is_found_at_another_time_of_the_batch(table, key):
     stored = [{**key, table.time: 5}]
     rows = {**key, table.time: 4}, {**key, table.time: 6}, {table.time: 7}
     assert inserted(table, stored, *rows) == ([2], True)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    for table in TABLES:
+        DeltaTable.create(str(tmp_path / table.name), pa.schema(arrow_schema(table)))
+    newest = {table.name: Newest(LocalFolder(str(tmp_path / table.name)), table) for table in TABLES}
+    return lambda table: DirectTable(newest[table.name])
+
+
+def written(opened, *records, offset=0):
+    """Write records as one batch, the first of them at an offset."""
+    found = [record if isinstance(record, tuple) else lake.addressed(record) for record in records]
+    positions = [
+        Position(topic, 0, at, lake.KAFKA_MS, key.encode(), value if isinstance(value, bytes) else value.encode())
+        for at, (topic, key, value) in enumerate(found, offset)
+    ]
+    return write_small(by_kind(positions, Belief("home", 60_000)), opened)
+
+
+def rows(opened, table):
+    target = opened(table)
+    return target.read(target.all_files()).to_pylist()
+
+
+EACH_KIND = [
+    (LOG_DIR_SAMPLES, lake.event(detail="x")),
+    (TRANSITIONS, lake.state(transitions=[lake.transition(1)])),
+    (ALERTS, lake.alert(reason="why")),
+    (ACTIONS, lake.action()),
+    (EXECUTIONS, lake.execution()),
+    (BROKER_STATE, lake.state()),
+    (LOG_DIR_STATE, lake.state(log_dirs={"/d1": "online"})),
+]
+
+
+@pytest.mark.parametrize(("table", "record"), EACH_KIND, ids=lambda each: getattr(each, "name", ""))
+def test_a_record_that_comes_twice_is_one_row_with_its_fields(opened, table, record):
+    assert written(opened, record)
+    assert written(opened, record, record, offset=1)
+    (row,) = rows(opened, table)
+    fields = json.loads(record[2] if isinstance(record, tuple) else lake.addressed(record)[2])
+    of_part = {TRANSITIONS: "transitions", LOG_DIR_STATE: "log_dirs"}.get(table)
+    fields |= fields[of_part][0] if of_part else {}
+    shared = {name: value for name, value in fields.items() if name in row and isinstance(value, str | int)}
+    # An event is not taken for the poll of the same collector and millisecond.
+    shared |= {"collector": "c1/LogDirFailure"} if table is LOG_DIR_SAMPLES else {}
+    assert len(shared) >= 4
+    assert shared == {name: row[name] for name in shared}
+
+
+def test_a_poll_is_a_row_of_the_broker_and_one_of_each_directory_however_often_it_comes(opened):
+    for offset in (0, 1):
+        written(opened, lake.metrics(log_dirs=("/d1", "/d2")), lake.metrics(broker=8, log_dirs=("/d1",)), offset=offset)
+    found = {(row["broker"], row["log_dir"]): row["total_bytes"] for row in rows(opened, LOG_DIR_SAMPLES)}
+    of_log_dirs = dict.fromkeys([(7, "/d1"), (7, "/d2"), (8, "/d1")], lake.GIB)
+    assert found == {(7, None): None, (8, None): None, **of_log_dirs}
+    assert len(rows(opened, LOG_DIR_SAMPLES)) == 5
+
+
+def test_only_a_newer_state_replaces_that_of_a_broker_and_its_directories(opened):
+    for offset, (sequence, status) in enumerate([(5, "online"), (4, "offline"), (6, "offline"), (6, "online")]):
+        written(opened, lake.state(sequence=sequence, log_dirs={"/d1": status}), offset=offset)
+        expected = [(5, "online"), (5, "online"), (6, "offline"), (6, "offline")][offset]
+        (broker,), (log_dir,) = rows(opened, BROKER_STATE), rows(opened, LOG_DIR_STATE)
+        assert (broker["sequence"], log_dir["status"]) == expected
+
+
+def test_what_cannot_be_read_is_written_once_and_heartbeats_are_not(opened):
+    for offset in (0, 0):
+        written(opened, (lake.topics.STATE, "k", "[]"), lake.alert(rule="heartbeat"), offset=offset)
+    assert [(row["topic"], row["offset"]) for row in rows(opened, REJECTED_RECORDS)] == [(lake.topics.STATE, 0)]
+    assert rows(opened, ALERTS) == []
+
+
+def test_a_batch_with_a_decision_is_left_to_spark_as_a_whole(opened):
+    with pytest.raises(NotDirectError, match="it has decision"):
+        written(opened, lake.alert(), lake.decision())
+    assert rows(opened, ALERTS) == []
