@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import pyspark
 import pytest
 
-from logdirwatch.jobs import session
+from logdirwatch.jobs import session, small_fleet
 from logdirwatch.jobs.session import worker_conf
 from logdirwatch.settings import Settings
 
@@ -50,6 +50,15 @@ def test_spark_knows_every_option_and_its_value_has_a_form_that_it_reads(declare
     assert unknown == []
     odd = {key: value for key, value in whole.items() if not any(kind.fullmatch(value) for kind in KINDS.values())}
     assert odd.keys() <= {*PATHS, "spark.redaction.regex"}, odd
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_the_driver_takes_little_for_a_small_fleet_and_what_the_operator_says_comes_last(is_small):
+    settings = Settings(stream={"master": "local[2]", "driver_java_options": "-Dours=1"})
+    conf = session._local_conf(settings, is_small=is_small, records_classes=False)
+    options = conf["spark.driver.extraJavaOptions"]
+    assert (small_fleet.JAVA_OPTIONS in options) is is_small
+    assert options.endswith(" -Dours=1")
 
 
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[8,4]"])
