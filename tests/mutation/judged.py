@@ -41,4 +41,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "ended_tasks: int = 0",
         "ended_tasks: int = 1",
     ): "the number of ended tasks counts only beside running jobs, and then it is given",
+    (
+        "return max((member.alert.severity.rank for member in message.firing), default=-1)",
+        "return max((member.alert.severity.rank for member in message.firing), default=-2)",
+    ): "any number is lower than the lowest rank, which is 0",
 }

@@ -294,7 +294,9 @@ def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, recei
 
 
 @pytest.mark.parametrize("away_s", [10, 600, 7_200])
-def test_the_telemetry_cluster_is_asked_again_each_half_minute_however_long_it_is_away(kafka, monkeypatch, away_s):
+def test_the_telemetry_cluster_is_asked_again_each_half_minute_however_long_it_is_away(
+    kafka, monkeypatch, capsys, away_s
+):
     tried_s, now_s = [], [0.0]
 
     def consumer(*_, **__):
@@ -309,6 +311,7 @@ def test_the_telemetry_cluster_is_asked_again_each_half_minute_however_long_it_i
     stop = SimpleNamespace(is_set=lambda: now_s[0] >= away_s, wait=wait)
     notifier_of(kafka, "json://127.0.0.1:1", backoff_max_ms=300_000).run(stop)
     assert max(after - before for before, after in pairwise([*tried_s, now_s[0]])) <= 30
+    assert capsys.readouterr().out.count("notify.telemetry.failed") == 1
 
 
 def test_probes_are_told_whether_the_topics_are_read(kafka, receiver):

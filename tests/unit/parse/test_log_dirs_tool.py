@@ -47,7 +47,7 @@ def listing(record: dict[str, Any], key: bytes | None = None, prose: str = "") -
 def test_the_tools_output_is_accepted_with_its_prose() -> None:
     (record,) = listing(printed(answer(partition())), prose=PROSE).replicas
     assert (record.cluster, record.broker, record.log_dir, record.timestamp_ms) == ("home", 1, "/data/d1", KAFKA_MS)
-    assert (record.part, record.parts) == (0, 1)
+    assert (record.part, record.parts, record.collector) == (0, 1, "kafka-log-dirs")
     assert record.replicas == [Placement(topic="orders-eu", partition=12, size_bytes=5, offset_lag=0)]
 
 

@@ -56,7 +56,7 @@ class PartitionBad:
     partition: int
     log_dir: str | None
     detail: str
-    is_mark: bool = False
+    is_mark: bool
     reason: str | None = None
 
 
@@ -283,7 +283,7 @@ def _of_coordinator(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | Non
         return None
     detail = _detail(entry, entry.message)
     where = _dir_in(entry, log_dirs)
-    return PartitionBad(match["topic"], int(match["partition"]), where, detail, reason=COORDINATOR_LOAD)
+    return PartitionBad(match["topic"], int(match["partition"]), where, detail, is_mark=False, reason=COORDINATOR_LOAD)
 
 
 def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:

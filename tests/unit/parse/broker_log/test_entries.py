@@ -78,6 +78,13 @@ def test_lines_before_the_first_entry_belong_to_nothing():
     )
 
 
+def test_lines_before_the_first_entry_are_counted_apart_from_those_that_nobody_understands_later():
+    cut = Entries()
+    list(cut.feed(f"one\ntwo\n{NOISE}".encode() + b"x\n" * (ENTRY_LINES + 3)))
+    list(cut.end())
+    assert (cut.lines_before_first, cut.not_understood_lines, cut.understood_lines > 0) == (2, 5, True)
+
+
 def test_endless_lines_and_endless_entries_are_bounded():
     cut = Entries()
     long_line = line("x" * 10 * LINE_BYTES)
