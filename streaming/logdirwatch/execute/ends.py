@@ -109,7 +109,7 @@ class _Copies(Hand):
                 if not self.goes_on or patience.lost(_done(looks), int(POLL_S * 1000)):
                     return
                 self._act(moves, ends, reason, must_end=must_end)
-                if any(one.goes_on for one in ends):
+                if self._tries or any(one.goes_on for one in ends):
                     self.keep_throttles(throttle)
             except NoAnswerError as error:
                 ports.say_no_answer(error)

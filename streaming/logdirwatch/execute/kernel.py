@@ -128,12 +128,20 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
             cancels[within] = PlaceReplicas({held: path})
             if seen.stops_cleaning:
                 leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
+        goes_on += [f"{one.label} within broker {broker}, which does not answer" for broker in _unseen(one, here, seen)]
         if partition is not None and _goes_there_or_back(one, here, partition):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:
                 goes_on.append(f"{one.label}, since none of the replicas that it had is in sync")
     return Ending(cancels, tuple(goes_on), tuple(leaves))
+
+
+def _unseen(one: Assignment, here: Assignment, seen: Seen) -> Iterable[int]:
+    """Yield the silent brokers that may go on with a copy between their directories once they are back."""
+    for broker, path in one.chosen:
+        if broker in seen.silent and broker in here.replicas and here.directory_of(broker) != path:
+            yield broker
 
 
 def _goes_there_or_back(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:

@@ -153,7 +153,7 @@ class Kafka:
 
     def _copy_within(self, held: Held, seconds: float) -> None:
         future, log = self.futures[held], self.logs.get(held)
-        if log is None or not self._serves(held[2], future.path):
+        if log is None or not all(self._serves(held[2], path) for path in (log.path, future.path)):
             return
         copied = min(log.size_bytes, future.size_bytes + int(self.within_rate(held) * seconds))
         self.futures[held] = Copy(future.path, copied)

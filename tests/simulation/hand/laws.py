@@ -49,6 +49,8 @@ class Laws:
         """What was called, and neither answered nor seen to run: it may not have begun."""
         self.known: set[Key | Held] = set()
         """What the living process knows to have begun; its next note tells the one after it."""
+        self.silent: frozenset[int] = frozenset()
+        """The brokers that did not answer the execution's last look at a move."""
         self.tried: set[Key] = set()
         """Partitions for which the execution has called, or was about to."""
         self._throttled: set[Held] = set()
@@ -235,11 +237,15 @@ class Laws:
         running = self.rates()
         if state in {"done", "rolled_back"} and running:
             self._break(f"{state}, and a copy of ours runs", *running)
-        if not running:
+        if not running and not self._may_run():
             self._left(state)
         for held in self._fast(running):
             if held in self._throttled and self._unthrottled_ticks == 0:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)
+
+    def _may_run(self) -> bool:
+        """Tell whether a broker that does not answer may go on with a copy between its directories."""
+        return any(held[2] in self.silent and len(paths) > 1 for held, paths in self.planned_paths.items())
 
     def _fast(self, rates: dict[Held, float]) -> list[Held]:
         return [held for held, rate in rates.items() if rate >= self.kafka.unthrottled_bytes_per_s]

@@ -79,6 +79,7 @@ class Edges:
             raise
         self.laws.unanswered -= asked
         if isinstance(step, Move):
+            self.laws.silent = seen.silent
             self.laws.looked()
         return seen
 
@@ -151,7 +152,9 @@ class Schedule:
                 record = self._left()
                 self.laws.killed()
                 self._pass(self._draw.choice((1, 3, 20)))
-                continue
+                if record.state is not ExecutionState.STUCK:
+                    continue
+                ended = record
             self._judge(ended)
             return ended
 

@@ -33,19 +33,19 @@ LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
 
 class TestWhatHasBegun:
     @pytest.mark.parametrize(
-        ("step", "seen"),
+        ("step", "seen", "what"),
         [
-            (BETWEEN, shown()),
-            (BETWEEN, shown(PartitionSeen((2, 1), (1, 2)))),
-            (WITHIN, shown()),
+            (BETWEEN, shown(), "t-0"),
+            (BETWEEN, shown(PartitionSeen((2, 1), (1, 2))), "t-0"),
+            (WITHIN, shown(), "t-0 within broker 1"),
         ],
         ids=["a reassignment", "one that left another order", "a copy within a broker"],
     )
-    def test_and_is_as_before_was_cancelled_by_somebody(self, step, seen):
+    def test_and_is_as_before_was_cancelled_by_somebody(self, step, seen, what):
         assert isinstance(kernel.next_of(step, seen, World().record), Do)
         found = kernel.next_of(step, seen, FIRST_BEGAN)
         assert isinstance(found, Stuck)
-        assert "somebody cancelled the move of t-0" in found.reason
+        assert found.reason == f"somebody cancelled the move of {what}: it is not begun again"
         assert not found.is_certain
 
     @pytest.mark.parametrize(
@@ -117,6 +117,13 @@ class TestEnding:
     def test_what_only_new_replicas_have_goes_on(self):
         found = kernel.ending(BETWEEN, shown(ON_ITS_WAY._replace(isr=(3,))), must_end=True)
         assert found == kernel.Ending({}, ("t-0, since none of the replicas that it had is in sync",))
+
+    @pytest.mark.parametrize(
+        ("step", "names"), [(WITHIN, ["t-0 within broker 1, which does not answer"]), (BETWEEN, [])]
+    )
+    def test_a_copy_of_a_silent_broker_may_go_on_once_that_is_back(self, step, names):
+        seen = dataclasses.replace(shown(), replicas={}, silent=frozenset({1, 2, 3}))
+        assert kernel.ending(step, seen, must_end=True) == kernel.Ending({}, tuple(names))
 
     def test_before_kafka_4_2_a_copy_within_a_broker_ends_by_itself_or_the_restart_is_named(self):
         found = kernel.ending(WITHIN, LATE, must_end=False)
