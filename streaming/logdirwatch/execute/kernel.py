@@ -129,7 +129,8 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
             if seen.stops_cleaning:
                 leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
         goes_on += [f"{one.label} within broker {broker}, which does not answer" for broker in _unseen(one, here, seen)]
-        if partition is not None and _goes_there_or_back(one, here, partition):
+        goals = [frozenset(one.replicas), frozenset(here.replicas)]
+        if partition is not None and _goes_to(partition, goals):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:
@@ -144,9 +145,8 @@ def _unseen(one: Assignment, here: Assignment, seen: Seen) -> Iterable[int]:
             yield broker
 
 
-def _goes_there_or_back(one: Assignment, here: Assignment, partition: PartitionSeen) -> bool:
-    is_running = bool(partition.adding or partition.removing)
-    return is_running and set(partition.goal) in (set(one.replicas), set(here.replicas))
+def _goes_to(partition: PartitionSeen, goals: Collection[frozenset[int]]) -> bool:
+    return bool(partition.adding or partition.removing) and frozenset(partition.goal) in goals
 
 
 def _copies_within(one: Assignment, here: Assignment, seen: Seen) -> Iterable[tuple[Held, str]]:

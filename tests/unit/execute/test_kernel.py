@@ -27,6 +27,7 @@ from tests.unit.execute.test_run import CUT, MOVE, FakeCluster, World
 
 HELD = ("t", 0, 1)
 BEGUN = frozenset({KEY, HELD})
+FROM_ANY = dataclasses.replace(WITHIN, here={KEY: Assignment("t", 0, (1, 2), ("any", "any"))})
 FIRST_BEGAN = replace(World().record, changed=changes.written({KEY}), begun=changes.written(BEGUN))
 LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
 
@@ -101,6 +102,7 @@ class TestEnding:
         ("step", "seen", "cancels"),
         [
             (WITHIN, shown(future="/b"), {"t-0 within broker 1": PlaceReplicas({HELD: "/a"})}),
+            (FROM_ANY, shown(future="/b"), {"t-0 within broker 1": PlaceReplicas({HELD: "/a"})}),
             (BETWEEN, shown(ON_ITS_WAY), {"t-0": Reassign({KEY: None})}),
             (BETWEEN, shown(PartitionSeen((3, 2, 1), (2, 3), (3,), (1,))), {"t-0": Reassign({KEY: None})}),
             (WITHIN, shown(), {}),
@@ -109,7 +111,17 @@ class TestEnding:
             (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))), {}),
             (BETWEEN, Seen(), {}),
         ],
-        ids=["within", "between", "one old in sync", "nothing", "there", "another's copy", "another's goal", "gone"],
+        ids=[
+            "within",
+            "within, from wherever it was",
+            "between",
+            "one old in sync",
+            "nothing",
+            "there",
+            "another's copy",
+            "another's goal",
+            "gone",
+        ],
     )
     def test_what_is_ours_is_cancelled_while_an_old_replica_is_in_sync(self, step, seen, cancels):
         assert kernel.ending(step, seen, must_end=True) == kernel.Ending(cancels)
