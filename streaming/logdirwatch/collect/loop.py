@@ -27,6 +27,8 @@ log = structlog.get_logger(__name__)
 
 # The second of a heartbeat is its revision on the alert topic.
 REVISION_MS = 1_000
+REMIND_MS = 600_000
+"""How often an error that repeats itself is logged: rounds come several times a second."""
 
 Round = Callable[[], Awaitable[object]]
 
@@ -145,7 +147,9 @@ def _ignored() -> None:
 async def every(
     interval_ms: int, work: Round, *, overlapping: bool = False, ended: Callable[[], None] = _ignored
 ) -> None:
-    """Start ``work`` now and every ``interval_ms``, until cancelled; its errors are logged and do not end it.
+    """Start ``work`` now and every ``interval_ms``, until cancelled; its errors do not end it.
+
+    An error is logged once, until another one comes, a round ends without one, or REMIND_MS have passed.
 
     ``ended`` is called after each round that ended without an error.
 
@@ -154,10 +158,11 @@ async def every(
     still busy.
     """
     running: set[asyncio.Task[None]] = set()
+    failures = _Failures()
     try:
         while True:
             if overlapping or not running:
-                task = asyncio.create_task(_logged(work, ended))
+                task = asyncio.create_task(_logged(work, ended, failures))
                 running.add(task)
                 task.add_done_callback(running.discard)
             await asyncio.sleep(until_round_ms(wall_ms(), interval_ms) / 1000)
@@ -167,12 +172,34 @@ async def every(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _logged(work: Round, ended: Callable[[], None]) -> None:
+class _Failures:
+    """Which error of a round was logged last, and when by the monotonic clock."""
+
+    def __init__(self) -> None:
+        self._told: tuple[str, int] | None = None
+
+    def is_news(self, error: Exception) -> bool:
+        """Tell whether to log an error, and remember that it was."""
+        text, now_ms = f"{type(error).__name__}: {error}", monotonic_ms()
+        if self._told is not None and self._told[0] == text and now_ms - self._told[1] < REMIND_MS:
+            return False
+        self._told = text, now_ms
+        return True
+
+    def end(self) -> None:
+        """Record a round without an error."""
+        self._told = None
+
+
+async def _logged(work: Round, ended: Callable[[], None], failures: _Failures) -> None:
     try:
         await work()
         ended()
-    except Exception:
-        log.exception("collect.round.failed", round=getattr(work, "__qualname__", repr(work)))
+    except Exception as error:
+        if failures.is_news(error):
+            log.exception("collect.round.failed", round=getattr(work, "__qualname__", repr(work)))
+    else:
+        failures.end()
 
 
 async def run(watched: Sequence[Watch], stop: asyncio.Event) -> None:

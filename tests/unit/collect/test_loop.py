@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import structlog
 
+from logdirwatch.collect import loop
 from logdirwatch.collect.kafka.requests import first_answer
 from logdirwatch.collect.loop import ClusterWatch, every
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
@@ -54,14 +55,38 @@ def test_rounds_that_may_overlap_do_not_wait_for_a_slow_one():
     assert run_until(slow_at_first, 5, overlapping=True) >= 2
 
 
-def test_an_error_is_logged_and_the_next_round_comes():
+@pytest.mark.parametrize(
+    ("errors", "lines"),
+    [
+        ([ZeroDivisionError()] * 9, 1),
+        ([ZeroDivisionError(), ValueError("a"), ValueError("b")], 3),
+        ([ZeroDivisionError(), None, ZeroDivisionError()], 2),
+    ],
+)
+def test_an_error_is_logged_once_and_the_next_round_comes(errors, lines):
     async def broken(number):
+        if number <= len(errors) and errors[number - 1] is not None:
+            numbers.append(number)
+            raise errors[number - 1]
+
+    numbers: list[int] = []
+    with structlog.testing.capture_logs() as logged:
+        run_until(broken, len(errors) + 1)
+    assert [line["event"] for line in logged] == ["collect.round.failed"] * lines
+    assert len(numbers) == sum(error is not None for error in errors)
+
+
+def test_an_error_that_lasts_is_logged_again_after_ten_minutes(monkeypatch):
+    now_ms = [0]
+    monkeypatch.setattr(loop, "monotonic_ms", lambda: now_ms[0])
+
+    async def broken(number):
+        now_ms[0] = number * loop.REMIND_MS // 4
         raise ZeroDivisionError
 
     with structlog.testing.capture_logs() as logged:
-        run_until(broken, 3)
-    assert len(logged) >= 2
-    assert all(line["event"] == "collect.round.failed" for line in logged)
+        run_until(broken, 10)
+    assert len(logged) in (2, 3)
 
 
 @pytest.mark.parametrize(("interval_ms", "step_ms"), [(10_000, 1_000), (500, 500)])
