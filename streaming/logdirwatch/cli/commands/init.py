@@ -1,5 +1,7 @@
 """``logdirwatch init``: the smallest configuration for a cluster, its ACLs, and the next commands."""
 
+import json
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -91,7 +93,11 @@ def init(
         cluster, brokers, security.value, user, telemetry, replication_factor, notify_url, mechanism, ca_file
     )
     found = document(answers, urls_file=str(output.absolute().parent / URLS_FILE))
+    if re.search(r"\s", cluster):
+        raise UserError("init: --cluster: expected a name without blanks", exit_code=2)
     settings = _checked(found)
+    if notify_url:
+        _check_url(notify_url)
     if notify_url:
         _write(output.parent / URLS_FILE, f"{notify_url}\n", mode=0o600)
     _write(output, yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
@@ -138,15 +144,22 @@ def next_steps(answers: Answers, output: Path) -> list[str]:
     lines = ["", "If the clusters have ACLs, grant one user what all parts need:"]
     lines += [f"  {command}" for command in acl_commands(answers)]
     if answers.security in _SASL:
-        variable = "LOGDIRWATCH_CLUSTERS__" + answers.cluster.upper() + "__CLIENT"
         lines += ["", "Set the password in the environment, as JSON that is added to the client properties:"]
-        lines += [f'  export {variable}=\'{{"sasl.password": "..."}}\'']
+        lines += [f"  export {_assignment(answers.cluster)}"]
     called = f"  {program()}{given}"
     lines += ["", "Next:", *(f"{called} {command}" for command in ("config check", "topics create", "doctor"))]
     services = ("collect", "stream", "console", *(("notify",) if answers.notify_url else ()))
     lines += ["", "Then each in a terminal of its own:", *(f"{called} {command}" for command in services)]
     tries = ("status", *(("notify --test",) if answers.notify_url else ()))
     return [*lines, "", "And look:", *(f"{called} {command}" for command in tries)]
+
+
+def _assignment(cluster: str) -> str:
+    """Return a shell's assignment of a cluster's password; the name of a variable has no hyphen."""
+    password = {"sasl.password": "..."}
+    if re.fullmatch(r"\w+", cluster, re.ASCII):
+        return f"LOGDIRWATCH_CLUSTERS__{cluster.upper()}__CLIENT={shlex.quote(json.dumps(password))}"
+    return f"LOGDIRWATCH_CLUSTERS={shlex.quote(json.dumps({cluster: {'client': password}}))}"
 
 
 def _client(answers: Answers) -> dict[str, str]:
@@ -156,6 +169,13 @@ def _client(answers: Answers) -> dict[str, str]:
     if answers.ca_file is not None:
         client["ssl.truststore.location"] = answers.ca_file
     return client
+
+
+def _check_url(notify_url: str) -> None:
+    # It takes most of a second to import.
+    from logdirwatch.notify import senders  # noqa: PLC0415
+
+    senders.check("people", [notify_url])
 
 
 def _checked(found: dict[str, Any]) -> Settings:

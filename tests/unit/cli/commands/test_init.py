@@ -2,12 +2,14 @@
 
 import io
 import shutil
+import subprocess
 import sys
 
 import pytest
 import yaml
 
 from logdirwatch.cli.next_step import program
+from logdirwatch.settings import load
 
 OPTIONS = (
     *("--cluster", "prod", "--brokers", "b1:9092", "--security", "PLAINTEXT", "--telemetry", "t1:9092"),
@@ -99,10 +101,29 @@ def test_a_file_that_is_there_is_not_replaced(run, tmp_path):
     assert (tmp_path / "logdirwatch.yaml").read_text() == "home: x\n"
 
 
-@pytest.mark.parametrize("option", ["--brokers", "--telemetry"])
-def test_an_answer_that_no_configuration_can_have_is_one_line(run, tmp_path, option):
-    ended = run("init", *changed(**{option: ""}))
-    assert ended.exit_code == 2
+def test_the_password_of_any_cluster_is_an_assignment_that_a_shell_takes_and_the_configuration_reads(run, tmp_path):
+    out = run("init", *changed(**{"--security": "SASL_SSL", "--cluster": "Prod-EU"})).out
+    (line,) = (line for line in out.splitlines() if line.startswith("  export "))
+    shown = subprocess.run(["bash", "-c", f"{line}; env"], capture_output=True, text=True, check=True)
+    variable = next(line for line in shown.stdout.splitlines() if line.startswith("LOGDIRWATCH_CLUSTERS"))
+    name, _, value = variable.partition("=")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(name, value)
+        assert load(tmp_path / "logdirwatch.yaml").clusters["Prod-EU"].client["sasl.password"] == "..."
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--brokers", value) for value in ("", "b1", "b1:x", "b1:0")),
+        *(("--telemetry", value) for value in ("", "::1:9092")),
+        *(("--cluster", value) for value in ("", "prod eu", "prod\n")),
+        *(("--notify-url", value) for value in ("slak://x", "json://")),
+    ],
+)
+def test_an_answer_that_no_configuration_can_have_is_one_line(run, tmp_path, option, value):
+    ended = run("init", *changed(**{option: value}))
+    assert (ended.exit_code, ended.err.count("\n")) == (2, 1)
     assert not (tmp_path / "logdirwatch.yaml").exists()
 
 
