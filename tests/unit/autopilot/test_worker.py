@@ -1,5 +1,6 @@
 """A start is judged once more by what is read after every other executor was fenced."""
 
+import dataclasses
 import threading
 
 import pytest
@@ -9,11 +10,12 @@ from logdirwatch.autopilot import worker
 from logdirwatch.autopilot.board import Board, Limits, Reading
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.autopilot.worker import Place
+from logdirwatch.execute.need import Shown
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.settings import PlanSettings
-from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, cut, execution, move
+from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, cut, execution, firing, move
 from tests.unit.plan.builders import NOW_MS
 
 MADE = move()
@@ -102,3 +104,18 @@ def test_one_that_is_resumed_goes_on_where_it_was_in_its_new_name(world):
     assert world.notes == [ended]
     assert ended == replace(left, by="autopilot a", at_ms=NOW_MS)
     assert world.is_closed
+
+
+@pytest.mark.parametrize(
+    ("made", "is_shown", "why"),
+    [(cut(), True, None), (cut(), False, "nothing shows that room is needed"), (move(), False, None)],
+    ids=["a need that is shown", "one that is over", "nothing is deleted"],
+)
+def test_what_deletes_history_ends_before_the_next_call_once_its_need_is_over(world, made, is_shown, why):
+    allowed = AutopilotSettings(clusters={"c": {"kinds": {made.kind: {}}}})
+    board = Board(Limits(allowed, lambda _: PlanSettings(), WEEK_MS))
+    place = dataclasses.replace(world.place, board=board, monotonic_ms=lambda: 0)
+    shown = firing(made, NOW_MS) if is_shown else Shown()
+    board.post(Reading({made.action_id: made}, {made.action_id: accepted(made)}, began_ms=0, shown=shown))
+    found = worker._Permits(place, lambda record: None)(execution(made, state=ExecutionState.CHECKED))
+    assert found is None if why is None else why in found.reason
