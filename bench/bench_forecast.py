@@ -23,7 +23,8 @@ MONTH_MS = 30 * DAY_MS
 STEP_MS = 10 * 60_000
 TOTAL_BYTES = 10**12
 WARN_MS = 4 * DAY_MS
-KINDS = ("steady", "sawtooth", "wave", "burst", "copy", "gap")
+KINDS = ("steady", "sawtooth", "wave", "burst", "copy", "gap", "week", "plateau", "step")
+DAY_HOURS, WEEK_HOURS = 24, 168
 
 
 class Judged(NamedTuple):
@@ -58,9 +59,10 @@ def main() -> None:
     ]
     filled = sum(history.full_at_ms is not None for history in histories)
     print(f"{len(histories)} histories of up to 30 days, {filled} of them fill the disk\n")
-    print(f"{'':<10}{'forecast':>27}{'line over 6 h':>30}")
-    print(f"{'kind':<10}" + f"{'error':>9}{'false':>9}{'missed':>9}   " * 2)
-    ways = [[(history, judge(history.samples)) for history in histories] for judge in (of_forecast, of_line)]
+    print(f"{'':<10}{'forecast':>27}{'line over 6 h':>30}{'peaks of two weeks':>30}")
+    print(f"{'kind':<10}" + f"{'error':>9}{'false':>9}{'missed':>9}   " * 3)
+    judges = (of_forecast, of_line, of_weeks)
+    ways = [[(history, judge(history.samples)) for history in histories] for judge in judges]
     for kind in (*KINDS, "all"):
         columns = [score([item for item in judged if kind in (item[0].kind, "all")]) for judged in ways]
         print(f"{kind:<10}" + "".join(f"{error:>9.3f}{false:>9.3f}{missed:>9}   " for error, false, missed in columns))
@@ -77,7 +79,7 @@ def made(kind: str, rng: random.Random) -> History:
     samples: list[Sample] = []
     for at_ms in range(0, MONTH_MS, STEP_MS):
         added, moving = add(at_ms, start_ms)
-        trend = 0.0 if kind == "burst" else daily * TOTAL_BYTES * at_ms / DAY_MS
+        trend = 0.0 if kind in {"burst", "plateau"} else daily * TOTAL_BYTES * at_ms / DAY_MS
         used = base + trend + added + rng.gauss(0, noise)
         if used >= TOTAL_BYTES:
             return History(kind, samples, at_ms)
@@ -89,6 +91,7 @@ def made(kind: str, rng: random.Random) -> History:
 def _addition(kind: str, rng: random.Random, fills: bool) -> Callable[[int, float], tuple[float, Moving]]:
     depth, period_ms = rng.uniform(0.02, 0.1) * TOTAL_BYTES, rng.uniform(2, 12) * HOUR_MS
     rate, lasts_ms = rng.uniform(0.2, 2.0) * TOTAL_BYTES / DAY_MS, rng.uniform(2, 10) * HOUR_MS
+    risen = rng.uniform(0.15, 0.35) * TOTAL_BYTES
     copied, copy_ms = rng.uniform(0.05, 0.25) * TOTAL_BYTES, rng.uniform(1, 8) * HOUR_MS
 
     def sawtooth(at_ms: int, _: float) -> tuple[float, Moving]:
@@ -107,10 +110,31 @@ def _addition(kind: str, rng: random.Random, fills: bool) -> Callable[[int, floa
             return done * copied, Moving(0, 0)
         return done * copied, Moving(int(done * copied), int((1 - done) * copied))
 
+    def week(at_ms: int, _: float) -> tuple[float, Moving]:
+        """Three days of a topic that is half as busy on weekends are kept, and a holiday falls into the third week."""
+        first = int(at_ms // HOUR_MS) - 3 * DAY_HOURS
+        busy = sum(_rate(hour, off=0.5, holiday=16) for hour in range(first, first + 3 * DAY_HOURS))
+        return 4 * depth * busy / (3 * DAY_HOURS), NO_MOVES
+
+    def plateau(at_ms: int, start_ms: float) -> tuple[float, Moving]:
+        """A new topic grows until its retention begins to delete, or is too large for the disk."""
+        return risen / (4 * DAY_MS) * min(max(0.0, at_ms - start_ms / 3), 1e15 if fills else 4 * DAY_MS), NO_MOVES
+
+    def step(at_ms: int, start_ms: float) -> tuple[float, Moving]:
+        return (copied if at_ms >= start_ms / 2 else 0.0), NO_MOVES
+
     def nothing(_: int, __: float) -> tuple[float, Moving]:
         return 0.0, NO_MOVES
 
-    return {"sawtooth": sawtooth, "wave": wave, "burst": burst, "copy": copy}.get(kind, nothing)
+    ways = {"sawtooth": sawtooth, "wave": wave, "burst": burst, "copy": copy}
+    ways |= {"week": week, "plateau": plateau, "step": step}
+    return ways.get(kind, nothing)
+
+
+def _rate(hour: int, *, off: float, holiday: int) -> float:
+    day = hour // DAY_HOURS
+    by_day = 1 + 0.5 * math.sin(2 * math.pi * hour / DAY_HOURS)
+    return by_day * (off if day % 7 in {5, 6} or day == holiday else 1.0)
 
 
 def of_forecast(samples: list[Sample]) -> list[Judged]:
@@ -133,6 +157,26 @@ def of_line(samples: list[Sample]) -> list[Judged]:
         if is_due:
             judged.append(Judged(sample.at_ms, _line(window)))
     return judged
+
+
+def of_weeks(samples: list[Sample]) -> list[Judged]:
+    """Judge by the growth of this week's peak over last week's."""
+    peaks: list[int] = []
+    judged: list[Judged] = []
+    for sample, is_due in _hourly(samples):
+        if is_due:
+            peaks.append(sample.used_bytes)
+            judged.append(Judged(sample.at_ms, _between_weeks(peaks)))
+        peaks[-1] = max(peaks[-1], sample.used_bytes)
+    return judged
+
+
+def _between_weeks(peaks: list[int]) -> float | None:
+    if len(peaks) < 2 * WEEK_HOURS:
+        return None
+    this = max(peaks[-WEEK_HOURS:])
+    grown = this - max(peaks[-2 * WEEK_HOURS : -WEEK_HOURS])
+    return (TOTAL_BYTES - this) / grown * WEEK_HOURS * HOUR_MS if grown > 0 else None
 
 
 def _line(window: list[Sample]) -> float | None:

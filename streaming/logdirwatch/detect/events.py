@@ -139,4 +139,5 @@ def _take_saturation(context: BrokerContext, path: str, moment: EvidenceTime) ->
     log_dir = context.memory.log_dirs[path]
     is_current = log_dir.sample_at_ms is None or moment.at_ms >= log_dir.sample_at_ms
     if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
+        log_dir.is_level_by_ratio = True
         log_dir_space.set_level(context, path, log_dir, LogDirStatus.SATURATED, moment)

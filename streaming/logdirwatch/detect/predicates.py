@@ -32,7 +32,8 @@ def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | Non
 class Room(Struct, frozen=True):
     """The input for a directory's level; None when unknown, which decides nothing.
 
-    ``missing_bytes`` are those that running moves will add and that do not fit.
+    ``missing_bytes`` are those that running moves will add and that do not fit. ``is_held_by_ratio``: the present level
+    was reached by used space or inodes.
     """
 
     total_bytes: int
@@ -40,14 +41,16 @@ class Room(Struct, frozen=True):
     full_in_ms: int | None = None
     missing_bytes: int | None = None
     used_inodes_ratio: float | None = None
+    is_held_by_ratio: bool = True
 
 
 def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = False) -> tuple[LogDirStatus, str]:
     """Return the worst level of a directory's space, inodes, moves and forecast, and which of them decided.
 
-    On the way back every threshold is one step lower (hysteresis).
+    On the way back every threshold is one step lower (hysteresis), but for a level that only the forecast or moves
+    decided the ratios are not: it falls with what decided it.
     """
-    back = thresholds.back_ratio if on_the_way_back else 0.0
+    back = thresholds.back_ratio if on_the_way_back and room.is_held_by_ratio else 0.0
     by_space = level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"
     if room.full_in_ms is None and not room.missing_bytes and room.used_inodes_ratio is None:
         return by_space
@@ -59,6 +62,23 @@ def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = 
         (_level_by_inodes(thresholds, room.used_inodes_ratio, back), "inodes"),
     ]
     return max(asked, key=lambda answer: answer[0].rank)
+
+
+def is_by_ratio(thresholds: Thresholds, before: LogDirStatus, now: LogDirStatus, room: Room) -> bool:
+    """Tell whether used space or inodes reached the threshold of the level ``now``, or hold it on the way back."""
+    if now is LogDirStatus.ONLINE:
+        return False
+    if _level_by_ratio(thresholds, room, 0.0).rank >= now.rank:
+        return True
+    if before not in SPACE_STATUSES or now.rank > before.rank or not room.is_held_by_ratio:
+        return False
+    return now is before or _level_by_ratio(thresholds, room, thresholds.back_ratio).rank >= now.rank
+
+
+def _level_by_ratio(thresholds: Thresholds, room: Room, lowered_by: float) -> LogDirStatus:
+    by_space = level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=lowered_by)
+    by_inodes = _level_by_inodes(thresholds, room.used_inodes_ratio, lowered_by)
+    return max(by_space, by_inodes, key=lambda status: status.rank)
 
 
 def _level_by_forecast(thresholds: Thresholds, full_in_ms: int | None, stretched: float) -> LogDirStatus:

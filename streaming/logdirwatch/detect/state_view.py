@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from logdirwatch.detect.alerts import messages
+from logdirwatch.detect.alerts import messages, urgency
 from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.detect.state import log_recovery, maintenance
@@ -106,7 +106,8 @@ def _view(path: str, log_dir: LogDirMemory, unaccounted_bytes: int | None) -> Lo
         outgoing_bytes=log_dir.outgoing_bytes,
         unaccounted_bytes=unaccounted_bytes,
         growth_bytes_per_s=log_dir.growth_bytes_per_s,
-        full_at_ms=log_dir.full_at_ms,
+        lasting_growth_bytes_per_s=urgency.lasting_growth_bytes_per_s(log_dir),
+        full_at_ms=urgency.full_at_ms(log_dir),
         forecast_confidence=log_dir.forecast_confidence,
         volume=log_dir.volume,
         is_cordoned=log_dir.is_cordoned,

@@ -3,7 +3,9 @@
 Every alert gets at least one action without vetoes; if only a person can help, the runbook step.
 """
 
-from msgspec.structs import replace
+from dataclasses import replace
+
+from msgspec import structs
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -13,7 +15,8 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import too_old, unusable
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.responses.response import Response, Situation, directory_of
+from logdirwatch.plan.retention.plateau import with_plateau
 from logdirwatch.plan.rule_responses import RESPONSES, investigate
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 
@@ -28,6 +31,7 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
     are.
     """
     why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
+    snapshot = None if snapshot is None else _seen_ahead(alert, snapshot)
     look = investigate(alert, policy, has_zookeeper=snapshot is not None and snapshot.has_zookeeper)
     if snapshot is None:
         proposals = [look if why is None else look.because(why)]
@@ -39,7 +43,15 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
     found = [record(proposal, alert, based_on, policy, now_ms) for proposal in proposals]
     # Actions without vetoes come first, and with them those that end the vetoes of others.
     found.sort(key=lambda action: bool(action.vetoes))
-    return [replace(action, position=number) for number, action in enumerate(found)]
+    return [structs.replace(action, position=number) for number, action in enumerate(found)]
+
+
+def _seen_ahead(alert: AlertRecord, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot in which the alert's directory knows what of its growth is about to end."""
+    directory = directory_of(alert, snapshot)
+    if directory is None or not snapshot.growth:
+        return snapshot
+    return replace(snapshot, directories={**snapshot.directories, directory.place: with_plateau(directory, snapshot)})
 
 
 def _on_all(situation: Situation) -> list[ProposedAction]:

@@ -101,8 +101,8 @@ def test_a_collector_with_a_new_name_each_day_leaves_nothing_behind():
                 driver.poll(log_dir("/d1"), log_dir("/d2"), collector=f"collector-{number:03}")
         return driver
 
-    fewer, more = after(60).memory, after(90).memory
-    assert set(more.collectors) == {"collector-089"}
+    fewer, more = after(200).memory, after(210).memory
+    assert set(more.collectors) == {"collector-209"}
     assert len(encode(more)) == pytest.approx(len(encode(fewer)), rel=0.05)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from logdirwatch.detect import causes, predicates
+from logdirwatch.detect.alerts import urgency
 from logdirwatch.detect.alerts.context import BrokerContext
 from logdirwatch.detect.state import placement
 from logdirwatch.detect.state.broker_state import LogDirMemory
@@ -21,7 +22,8 @@ def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
         "usable_bytes": log_dir.usable_bytes,
         "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
         "growth_bytes_per_s": log_dir.growth_bytes_per_s,
-        "full_at_ms": log_dir.full_at_ms,
+        "lasting_growth_bytes_per_s": urgency.lasting_growth_bytes_per_s(log_dir),
+        "full_at_ms": urgency.full_at_ms(log_dir),
         "forecast_confidence": log_dir.forecast_confidence,
         "is_metadata_dir": log_dir.is_metadata_dir,
     }

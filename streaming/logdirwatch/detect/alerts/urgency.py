@@ -9,8 +9,10 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.predicates import BACK_STRETCH, SPACE_SEVERITY
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import LogDirMemory, Rise
-from logdirwatch.detect.state.forecast import BURST_TRUST
-from logdirwatch.model.vocabulary import LogDirStatus, Severity
+from logdirwatch.detect.state.course import BURST_TRUST
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
+from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 NIGHT_MS = 12 * HOUR_MS
 SPAN_MS = HOUR_MS // 4
@@ -53,6 +55,20 @@ def time_left_ms(log_dir: LogDirMemory) -> int | None:
     """Return the time until a directory is full, as far as it can be forecast; None if it cannot."""
     found = [left_ms for left_ms in (_by_forecast(log_dir), _by_burst(log_dir)) if left_ms is not None]
     return min(found, default=None)
+
+
+def full_at_ms(log_dir: LogDirMemory) -> int | None:
+    """Return when a directory is full, by the forecast or by a burst; None if neither says so."""
+    left_ms = time_left_ms(log_dir)
+    return None if left_ms is None or log_dir.sample_at_ms is None else log_dir.sample_at_ms + left_ms
+
+
+def lasting_growth_bytes_per_s(log_dir: LogDirMemory) -> float | None:
+    """Return the growth to plan with: that of a burst while it lasts, else that of the forecast; None: unknown yet."""
+    burst_ms = _by_burst(log_dir)
+    if burst_ms is None or log_dir.usable_bytes is None:
+        return log_dir.lasting_growth_bytes_per_s
+    return max(log_dir.lasting_growth_bytes_per_s or 0.0, log_dir.usable_bytes * 1000 / max(burst_ms, 1))
 
 
 def _by_forecast(log_dir: LogDirMemory) -> int | None:
@@ -110,16 +126,23 @@ def waits(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
 
 
 def _waits_unforeseen(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
-    """Answer it without a forecast: a critical directory must not grow at all."""
-    growth = log_dir.growth_bytes_per_s
+    """Answer it without an end in sight: a critical directory that was not watched for long must not grow at all."""
+    lasting, growth = log_dir.lasting_growth_bytes_per_s, log_dir.growth_bytes_per_s
+    if lasting is not None:
+        return True, "it does not grow" if lasting <= 0 else "it is not forecast to be full before"
     if growth is None:
         is_critical = severity is Severity.CRITICAL
         return (
             not is_critical,
             "its growth is not known yet" if is_critical else "space is left, and the severity rises if it grows fast",
         )
-    if growth <= 0:
-        return True, "it does not grow"
-    if severity is Severity.CRITICAL and (log_dir.usable_bytes or 0) / growth * 1000 < NIGHT_MS:
-        return False, "it may be full before, if it keeps growing as it does now"
-    return True, "it is not forecast to be full before"
+    told = log_dir.alerts.get(Rule.LOG_DIR_SPACE)
+    said_no = told is not None and read_as(told.evidence, LogDirSpaceEvidence).can_wait is False
+    if severity is Severity.CRITICAL and (said_no or _is_full_by_morning(log_dir, growth)):
+        # Between two deletions of retention growth turns around; the answer does not turn with it.
+        return False, "it may be full before, if it keeps growing as it did"
+    return True, "it does not grow" if growth <= 0 else "it is not forecast to be full before"
+
+
+def _is_full_by_morning(log_dir: LogDirMemory, growth_bytes_per_s: float) -> bool:
+    return growth_bytes_per_s > 0 and (log_dir.usable_bytes or 0) / growth_bytes_per_s * 1000 < NIGHT_MS

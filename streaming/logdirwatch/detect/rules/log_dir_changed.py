@@ -27,6 +27,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: EvidenceT
     if not known or not now or _is_same_size(known, now):
         return
     log_dir.peaks, log_dir.rise, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None, None
+    log_dir.lasting_growth_bytes_per_s = None
     if sample.capacity_source != log_dir.capacity_source:
         return  # another source tells it: the volume may be the same
     if log_dir.change is None or log_dir.change.why == RESERVE:

@@ -31,6 +31,9 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
         urgency.note(log_dir, moment.at_ms)
     _forecast(context, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(context, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
+    log_dir.is_level_by_ratio = predicates.is_by_ratio(
+        context.thresholds(sample.path), log_dir.status, wanted, _room(log_dir, moment.at_ms)
+    )
     set_level(context, sample.path, log_dir, wanted, moment)
     log_dir_changed.tell(context, sample.path, log_dir, moment)
     _tell_unaccounted(context, sample.path, log_dir, moment)
@@ -41,6 +44,7 @@ def take_sample_without_size(context: BrokerContext, sample: LogDirSample, momen
     log_dir = context.memory.log_dirs[sample.path]
     remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
     log_dir.growth_bytes_per_s = log_dir.full_at_ms = log_dir.forecast_confidence = None
+    log_dir.lasting_growth_bytes_per_s = None
     log_dir.proposals = {}
     set_level(context, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
 
@@ -67,6 +71,7 @@ def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
         full_in_ms=None if log_dir.full_at_ms is None else max(0, log_dir.full_at_ms - at_ms),
         missing_bytes=forecast.missing_bytes(log_dir.peaks, total_bytes),
         used_inodes_ratio=log_dir.used_inodes_ratio,
+        is_held_by_ratio=log_dir.is_level_by_ratio,
     )
 
 
@@ -197,9 +202,11 @@ def _forecast(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemor
     if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, context.seed):
         return
     log_dir.forecast_at_ms = at_ms
-    found = forecast.forecast(log_dir.peaks, sample.usable_bytes or 0)
-    log_dir.full_at_ms = None if found is None else at_ms + found.full_in_ms
-    log_dir.forecast_confidence = None if found is None else found.confidence
+    found = forecast.outlook(log_dir.peaks, sample.usable_bytes or 0)
+    end = None if found is None else found.end
+    log_dir.lasting_growth_bytes_per_s = None if found is None else found.growth_bytes_per_s
+    log_dir.full_at_ms = None if end is None else at_ms + end.full_in_ms
+    log_dir.forecast_confidence = None if end is None else end.confidence
 
 
 def _is_told_by_another(context: BrokerContext, path: str, moment: EvidenceTime) -> bool:

@@ -217,7 +217,8 @@ class HostFinding(Struct, kw_only=True, omit_defaults=True, frozen=True):
 class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     """One log directory; numbers are those of the last sample that had them.
 
-    ``carrier`` is the directory whose alert covers this one too: both went offline at once.
+    ``carrier`` is the directory whose alert covers this one too: both went offline at once. ``is_level_by_ratio``: used
+    space or inodes reached the threshold of its level, and hold it until they are a step below.
     """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN
@@ -240,6 +241,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     forecast_at_ms: int | None = None
     full_at_ms: int | None = None
     forecast_confidence: float | None = None
+    lasting_growth_bytes_per_s: float | None = None
+    is_level_by_ratio: bool = False
     replica_count: int | None = None
     replica_bytes: int | None = None
     future_bytes: int | None = None

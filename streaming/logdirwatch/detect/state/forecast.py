@@ -1,43 +1,25 @@
-"""When a log directory will be full: a forecast from hourly peaks. Pure; it keeps one number per hour and directory.
+"""What is remembered of a log directory's use, and when it will be full. Pure; one number per hour and directory.
 
-Three things make a straight line through the samples misleading, and each is handled here:
-
-- Retention deletes whole segments, so use is a sawtooth. Its peaks fill the disk: the peak of each hour is kept, and
-  growth is that of the daily peak from day to day; the median, so that a single step counts as one.
-- Traffic has a daily pattern. The deviation of each hour from its day's mean, the median over the days, is expected to
-  repeat.
-- Moves add bytes that no producer wrote. They are subtracted from the series.
-
-With less than a day and a half of history there is only the median slope between the peaks, which is extrapolated for
-``TRUST`` times the observed time. A burst, growth faster than in nearly every hour before it, is extrapolated for
-``BURST_TRUST`` times its duration.
+Use is a sawtooth, because retention deletes whole segments. Its peaks fill the disk, so the peak of each hour is kept,
+for two weeks. Moves add bytes that no producer wrote; they are subtracted. How the peaks go on is computed in
+:mod:`logdirwatch.detect.state.course`.
 """
 
-import statistics
 from array import array
 from base64 import b64decode, b64encode
-from collections import deque
 from collections.abc import Iterable
-from itertools import accumulate, chain, combinations, pairwise, takewhile
+from itertools import accumulate, chain, pairwise
 from zlib import crc32
 
 from msgspec import Struct
 
 from logdirwatch.config.section import HOUR_MS
+from logdirwatch.detect.state import course
 from logdirwatch.detect.state.turns import is_turn
 
-DAY = 24
-KEPT_HOURS = 4 * DAY + 1
-LONGEST_HOURS = 7 * DAY
-SHORTEST_HOURS = 2
-TRUST = 2.0
-BURST_TRUST = 3.0
-BURST_RATIO = 1.5
-USUAL = 0.98
+KEPT_HOURS = 2 * course.WEEK + course.COMPARED_HOURS + 1
 STEPS = 32_000
 NO_SAMPLE = -(2**15)
-
-Point = tuple[int, int]
 
 
 class Moving(Struct, frozen=True):
@@ -83,6 +65,13 @@ class Forecast(Struct, frozen=True):
 
     full_in_ms: int
     confidence: float
+
+
+class Outlook(Struct, frozen=True):
+    """The growth that lasts, in bytes per second, and when it fills the directory; None: not within a week."""
+
+    growth_bytes_per_s: float
+    end: Forecast | None
 
 
 def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> Grown | None:
@@ -173,96 +162,21 @@ def missing_bytes(peaks: Peaks, total_bytes: int) -> int | None:
 
 
 def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
-    """Return when ``free_bytes``, those of the last sample, will be used up; None if not within a week."""
+    """Return when ``free_bytes``, those of the last sample, will be used up; None if not within a week, or unknown."""
+    found = outlook(peaks, free_bytes)
+    return None if found is None else found.end
+
+
+def outlook(peaks: Peaks, free_bytes: int) -> Outlook | None:
+    """Return how a directory's use goes on, of which ``free_bytes`` are left; None: not watched for long enough."""
     points = [(hour, peak) for hour, peak in enumerate(hourly_peaks(peaks)) if peak is not None]
-    if len(points) <= SHORTEST_HOURS:
+    begun_ratio = peaks.last_ms % HOUR_MS / HOUR_MS
+    found = course.course(points, begun_ratio, peaks.last_bytes + free_bytes)
+    if found is None:
         return None
-    limit = peaks.last_bytes + free_bytes
-    # After a long gap two complete days are rare, and one day is not enough to calculate growth.
-    if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(found := crests(points)) > 1:
-        return _by_days(points, found, limit)
-    return _by_slope(points, limit)
-
-
-def _by_slope(points: list[Point], limit: int) -> Forecast | None:
-    # The first and the last hour are incomplete: their peaks were before, or are still to come.
-    whole = points[1:-1] if len(points) > SHORTEST_HOURS + 2 else points
-    slope = _median_slope(whole)
-    watched = points[-1][0] - points[0][0]
-    hours = (limit - points[-1][1]) / slope if slope > 0 else LONGEST_HOURS
-    return _forecast(hours, watched) if hours <= TRUST * watched else None
-
-
-def _median_slope(points: list[Point]) -> float:
-    return statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
-
-
-def _by_days(points: list[Point], highest: list[Point], limit: int) -> Forecast | None:
-    drift = _drift(highest)
-    shape = _shape_of_the_day(points, drift)
-    now = points[-1][0]
-    levels = [(hour, used - drift * (hour - now) - shape.get(hour % DAY, 0.0)) for hour, used in points]
-    # The last hour has only begun.
-    burst, lasts_hours = _burst(levels[:-1])
-    level = levels[-1][1] if burst else max(used for hour, used in levels if hour > now - DAY)
-    # Most directories fill in no hour of the week: their highest possible use says so at once.
-    highest_bytes = level + max(drift, drift * LONGEST_HOURS) + max(chain([0.0], shape.values())) + burst * lasts_hours
-    if highest_bytes < limit:
-        return None
-    for hour in range(1, LONGEST_HOURS + 1):
-        expected = level + drift * hour + shape.get((now + hour) % DAY, 0.0)
-        if expected + burst * min(hour, lasts_hours) >= limit:
-            return _forecast(hour, now - points[0][0])
-    return None
-
-
-def _drift(crests: list[Point]) -> float:
-    """Return the growth per hour: from day to day if there are enough days, so that a single step counts as one."""
-    by_hour = dict(crests)
-    steps = [used - by_hour[hour - DAY] for hour, used in crests if hour - DAY in by_hour]
-    return statistics.median(steps) / DAY if len(steps) >= DAY else _median_slope(crests)
-
-
-def crests(points: list[Point]) -> list[Point]:
-    """Return the highest peak of the preceding day for every hour that has a day of history."""
-    whole_from = points[0][0] + DAY - 1
-    falling: deque[Point] = deque()
-    found = []
-    for hour, used in points:
-        # A lower peak that came earlier is never the highest again.
-        while falling and falling[-1][1] <= used:
-            falling.pop()
-        falling.append((hour, used))
-        while falling[0][0] <= hour - DAY:
-            falling.popleft()
-        if hour >= whole_from:
-            found.append((hour, falling[0][1]))
-    return found
-
-
-def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:
-    """Return the deviation of each hour of the day from its day's mean; the median over the days."""
-    flat = [(hour, used - drift * hour) for hour, used in points]
-    middles = {
-        day: statistics.median(used for hour, used in flat if hour // DAY == day)
-        for day in {hour // DAY for hour, _ in flat}
-    }
-    far: dict[int, list[float]] = {}
-    for hour, used in flat:
-        far.setdefault(hour % DAY, []).append(used - middles[hour // DAY])
-    return {hour: statistics.median(values) for hour, values in far.items()}
-
-
-def _burst(levels: list[tuple[int, float]]) -> tuple[float, float]:
-    """Return the growth per hour that the previous days do not explain, and for how many hours to extrapolate it."""
-    steps = [(b - a) / (j - i) for (i, a), (j, b) in pairwise(levels)]
-    latest = statistics.median(steps[-2:])
-    lasted = sum(1 for _ in takewhile(lambda step: step >= latest / 2, reversed(steps)))
-    before = sorted(steps[:-lasted] if lasted else steps)
-    if latest <= 0 or not before or latest <= BURST_RATIO * max(0.0, before[int(len(before) * USUAL)]):
-        return 0.0, 0.0
-    return latest, BURST_TRUST * lasted
-
-
-def _forecast(hours: float, watched: int) -> Forecast:
-    return Forecast(int(max(0.0, hours) * HOUR_MS), round(min(1.0, watched / max(hours, 1.0)), 2))
+    growth_bytes_per_s = found.growth_bytes_per_hour * 1000 / HOUR_MS
+    if found.full_in_hours is None:
+        return Outlook(growth_bytes_per_s, None)
+    hours, watched = max(0.0, found.full_in_hours), points[-1][0] - points[0][0]
+    end = Forecast(int(hours * HOUR_MS), round(min(1.0, watched / max(hours, 1.0)), 2))
+    return Outlook(growth_bytes_per_s, end)

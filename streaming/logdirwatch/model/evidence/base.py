@@ -13,6 +13,13 @@ TotalBytes = Annotated[int | None, Meta(description="Size of the directory's vol
 UsableBytes = Annotated[int | None, Meta(description="Free space of the volume that Kafka can use.")]
 UsedRatio = Annotated[float | None, Meta(description="Share of the volume in use, from 0 to 1.")]
 GrowthBytesPerS = Annotated[float | None, Meta(description="How fast its use grows, smoothed; negative if it shrinks.")]
+LastingGrowthBytesPerS = Annotated[
+    float | None,
+    Meta(
+        description="Growth that lasts, in bytes per second: what neither retention nor the pattern of days and weeks "
+        "explains; null: not watched for long enough."
+    ),
+]
 FullAtMs = Annotated[int | None, Meta(description="When it is forecast to be full; null: no end is forecast.")]
 ForecastConfidence = Annotated[float | None, Meta(description="Confidence in the forecast, from 0 to 1.")]
 IsMetadataDir = Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in this directory.")]
@@ -98,6 +105,7 @@ class LogDirEvidence(Evidence, frozen=True, kw_only=True):
     usable_bytes: UsableBytes = NULL
     used_ratio: UsedRatio = NULL
     growth_bytes_per_s: GrowthBytesPerS = NULL
+    lasting_growth_bytes_per_s: LastingGrowthBytesPerS = NULL
     full_at_ms: FullAtMs = NULL
     forecast_confidence: ForecastConfidence = NULL
     is_metadata_dir: IsMetadataDir = NULL

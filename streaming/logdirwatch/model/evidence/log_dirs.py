@@ -10,6 +10,7 @@ from logdirwatch.model.evidence.base import (
     FullAtMs,
     GrowthBytesPerS,
     IsMetadataDir,
+    LastingGrowthBytesPerS,
     LogDirEvidence,
     SampleAtMs,
     TotalBytes,
@@ -173,6 +174,7 @@ class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
     usable_bytes: UsableBytes = NULL
     used_ratio: UsedRatio = NULL
     growth_bytes_per_s: GrowthBytesPerS = NULL
+    lasting_growth_bytes_per_s: LastingGrowthBytesPerS = NULL
     full_at_ms: FullAtMs = NULL
     forecast_confidence: ForecastConfidence = NULL
     is_metadata_dir: IsMetadataDir = NULL
@@ -188,6 +190,7 @@ class LogDirUncleanableEvidence(BrokerUncleanableEvidence, frozen=True, kw_only=
     usable_bytes: UsableBytes = NULL
     used_ratio: UsedRatio = NULL
     growth_bytes_per_s: GrowthBytesPerS = NULL
+    lasting_growth_bytes_per_s: LastingGrowthBytesPerS = NULL
     full_at_ms: FullAtMs = NULL
     forecast_confidence: ForecastConfidence = NULL
     is_metadata_dir: IsMetadataDir = NULL

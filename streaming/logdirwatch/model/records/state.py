@@ -79,6 +79,13 @@ class LogDirView(Struct, frozen=True, kw_only=True):
         float | None,
         Meta(description="Growth of the used bytes in bytes per second, without moved replicas; null: unknown."),
     ] = None
+    lasting_growth_bytes_per_s: Annotated[
+        float | None,
+        Meta(
+            description="Growth that lasts, in bytes per second: what neither retention nor the pattern of days and "
+            "weeks explains; null: not watched for long enough."
+        ),
+    ] = None
     full_at_ms: Annotated[
         Long | None,
         Meta(

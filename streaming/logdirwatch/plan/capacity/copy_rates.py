@@ -17,6 +17,8 @@ SHARE_OF_TIME_LEFT = 0.5
 """A copy is planned to end after this share of the time to full, because growth may rise."""
 UNKNOWN_BANDWIDTH = 500_000_000
 """The maximum bandwidth assumed for disks and network without configuration, in bytes per second."""
+HELD_BACK_RATIO = 0.8
+"""A copy seen at less than this share of the usual limit was held back by something else."""
 ABOVE_WRITES = 2
 """A copy gets at least so many times the rate of what is written to it meanwhile, where that can be had."""
 
@@ -90,8 +92,19 @@ def seen_rate(destinations: Iterable[LogDirId], snapshot: ClusterSnapshot) -> fl
     return min((rate for rate in found if rate is not None), default=None) if None not in found else None
 
 
+def as_seen(rate: int, usual: int, seen: float | None) -> int:
+    """Return how fast copies get on that may run at ``rate``: no faster than was seen, if that was not a throttle.
+
+    A rate near the usual limit was seen under it, and says nothing about what the disks can do.
+    """
+    return rate if seen is None or seen >= HELD_BACK_RATIO * usual else max(1, min(rate, int(seen)))
+
+
 def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) -> tuple[Precondition, ...]:
-    """Return the warning for a throttle above the usual rate; ``seen`` is the rate observed there before."""
+    """Return the warning for a rate above the usual one, or above ``seen``, which was observed there before."""
+    if seen is not None and as_seen(rate, usual, seen) < rate:
+        text = f"copies there were seen at {human_rate(seen)}, slower than the {human_rate(rate)} that they may use"
+        return (Precondition("rate_sustained", f"{text}: they are expected to take as long as then", holds=False),)
     if rate <= usual:
         return ()
     text = f"to be in time it copies at {human_rate(rate)}, the usual limit is {human_rate(usual)}"

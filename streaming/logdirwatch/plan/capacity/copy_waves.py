@@ -37,15 +37,15 @@ class Pace:
 
     bytes_per_s: int
     settles_ms: int
-    usable_bytes: int
+    usable_bytes: int | None
     growth_bytes_per_s: float | None
     at_once: int = 1
 
     @classmethod
     def of(cls, source: LogDir, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
         """Return the pace of copies off a directory, including what other steps add to it and take from it."""
-        growth, left_ms = source.growth_bytes_per_s, time_to_full_ms(source)
-        usable = 0 if growth is None or left_ms is None else int(left_ms * growth / 1000)
+        growth, left_ms = source.outlook_bytes_per_s, time_to_full_ms(source)
+        usable = None if growth is None or left_ms is None else int(left_ms * growth / 1000)
         return cls(bytes_per_s, settles_ms, usable, growth, at_once)
 
     def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
@@ -59,9 +59,11 @@ class Pace:
         return (size_bytes + grown) * 1000 // self.bytes_per_s
 
     def full_at_ms(self, freed_bytes: int) -> float | None:
-        """Return in how many milliseconds the directory is full if ``freed_bytes`` are freed before."""
+        """Return in how many milliseconds the directory is full if ``freed_bytes`` are freed before; None: unknown."""
         growth = self.growth_bytes_per_s
-        return None if growth is None or growth <= 0 else (self.usable_bytes + freed_bytes) / growth * 1000
+        if growth is None or growth <= 0 or self.usable_bytes is None:
+            return None
+        return (self.usable_bytes + freed_bytes) / growth * 1000
 
 
 def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:

@@ -125,7 +125,7 @@ class NewReplicas:
         if not settled and not passing:
             return None
         copied = sum(size for size, _ in landed)
-        grown = 0 if self._rate is None else copy_growth(directory.growth_bytes_per_s, copied, self._rate)
+        grown = 0 if self._rate is None else copy_growth(directory.outlook_bytes_per_s, copied, self._rate)
         return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
 
     def _passing(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> list[int]:

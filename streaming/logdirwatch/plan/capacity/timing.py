@@ -3,9 +3,10 @@
 from typing import Any
 
 from logdirwatch.model.vocabulary import COPY_THREADS
+from logdirwatch.plan.cluster.ramp import full_in_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
-from logdirwatch.text.units import human_in, human_ms
+from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used if the value is unknown."""
@@ -17,15 +18,35 @@ def place_target(directory: LogDir) -> dict[str, Any]:
 
 
 def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
-    """Return the time until the directory is full at its present growth, once ``freed_bytes`` are free.
+    """Return the time until the directory is full by its outlook, once ``freed_bytes`` are free; None: no end in sight.
 
     It includes what running steps free before then, and what running copies still add.
     """
-    growth = directory.growth_bytes_per_s
+    growth = directory.outlook_bytes_per_s
     if growth is None or growth <= 0 or directory.usable_bytes is None:
         return None
-    lasting = directory.usable_bytes - (directory.incoming_bytes or 0) + directory.relief_bytes + freed_bytes
-    return max(0, int(lasting / growth * 1000))
+    left_bytes: float = directory.usable_bytes
+    if directory.lasting_growth_bytes_per_s is not None:
+        if directory.full_at_ms is None or directory.sample_at_ms is None:
+            return None
+        # The pattern of days and weeks is in the time that is forecast.
+        left_bytes = (directory.full_at_ms - directory.sample_at_ms) * growth / 1000
+    left_bytes += directory.relief_bytes + freed_bytes - (directory.incoming_bytes or 0)
+    lasting = growth - sum(ramp.bytes_per_s for ramp in directory.ramps)
+    return full_in_ms(left_bytes, max(0.0, lasting), directory.ramps)
+
+
+def end_in_words(directory: LogDir) -> str:
+    """Say when a directory is full, or why it is not going to be."""
+    left_ms, path = time_to_full_ms(directory), directory.path
+    if left_ms is None and directory.ramps:
+        ends_ms = max(ramp.until_ms for ramp in directory.ramps)
+        more = sum(ramp.bytes_per_s * ramp.until_ms / 1000 for ramp in directory.ramps)
+        level = human_ratio(((directory.used_bytes or 0) + more) / (directory.total_bytes or 1))
+        return f"{path} stops growing {human_in(ends_ms)}, at {level} or less, when retention begins to delete"
+    if left_ms is None and directory.lasting_growth_bytes_per_s is not None:
+        return f"{path} is not going to be full within a week"
+    return f"{path} is full {human_in(left_ms)}"
 
 
 def delete_delay_ms(broker: int, snapshot: ClusterSnapshot) -> int:
@@ -45,5 +66,5 @@ def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
 def in_time(source: LogDir, needs_ms: int) -> Precondition:
     """Return the precondition that the action takes effect before the directory is full."""
     left = time_to_full_ms(source)
-    text = f"takes effect in {human_ms(needs_ms)}; {source.path} is full {human_in(left)}"
+    text = f"takes effect in {human_ms(needs_ms)}; {end_in_words(source)}"
     return Precondition("in_time", text, None if left is None else left > needs_ms)

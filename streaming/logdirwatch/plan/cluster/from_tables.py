@@ -43,6 +43,8 @@ _DIRECTORY_COLUMNS = (
     "total_bytes",
     "usable_bytes",
     "growth_bytes_per_s",
+    "lasting_growth_bytes_per_s",
+    "full_at_ms",
     "replica_count",
     "unaccounted_bytes",
     "incoming_bytes",

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
 from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Replica, Topic, TopicPartition, grouped
+from logdirwatch.plan.cluster.ramp import Ramp
 from logdirwatch.plan.operator_decisions import OperatorDecisions
 
 
@@ -51,7 +52,9 @@ class LogDir:
     destination, which Kafka does not know. ``volume``: directories of a broker with the same name share its space; None
     if it was not reported and no samples have shown it. ``relief_bytes`` are those that running steps free there before
     it is full. ``strays`` are replicas that it reported and that the metadata does not assign to its broker: bytes by
-    name.
+    name. ``growth_bytes_per_s`` is the growth of this moment, between two deletions the rate of writes;
+    ``lasting_growth_bytes_per_s`` and ``full_at_ms`` are the outlook of ``detect``, the first unknown until the
+    directory was watched for some hours. ``ramps`` are the part of that growth that retention is about to end.
     """
 
     broker: int
@@ -61,6 +64,9 @@ class LogDir:
     total_bytes: int | None = None
     usable_bytes: int | None = None
     growth_bytes_per_s: float | None = None
+    lasting_growth_bytes_per_s: float | None = None
+    full_at_ms: int | None = None
+    ramps: tuple[Ramp, ...] = ()
     replica_count: int | None = None
     unaccounted_bytes: int | None = None
     incoming_bytes: int | None = None
@@ -78,6 +84,12 @@ class LogDir:
     def place(self) -> LogDirId:
         """Where it is."""
         return self.broker, self.path
+
+    @property
+    def outlook_bytes_per_s(self) -> float | None:
+        """The growth that decides when it is full; that of the moment, until more is known."""
+        known = self.lasting_growth_bytes_per_s
+        return self.growth_bytes_per_s if known is None else known
 
     @property
     def is_serving(self) -> bool:

@@ -34,6 +34,7 @@ from logdirwatch.plan.operator_decisions import stops_broker
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _CORDONS = frozenset({ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR})
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
+_OUTLOOK = ("lasting_growth_bytes_per_s", "full_at_ms")
 
 
 def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:
@@ -128,7 +129,8 @@ def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:
     if shown.sample_at_ms is None or shown.sample_at_ms < (directory.sample_at_ms or 0):
         return directory
     numbers: dict[str, Any] = {key: value for key in _NUMBERS if (value := getattr(shown, key)) is not None}
-    return replace(directory, **numbers)
+    # An end that is no longer forecast is news as well.
+    return replace(directory, **numbers, **{key: getattr(shown, key) for key in _OUTLOOK})
 
 
 def _unknown(place: LogDirId) -> LogDir:

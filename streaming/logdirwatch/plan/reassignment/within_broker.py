@@ -211,7 +211,7 @@ class _Planner:
 
     def _fits(self, destination: LogDir, extra: int) -> bool:
         copied = self._bytes_in.total() + extra
-        more = extra + copy_rates.copy_growth(destination.growth_bytes_per_s, copied, self._rate)
+        more = extra + copy_rates.copy_growth(destination.outlook_bytes_per_s, copied, self._rate)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
         if veto is not None:
             self._refusals[veto] += 1

@@ -112,14 +112,15 @@ def bytes_to_delete(
 
     ``hoped`` are those that others may free in time. No more is deleted than necessary: if a remedy without loss comes
     late, as much as lasts until then; otherwise as much as brings the directory down to ``plan.cut_ratio`` and lasts
-    for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that shrinks, or that does not grow unless it is
-    saturated.
+    for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that shrinks, or, unless it is saturated, that is not
+    going to be full.
     """
     left = needed - freed_by(proposals, source) - hoped
     if left <= 0:
         return 0
-    growth = source.growth_bytes_per_s
-    if growth is not None and (growth < 0 or (growth <= 0 and source.status is not LogDirStatus.SATURATED)):
+    growth = source.outlook_bytes_per_s
+    is_endless = growth is not None and time_to_full_ms(source) is None
+    if growth is not None and (growth < 0 or (is_endless and source.status is not LogDirStatus.SATURATED)):
         return 0
     growth = max(0.0, growth or 0.0)
     lasting_bytes = growth * (time_to_full_ms(after(source, proposals), hoped) or 0) / 1000

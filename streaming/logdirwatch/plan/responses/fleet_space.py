@@ -51,7 +51,7 @@ def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
 
 
 def _needed(directory: LogDir, space: Space, policy: Policy) -> int:
-    above, growth = needed_bytes(directory, space, policy), directory.growth_bytes_per_s
+    above, growth = needed_bytes(directory, space, policy), directory.outlook_bytes_per_s
     if above is None or above <= 0 or growth is None:
         return above or 0
     lasting = int(max(0.0, growth) * policy.limits.fleet_cuts_last_ms / 1000)

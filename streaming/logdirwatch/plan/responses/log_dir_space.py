@@ -32,6 +32,7 @@ from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
 from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.retention.plateau import doubts
 from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
@@ -47,7 +48,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory))
-    return _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
+    said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
+    doubt = doubts(directory, snapshot)
+    return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
 
 
 def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:

@@ -24,6 +24,8 @@ UNLIMITED = "-1"
 AS_REMOTE = "-2"
 MIB = 1 << 20
 MINUTE_MS = 60_000
+OUTGROWN_TIMES = 1.5
+BALANCED_TIMES = 10
 SEGMENT_BYTES = 1 << 30
 """Kafka's default (``LogConfig``), used where the collector could not read the value."""
 
@@ -136,7 +138,35 @@ def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, 
         _by_bytes(topic, prefix, here, everywhere, snapshot, policy),
         _by_age(topic, prefix, everywhere, snapshot, policy),
     ]
-    return [way for way in found if way is not None and way.lowest < way.highest]
+    able = [way for way in found if way is not None and way.lowest < way.highest]
+    # A limit by age that perhaps deletes nothing frees nothing for certain when it is lowered.
+    is_doubtful = len(able) > 1 and any(outgrown_ms(replica, snapshot) for replica in here)
+    return [way for way in able if not (is_doubtful and way.is_estimate)]
+
+
+def kept_ms(topic: Topic) -> int | None:
+    """Return for how long a topic keeps records locally; None: unlimited, unknown, or not deleted by age."""
+    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS)
+    return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
+
+
+def is_deleted(topic: Topic) -> bool:
+    """Whether Kafka deletes the topic's old segments by its retention."""
+    return "delete" in (topic.configs.get("cleanup.policy") or "").split(",")
+
+
+def outgrown_ms(replica: Replica, snapshot: ClusterSnapshot) -> int | None:
+    """Return for how long a replica has grown as it does now, if that is clearly longer than its limit by age.
+
+    Either the limit deletes nothing, as with timestamps in the future, or writes have grown within the limit; by so
+    little that a replica in balance is left out. None if there is no such doubt.
+    """
+    topic, rate = snapshot.topics.get(replica.topic), snapshot.growth_of(replica)
+    limit_ms = None if topic is None else kept_ms(topic)
+    if not rate or rate <= 0 or not limit_ms:
+        return None
+    grown_ms = int((replica.size_bytes or 0) / rate * 1000)
+    return grown_ms if OUTGROWN_TIMES * limit_ms < grown_ms < BALANCED_TIMES * limit_ms else None
 
 
 def effective(topic: Topic, key: str) -> str | None:

@@ -1,16 +1,14 @@
 """The fill of each directory and when it is full, before and after the changes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.ramp import Ramp, full_in_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.what_if.scenario import Ramp, Scenario, key_of
-
-MOST_MS = 100 * 365 * 86_400_000
-"""A time beyond a century counts as never."""
+from logdirwatch.plan.what_if.scenario import Scenario, key_of
 
 
 class Fill(Struct, frozen=True, kw_only=True):
@@ -75,27 +73,6 @@ def _fill(directory: LogDir, growth: float | None, ramps: Sequence[Ramp]) -> Fil
         used_bytes=used,
         total_bytes=total,
         used_ratio=None if used is None or not total else used / total,
-        growth_bytes_per_s=growth,
+        growth_bytes_per_s=None if growth is None else growth + sum(ramp.bytes_per_s for ramp in ramps),
         full_in_ms=None if left is None or growth is None else full_in_ms(left, growth, ramps),
     )
-
-
-def full_in_ms(left_bytes: int, growth_bytes_per_s: float, ramps: Iterable[Ramp] = ()) -> int | None:
-    """Return when ``left_bytes`` are used up, at steady growth plus that of each ramp while it lasts.
-
-    None: never. Negative growth never fills a directory.
-    """
-    left, at_ms = float(left_bytes), 0
-    open_ramps = sorted(ramps, key=lambda ramp: ramp.until_ms)
-    while left > 0:
-        rate = growth_bytes_per_s + sum(ramp.bytes_per_s for ramp in open_ramps)
-        ends_ms = open_ramps[0].until_ms if open_ramps else MOST_MS
-        lasts_ms = left * 1000 / rate if rate > 0 else float("inf")
-        if at_ms + lasts_ms <= ends_ms:
-            return round(at_ms + lasts_ms)
-        if not open_ramps:
-            return None
-        left -= rate * (ends_ms - at_ms) / 1000
-        at_ms = ends_ms
-        open_ramps.pop(0)
-    return at_ms

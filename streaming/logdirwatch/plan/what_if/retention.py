@@ -8,9 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.ramp import Ramp
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.limits import freed_bytes, segment_bytes
-from logdirwatch.plan.what_if.scenario import Key, Ramp, Scenario, key_of, refused, with_replicas
+from logdirwatch.plan.what_if.scenario import Key, Scenario, key_of, refused, with_replicas
 from logdirwatch.text.units import human_ms, written_ms
 from logdirwatch.text.words import did_you_mean
 

@@ -6,18 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from logdirwatch.errors import UserError
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, Topic, TopicPartition
+from logdirwatch.plan.cluster.ramp import Ramp
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 Key = tuple[int, str, int]
 """A replica: its broker, topic and partition."""
-
-
-@dataclass(frozen=True)
-class Ramp:
-    """Additional growth in bytes per second, until ``until_ms`` from now."""
-
-    bytes_per_s: float
-    until_ms: int
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class Scenario:
         growth: dict[Key, float] = {}
         others: dict[LogDirId, float] = {}
         for place, directory in snapshot.directories.items():
-            rate, replicas = directory.growth_bytes_per_s, snapshot.replicas_in(place)
+            rate, replicas = directory.outlook_bytes_per_s, snapshot.replicas_in(place)
             held = sum(replica.size_bytes or 0 for replica in replicas)
             if rate is None:
                 continue

@@ -73,6 +73,7 @@ LOG_DIR_STATE = Table(
         outgoing_bytes      bigint  Bytes that running moves will remove
         unaccounted_bytes   bigint  Used bytes that no replica explains
         growth_bytes_per_s  double  Growth of the used bytes, without moved replicas
+        lasting_growth_bytes_per_s double Growth that lasts; null: not watched for long enough
         full_at_ms          bigint  When it will be full according to the forecast; null: not within a week
         forecast_confidence double  Confidence of the forecast, from 0 to 1
         volume              string  Name of its file system, which directories may share; null: unknown

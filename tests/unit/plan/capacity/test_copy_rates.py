@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.capacity.copy_rates import UNKNOWN_BANDWIDTH, spare_disk, spare_network, throttle, throttle_free
+from logdirwatch.plan.capacity.copy_rates import (
+    UNKNOWN_BANDWIDTH,
+    as_seen,
+    spare_disk,
+    spare_network,
+    throttle,
+    throttle_free,
+)
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
@@ -141,3 +148,26 @@ def test_a_move_that_is_too_slow_as_a_whole_goes_in_waves():
     assert len(actions[0].reassignment["partitions"]) == 2
     quick = recommend(space_alert(), facts(replace(source), *parts), policy(), NOW_MS)
     assert quick[0].expected["waves"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "seen", "gets_on_at"),
+    [(100, None, 100), (100, 16.0, 16), (100, 85.0, 100), (400, 16.0, 16), (400, 95.0, 400), (10, 16.0, 10)],
+)
+def test_copies_get_on_as_slowly_as_they_were_seen_unless_the_usual_limit_held_them(rate, seen, gets_on_at):
+    assert as_seen(rate, 100, seen) == gets_on_at
+
+
+def test_a_move_to_a_directory_that_was_seen_to_be_slow_is_late():
+    here = facts(
+        directory(1, "/d1", used=900 * MIB, growth_bytes_per_s=MIB / 60),
+        directory(1, "/d2", used=10 * MIB),
+        topic("t", [1]),
+        replica(1, "/d1", "t", size=400 * MIB),
+        copied_bytes_per_s={(1, "/d2"): MIB / 60},
+    )
+    limits = {"log_dir_throttle_bytes_per_s": MIB}
+    (move,) = [a for a in recommend(space_alert(), here, policy(**limits), NOW_MS) if a.kind is ActionKind.MOVE_LOG_DIR]
+    said = {found["name"]: found["holds"] for found in move.preconditions}
+    assert said["in_time"] is False
+    assert said["rate_sustained"] is False

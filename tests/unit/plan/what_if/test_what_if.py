@@ -6,10 +6,9 @@ import pytest
 
 from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.model.task import parse_mode
-from logdirwatch.plan.what_if.outlook import full_in_ms
+from logdirwatch.plan.cluster.ramp import Ramp, full_in_ms
 from logdirwatch.plan.what_if.parse import EXAMPLES, MOST_CHANGES, parse
 from logdirwatch.plan.what_if.planner import what_if
-from logdirwatch.plan.what_if.scenario import Ramp
 from tests.unit.plan.builders import MIB, NOW_MS, SIZE, directory, facts, policy, replica
 from tests.unit.plan.builders import topic as any_topic
 
@@ -66,6 +65,31 @@ class TestGrowth:
         assert before.full_in_ms == left_ms
         assert after.full_in_ms == left_ms // 2
         assert after.growth_bytes_per_s == pytest.approx(2 * MIB)
+
+    @pytest.mark.parametrize(
+        ("net", "times", "configs", "grows_mib_a_day", "full_in_days"),
+        [
+            (0.0, "1.5x", {}, 350 / 7, 6),
+            (0.0, "1.2x", {}, 140 / 7, None),
+            (0.0, "1x", {}, 0, None),
+            (0.0, "0.5x", {}, -350 / 7, None),
+            (-10.0, "2x", {}, 700 / 7 - 10, 3),
+            (0.0, "2x", {"retention.ms": "-1"}, 0, None),
+            (0.0, "2x", {"cleanup.policy": "compact"}, 0, None),
+        ],
+    )
+    def test_a_directory_in_balance_holds_more_as_long_as_nothing_more_is_deleted(
+        self, net, times, configs, grows_mib_a_day, full_in_days
+    ):
+        a_day = MIB / 86_400
+        here = facts(
+            disk(1, used=705 * MIB, growth_bytes_per_s=net * a_day),
+            topic("t", [1], configs=CONFIGS | configs),
+            replica(1, "/d1", "t", 0, 700 * MIB),
+        )
+        _, after = fills(tried(here, f"growth={times}"), 1)
+        assert after.growth_bytes_per_s == pytest.approx(grows_mib_a_day * a_day)
+        assert (after.full_in_ms and round(after.full_in_ms / DAY_MS)) == full_in_days
 
     def test_what_nobody_knows_stays_unknown(self, cluster):
         unknown = facts(disk(1, growth_bytes_per_s=None), disk(2))

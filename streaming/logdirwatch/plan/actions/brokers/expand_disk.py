@@ -10,7 +10,7 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
-from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import end_in_words, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
@@ -81,11 +81,11 @@ def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
     """Return whether a larger volume comes in time; unknown unless the time to grow it is configured."""
     left = time_to_full_ms(directory)
     if takes_ms is None:
-        if left is None:
+        if left is None and not directory.ramps:
             return ()
-        text = f"{directory.path} is full {human_in(left)}; how long a bigger volume takes is not configured"
+        text = f"{end_in_words(directory)}; how long a bigger volume takes is not configured"
         return (Precondition("in_time", text, None),)
-    text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full {human_in(left)}"
+    text = f"a bigger volume takes {human_ms(takes_ms)}; {end_in_words(directory)}"
     return (Precondition("in_time", text, None if left is None else left > takes_ms),)
 
 

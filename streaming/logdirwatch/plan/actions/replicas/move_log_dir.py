@@ -18,7 +18,7 @@ from logdirwatch.plan.actions.replicas.reassignment import (
     copying_progress,
     reasons_against_reassignment,
 )
-from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, throttle_free
+from logdirwatch.plan.capacity.copy_rates import as_seen, paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
@@ -62,9 +62,11 @@ def _hindered(source: LogDir, moves: Moves) -> ProposedAction:
 
 
 def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ProposedAction:
-    pace = _pace_of(source, moves.rate, snapshot)
+    seen = seen_rate(moves.bytes_in or {}, snapshot)
+    rate = as_seen(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, seen)
+    pace = _pace_of(source, rate, snapshot)
     waves = in_waves(moves.sizes, pace)
-    needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
+    needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([source.broker], moves.rate), snapshot)
     plan, before = to_json(moves.assignments), to_json(moves.before)
@@ -95,7 +97,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         ),
         preconditions=(
             _in_time(source, waves, needs),
-            *_sustained(moves, snapshot, policy),
+            *_sustained(moves, seen, policy),
             nothing_runs(snapshot),
             no_retention_cut(),
             throttle_free({source.broker: (LOG_DIR_THROTTLE,)}, snapshot),
@@ -129,9 +131,8 @@ def _at_which_rate(source: LogDir, moves: Moves, waves: Waves, pace: Pace, polic
     return paced(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, moves.moved_bytes, left_ms, pace.settles_ms)
 
 
-def _sustained(moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:
+def _sustained(moves: Moves, seen: float | None, policy: Policy) -> tuple[Precondition, ...]:
     limits = policy.limits
-    seen = seen_rate(moves.bytes_in or {}, snapshot)
     return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
 
 

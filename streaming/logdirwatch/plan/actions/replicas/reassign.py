@@ -195,7 +195,8 @@ def propose_offload(
     repair = plan.repair
     wanted = limits_of_repair(repair, plan.rate, snapshot)
     limits, rate = unset(wanted, snapshot), under_others(plan.rate, wanted.brokers, snapshot)
-    needs = busiest(repair) * 1000 // rate + settles_ms(source, snapshot, policy)
+    usual, seen = policy.limits.replication_throttle_bytes_per_s, copy_rates.seen_rate(repair.bytes_in, snapshot)
+    needs = busiest(repair) * 1000 // copy_rates.as_seen(rate, usual, seen) + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
     written = max((copy_rates.written_to(partition, snapshot) for partition in moved), default=0.0)
     too_slow = replica_vetoes.slower_than_writes(rate, written)

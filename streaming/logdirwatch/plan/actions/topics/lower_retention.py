@@ -159,7 +159,7 @@ def _stays(cut: RetentionCut) -> str:
 
 def _wins_ms(directory: LogDir, freed_bytes: int) -> int | None:
     """Return how much later the directory is full."""
-    growth = directory.growth_bytes_per_s
+    growth = directory.outlook_bytes_per_s
     return int(freed_bytes / growth * 1000) if growth is not None and growth > 0 else None
 
 

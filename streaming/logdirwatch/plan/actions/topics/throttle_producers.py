@@ -42,7 +42,7 @@ def propose_producer_throttle(
 
     Empty if it wins no time: a limit above the present write rate slows down no one.
     """
-    growth, left = source.growth_bytes_per_s, time_to_full_ms(source)
+    growth, left = source.outlook_bytes_per_s, time_to_full_ms(source)
     if growth is None or left is None:
         return []
     needs = int(SLACK * _first_relief_ms(reliefs))

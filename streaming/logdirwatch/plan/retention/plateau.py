@@ -1,0 +1,92 @@
+"""Growth that ends by itself: a topic that is younger than its retention grows until retention begins to delete.
+
+Kafka deletes whole closed segments, an age after their newest record, at the next check (Kafka 4.3.1
+``UnifiedLog.deleteOldSegments``); their files go after ``file.delete.delay.ms``. Until then the oldest segment is one
+more than the limit allows.
+"""
+
+from dataclasses import replace
+
+from logdirwatch.plan.capacity.timing import delete_delay_ms
+from logdirwatch.plan.cluster.layout import Replica, Topic
+from logdirwatch.plan.cluster.ramp import Ramp
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.retention.limits import (
+    LOCAL,
+    RETENTION_BYTES,
+    effective,
+    is_deleted,
+    kept_ms,
+    outgrown_ms,
+    segment_bytes,
+)
+from logdirwatch.text.units import human_ms
+
+CHECK_INTERVAL_MS = 300_000
+"""Kafka's default of ``log.retention.check.interval.ms`` (``ServerLogConfigs``)."""
+LONGER = 1.25
+"""A replica was perhaps written more slowly before; the time until its growth ends is taken as so much longer."""
+
+
+def with_plateau(directory: LogDir, snapshot: ClusterSnapshot) -> LogDir:
+    """Return a directory with the part of its growth that retention ends, as far as its replicas' growth is known."""
+    growth = directory.outlook_bytes_per_s
+    found = [ramp for replica in snapshot.replicas_in(directory.place) if (ramp := _ramp(replica, snapshot))]
+    total = sum(ramp.bytes_per_s for ramp in found)
+    if growth is None or growth <= 0 or not found:
+        return directory
+    share = min(1.0, growth / total)
+    return replace(directory, ramps=tuple(Ramp(ramp.bytes_per_s * share, ramp.until_ms) for ramp in found))
+
+
+def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
+    """Return the growth of a replica and its end; None if it does not grow, or nothing is known to end it."""
+    rate, topic, size = snapshot.growth_of(replica), snapshot.topics.get(replica.topic), replica.size_bytes
+    if not rate or rate <= 0 or topic is None or size is None or not is_deleted(topic):
+        return None
+    known = [left for left in (_by_age_ms(size, rate, topic), _by_size_ms(size, rate, topic)) if left is not None]
+    # What is over its limit and grows all the same is not ended by it.
+    left_ms = min((left for left in known if left > 0), default=None)
+    if left_ms is None or _is_copied(replica, snapshot):
+        return None
+    return Ramp(rate, int(LONGER * left_ms) + _delay_ms(topic, replica.broker, snapshot))
+
+
+def _by_age_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:
+    limit_ms = kept_ms(topic)
+    if limit_ms is None:
+        return None
+    segment_ms = min(segment_bytes(topic) / bytes_per_s * 1000, topic.number("segment.ms", limit_ms))
+    return limit_ms + segment_ms - size_bytes / bytes_per_s * 1000
+
+
+def _by_size_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:
+    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_BYTES)
+    if limit is None or int(limit) < 0:
+        return None
+    return (int(limit) + segment_bytes(topic) - size_bytes) / bytes_per_s * 1000
+
+
+def _delay_ms(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> int:
+    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    check_ms = int(configs.get("log.retention.check.interval.ms") or CHECK_INTERVAL_MS)
+    return check_ms + topic.number("file.delete.delay.ms", delete_delay_ms(broker, snapshot))
+
+
+def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    """Whether a replica is being copied between directories: its retention stands still meanwhile (KIP-113)."""
+    return any(copy.broker == replica.broker for copy in snapshot.layout.copies_of.get(replica.key, ()))
+
+
+def doubts(directory: LogDir, snapshot: ClusterSnapshot) -> str:
+    """Say which topic's limit by age perhaps deletes nothing, the one with most bytes; empty if none is in doubt."""
+    here = snapshot.replicas_in(directory.place)
+    found = [(replica.size_bytes or 0, replica) for replica in here if outgrown_ms(replica, snapshot)]
+    if not found:
+        return ""
+    _, replica = max(found, key=lambda pair: (pair[0], pair[1].key))
+    grown_ms, limit_ms = outgrown_ms(replica, snapshot) or 0, kept_ms(snapshot.topics[replica.topic])
+    return (
+        f"; {replica.topic} keeps {human_ms(limit_ms or 0)} and holds {human_ms(grown_ms)} of its growth: unless more "
+        "is written since, its limit by age does not delete (record timestamps in the future, or deletion is stuck)"
+    )
