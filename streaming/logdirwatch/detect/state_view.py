@@ -85,6 +85,7 @@ def _maintenance_ms(memory: BrokerMemory) -> int | None:
 
 
 def _view(path: str, log_dir: LogDirMemory, unaccounted_bytes: int | None) -> LogDirView:
+    growth, full_at_ms = urgency.outlook(log_dir)
     return LogDirView(
         path=path,
         status=log_dir.status,
@@ -106,8 +107,8 @@ def _view(path: str, log_dir: LogDirMemory, unaccounted_bytes: int | None) -> Lo
         outgoing_bytes=log_dir.outgoing_bytes,
         unaccounted_bytes=unaccounted_bytes,
         growth_bytes_per_s=log_dir.growth_bytes_per_s,
-        lasting_growth_bytes_per_s=urgency.lasting_growth_bytes_per_s(log_dir),
-        full_at_ms=urgency.full_at_ms(log_dir),
+        lasting_growth_bytes_per_s=growth,
+        full_at_ms=full_at_ms,
         forecast_confidence=log_dir.forecast_confidence,
         volume=log_dir.volume,
         is_cordoned=log_dir.is_cordoned,

@@ -16,14 +16,15 @@ from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 
 def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
     """Return the numbers of the last sample that had them, as evidence names them."""
+    growth, full_at_ms = urgency.outlook(log_dir)
     return {
         "sample_at_ms": log_dir.sample_at_ms,
         "total_bytes": log_dir.total_bytes,
         "usable_bytes": log_dir.usable_bytes,
         "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
         "growth_bytes_per_s": log_dir.growth_bytes_per_s,
-        "lasting_growth_bytes_per_s": urgency.lasting_growth_bytes_per_s(log_dir),
-        "full_at_ms": urgency.full_at_ms(log_dir),
+        "lasting_growth_bytes_per_s": growth,
+        "full_at_ms": full_at_ms,
         "forecast_confidence": log_dir.forecast_confidence,
         "is_metadata_dir": log_dir.is_metadata_dir,
     }

@@ -5,6 +5,8 @@ least a third of the free space, in several steps, and keeps rising. The rise of
 next is not a burst, since it starts from below each time.
 """
 
+import sys
+
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.predicates import BACK_STRETCH, SPACE_SEVERITY
 from logdirwatch.detect.settings import Thresholds
@@ -57,18 +59,16 @@ def time_left_ms(log_dir: LogDirMemory) -> int | None:
     return min(found, default=None)
 
 
-def full_at_ms(log_dir: LogDirMemory) -> int | None:
-    """Return when a directory is full, by the forecast or by a burst; None if neither says so."""
-    left_ms = time_left_ms(log_dir)
-    return None if left_ms is None or log_dir.sample_at_ms is None else log_dir.sample_at_ms + left_ms
+def outlook(log_dir: LogDirMemory) -> tuple[float | None, int | None]:
+    """Return the growth to plan with, and when a directory is full by it; by a burst while one lasts.
 
-
-def lasting_growth_bytes_per_s(log_dir: LogDirMemory) -> float | None:
-    """Return the growth to plan with: that of a burst while it lasts, else that of the forecast; None: unknown yet."""
-    burst_ms = _by_burst(log_dir)
-    if burst_ms is None or log_dir.usable_bytes is None:
-        return log_dir.lasting_growth_bytes_per_s
-    return max(log_dir.lasting_growth_bytes_per_s or 0.0, log_dir.usable_bytes * 1000 / max(burst_ms, 1))
+    The growth is None while the directory was not watched for long enough, the time if no end is in sight.
+    """
+    growth, full_at_ms, burst_ms = log_dir.lasting_growth_bytes_per_s, log_dir.full_at_ms, _by_burst(log_dir)
+    if burst_ms is None or log_dir.usable_bytes is None or log_dir.sample_at_ms is None:
+        return growth, full_at_ms
+    growth = max(growth or 0.0, log_dir.usable_bytes * 1000 / max(burst_ms, 1))
+    return growth, min(full_at_ms or sys.maxsize, log_dir.sample_at_ms + burst_ms)
 
 
 def _by_forecast(log_dir: LogDirMemory) -> int | None:

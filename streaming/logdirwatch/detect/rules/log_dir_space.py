@@ -31,7 +31,7 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
         urgency.note(log_dir, moment.at_ms)
     _forecast(context, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(context, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
-    log_dir.is_level_by_ratio = predicates.is_by_ratio(
+    log_dir.is_level_by_ratio = wanted is not LogDirStatus.ONLINE and predicates.is_by_ratio(
         context.thresholds(sample.path), log_dir.status, wanted, _room(log_dir, moment.at_ms)
     )
     set_level(context, sample.path, log_dir, wanted, moment)
