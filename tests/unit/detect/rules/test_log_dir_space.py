@@ -41,6 +41,35 @@ def test_within_a_day_it_is_critical_and_when_growth_ends_it_is_online_again():
     assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
 
 
+@pytest.mark.parametrize(
+    ("after", "level"), [(0.72, "online"), (0.78, "filling"), (0.82, "filling"), (0.84, "filling"), (0.86, "critical")]
+)
+def test_after_a_step_the_level_is_that_of_the_ratio_and_pages_no_one(after, level):
+    driver = grown(Driver(), 48, 0, 0.55 * TOTAL)
+    grown(driver, 30, 0, after * TOTAL)
+    assert driver.status() == level
+    assert [told for told in driver.said("log_dir_space") if "page" in told] == []
+
+
+def test_a_level_that_only_the_forecast_decided_falls_with_it():
+    driver = grown(Driver(), 60, 0.4 * GIB * TOTAL / (1000 * GIB), 0.5 * TOTAL)
+    grown(driver, 20, 0.02 * TOTAL, 0.4 * TOTAL)
+    assert driver.status() == "critical"
+    grown(driver, 60, 0, 0.81 * TOTAL)
+    assert driver.status() == "filling"
+
+
+def test_a_directory_in_balance_says_once_whether_it_can_wait():
+    """Written at 40 MB/s, and deleted from every five minutes; it was only just seen for the first time."""
+    driver, total = Driver(), 4_000 * 10**9
+    for poll in range(3 * 720):
+        used = 0.86 * total + 40e6 * 5 * (poll % 60)
+        driver.poll(log_dir(used=used / total, total_bytes=total))
+    assert len(driver.said("log_dir_space")) <= 3
+    assert evidence(driver)["can_wait"] is True
+    assert driver.memory.log_dirs["/d1"].lasting_growth_bytes_per_s == pytest.approx(0, abs=1e6)
+
+
 def test_a_directory_that_grows_slowly_stays_online():
     assert grown(Driver(), 60, GIB).status() == "online"
 

@@ -156,7 +156,7 @@ def test_the_past_is_unpacked_as_it_was_packed(steps):
     assert unpacked(packed(steps)) == steps
 
 
-@given(st.lists(st.none() | st.integers(0, TOTAL), min_size=3, max_size=2 * KEPT_HOURS))
+@given(st.lists(st.none() | st.integers(0, TOTAL), min_size=3, max_size=200))
 def test_every_history_is_read_as_releases_before_packed_it(uses):
     present, before = Peaks(), Peaks()
     for hour, used in enumerate(uses):
