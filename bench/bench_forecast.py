@@ -1,10 +1,12 @@
-"""The forecast of detect against a straight line through the last six hours, over generated histories.
+"""The forecast of detect against two simple ones, over generated histories.
+
+A straight line through the last six hours, and the growth of this week's peak over last week's.
 
     python bench/bench_forecast.py [--histories 1200]
 
-Prints for both, for each kind of history: the median relative error of the time to full while it is four days or less
-away, warnings that were false for a disk and month, and saturations that no warning came before. ``detect`` warns too
-when running moves bring more than fits; the line knows of no moves.
+Prints for each of them, for each kind of history: the median relative error of the time to full while it is four days
+or less away, warnings that were false for a disk and month, and saturations that no warning came before. ``detect``
+warns too when running moves bring more than fits; the others know of no moves.
 """
 
 import argparse
