@@ -334,6 +334,7 @@ _OTHERS = {
     "autopilot/board.py": "passes on what could not be read",
     "autopilot/facts.py": "passes on what could not be read",
     "cli/autopilot/command.py": "reads by the feed of the autopilot",
+    "cli/standing.py": "reads by the feed of the autopilot",
     "jobs/small_fleet.py": "reads offsets only",
     "notify/service.py": "reads by its reader",
     "observe/unreadable.py": "shows what could not be read",
