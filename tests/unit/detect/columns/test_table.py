@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -252,6 +253,13 @@ def table_of(*brokers):
         memories[broker] = life._memory()
         table.keep(memories[broker], answer_of(broker, 4, NEXT[0]))
     return table, memories
+
+
+def test_what_is_not_known_is_stored_as_earlier_releases_stored_it():
+    """A release that reads another one's rows judges the brokers again, by the numbers in these rows."""
+    table, _ = table_of(*BROKERS)
+    (rows,) = table.stored()
+    assert -1 in np.frombuffer(rows.of_log_dir, np.int64)
 
 
 def remembered(table, memories):
