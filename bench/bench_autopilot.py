@@ -40,7 +40,7 @@ from logdirwatch import settings as configuration
 from logdirwatch.autopilot.feed import TOPICS
 from logdirwatch.autopilot.settings import EXECUTABLE
 from logdirwatch.demo.services import Service
-from logdirwatch.execute.run import is_running
+from logdirwatch.executions import is_running
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import CLUSTER, ClusterSpec

@@ -16,8 +16,9 @@ from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.ports import Ports, RefusedError
-from logdirwatch.execute.run import carry_out, is_unfinished
+from logdirwatch.execute.run import carry_out
 from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.executions import is_unfinished
 from logdirwatch.kafka import clients
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import FillWith

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from logdirwatch.autopilot.facts import MARK
-from logdirwatch.execute.run import is_running
+from logdirwatch.executions import is_running, unfinished_of
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Severity
 
@@ -40,7 +40,8 @@ _CLOCKS_MS = 60_000
 
 
 def _open(executions: Sequence[ExecutionRecord], cluster: str) -> list[ExecutionRecord]:
-    return [one for one in executions if one.cluster == cluster and is_running(one)]
+    unfinished = unfinished_of(one for one in executions if one.cluster == cluster)
+    return [one for one in unfinished.values() if is_running(one)]
 
 
 def _order(action: ActionRecord) -> tuple[int, int, int, str]:

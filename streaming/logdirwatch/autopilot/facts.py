@@ -59,6 +59,10 @@ class Facts:
         allowed = self.kind(action.cluster, action.kind)
         return allowed is not None and allowed.unattended
 
+    def executions_on(self, cluster: str) -> list[ExecutionRecord]:
+        """Return the last record of each execution on a cluster, in the order of the topic."""
+        return [one for one in self.executions if one.cluster == cluster]
+
     def last_of(self, action_id: str) -> ExecutionRecord | None:
         """Return the last execution of an action."""
         found = [one for one in self.executions if one.action_id == action_id]

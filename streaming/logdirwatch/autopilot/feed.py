@@ -59,8 +59,8 @@ class Feed:
 
     @property
     def executions(self) -> list[ExecutionRecord]:
-        """The last record of each execution, in the order in which they began."""
-        return sorted(self._executions.records.values(), key=lambda one: one.started_at_ms)
+        """The last record of each execution, in the order of the topic."""
+        return list(self._executions.records.values())
 
     @property
     def unknown_executions(self) -> Mapping[str, Unreadable]:

@@ -12,12 +12,14 @@ import structlog
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.board import Board
+from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.judge import refusal
 from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
+from logdirwatch.execute.holding import why_held
 from logdirwatch.execute.need import deletes_history
 from logdirwatch.execute.ports import Halt, Hold, Permit, Ports
 from logdirwatch.execute.run import carry_out
@@ -58,10 +60,11 @@ def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> Executi
     Raises UserError when a cluster does not answer, FencedError when another process takes over, StopAskedError when
     the service stops.
     """
-    reasons = place.check(action)
+    facts = place.board.facts(action.cluster, place.board.reading)
+    reasons = _held(action, facts, place) or place.check(action)
     if reasons:
         return reasons
-    if place.board.facts(action.cluster, place.board.reading).acceptance(action, place.now_ms()) is None:
+    if facts.acceptance(action, place.now_ms()) is None:
         _accept(action, place)
     noted = journal.Journal(place.telemetry, action.cluster)
     try:
@@ -91,7 +94,14 @@ def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> Exec
         return found.reason
     if facts.acceptance(known, place.now_ms()) is None:
         return "its acceptance was not read back"
-    return begun(known, place.name, place.now_ms())
+    held = _held(known, facts, place)
+    return held[0] if held else begun(known, place.name, place.now_ms())
+
+
+def _held(action: ActionRecord, facts: Facts, place: Place) -> list[str]:
+    """Return what holds the cluster of an action, also where only a look at it tells whether that is over."""
+    held = why_held(facts.executions_on(action.cluster), place.monitored, place.now_ms())
+    return [] if held is None else [f"waits: {held}"]
 
 
 def resume(record: ExecutionRecord, place: Place) -> ExecutionRecord:
@@ -135,6 +145,7 @@ def _carried_out(record: ExecutionRecord, noted: journal.Journal, place: Place) 
             place.now_ms,
             _Permits(place, Watch(looked, place.monotonic_ms)),
             place.monotonic_ms,
+            noted.beat,
         )
         return carry_out(record, ports)
 

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -12,10 +12,13 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.begin import is_plan
+from logdirwatch.execute.holding import why_held
 from logdirwatch.execute.ports import Permit, Ports, StopAskedError, always
-from logdirwatch.execute.run import calls_of, carry_out, is_running, rolling_back, stopped
+from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch
+from logdirwatch.executions import hold_of, may_begin, ways_on
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
@@ -27,15 +30,13 @@ from logdirwatch.text.units import human_bytes, human_ms
 BY_HAND = "a person at the terminal"
 
 
-def refuse_beside(known: list[ExecutionRecord], command: str) -> None:
-    """Raise UserError while another execution on the cluster is unfinished."""
-    running = [one for one in known if is_running(one)]
-    if running:
-        one = running[-1]
-        raise UserError(
-            f"{command}: the execution of {one.kind} {one.action_id} on {one.cluster} is {one.state} and unfinished; "
-            f"go on with it: logdirwatch apply --resume {one.action_id}"
-        )
+def refuse_beside(known: Sequence[ExecutionRecord], record: ExecutionRecord, watched: KafkaSettings) -> None:
+    """Raise UserError while another execution holds the cluster of one that is to begin."""
+    hold = hold_of(known)
+    if hold is None or may_begin(record, hold, now_ms()):
+        return
+    if (held := why_held(known, watched, now_ms())) is not None:
+        raise UserError(f"{'plan' if is_plan(record) else 'apply'}: {held}")
 
 
 def show(record: ExecutionRecord, action: ActionRecord) -> None:
@@ -66,8 +67,12 @@ def execute(
         try:
             looked = AdminCluster(admin)
             watch = Watch(looked)
-            ports = Ports(looked, noted.write, say, asked, now_ms, lambda one: permit(one) or watch(one))
+            ports = Ports(
+                looked, noted.write, say, asked, now_ms, lambda one: permit(one) or watch(one), beat=noted.beat
+            )
             if record.state is ExecutionState.CLAIMED and record.step == 0:
+                # Every other executor on the cluster is fenced now, so what is read is complete.
+                refuse_beside(journal.read(cluster, record.cluster), record, watched)
                 noted.write(record)
                 record = msgspec.structs.replace(record, state=ExecutionState.CHECKED, at_ms=now_ms())
                 noted.write(record)
@@ -143,9 +148,9 @@ def has_failed(record: ExecutionRecord) -> bool:
 def _say_end(record: ExecutionRecord) -> None:
     if record.state is ExecutionState.STUCK:
         say(f"stuck: {record.reason}")
-        say(f"once that is repaired, go on: logdirwatch apply --resume {record.action_id}")
-        if not record.back:
-            say(f"or go back: logdirwatch apply --undo {record.action_id}")
+        say(f"nothing else begins on {record.cluster} until one of these has ended it, the first once it is repaired:")
+        for command in ways_on(record):
+            say(f"  {command}")
     elif record.state is ExecutionState.DONE and not record.back:
         say("done: what was expected is seen on the cluster, and no throttle of ours is left")
         say(f"undo it: logdirwatch apply --undo {record.action_id}")

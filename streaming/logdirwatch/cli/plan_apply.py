@@ -23,11 +23,12 @@ def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *,
     if not context.debug:
         clients.quiet_client_logs()
     noted_at = telemetry(context)
-    refuse_beside(journal.read(noted_at, cluster), "plan")
+    watched = context.settings.clusters[cluster]
     moves = f"{plan.task.mode}: {counted(cost.replicas, 'replica')} in {counted(cost.waves, 'wave')}"
     expected = {"needs_ms": cost.needs_ms, "copies_bytes": cost.bytes}
     action = planned(cluster, operations(plan), moves, expected, now_ms())
     record = begun(action, BY_HAND, now_ms())
+    refuse_beside(journal.read(noted_at, cluster), record, watched)
     show(record, action)
     if dry_run:
         say("dry run: nothing was changed")
@@ -36,5 +37,5 @@ def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *,
         say("nothing was changed")
         raise typer.Exit(1)
     record = msgspec.structs.replace(record, started_at_ms=now_ms(), at_ms=now_ms())
-    if has_failed(execute(record, noted_at, context.settings.clusters[cluster])):
+    if has_failed(execute(record, noted_at, watched)):
         raise typer.Exit(1)

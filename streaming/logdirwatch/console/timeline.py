@@ -14,6 +14,7 @@ _LOOKS: Mapping[str, str] = {
     ExecutionState.STUCK: "offline",
     ExecutionState.DONE: "online",
     ExecutionState.ROLLED_BACK: "unknown",
+    ExecutionState.RELEASED: "unknown",
 }
 
 

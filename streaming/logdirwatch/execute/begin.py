@@ -12,7 +12,7 @@ from logdirwatch.execute.changes import Change
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.records.executions import ENDED
+from logdirwatch.model.records.executions import FINISHED
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ActionStatus, ExecutionState
 from logdirwatch.plan.commands.operations import as_data, packed
 from logdirwatch.plan.content_hash import content_hash
@@ -47,7 +47,7 @@ def undone(known: Sequence[ExecutionRecord], by: str, now_ms: int) -> ExecutionR
     last = [one for one in known if not one.back][-1]
     ours = frozenset[Change]()
     for one in known:
-        ours = frozenset() if one.back and one.state in ENDED else ours | changes.read(one.changed)
+        ours = frozenset() if one.back and one.state in FINISHED else ours | changes.read(one.changed)
     return replace(
         last,
         execution_id=uuid.uuid4().hex,
@@ -58,8 +58,9 @@ def undone(known: Sequence[ExecutionRecord], by: str, now_ms: int) -> ExecutionR
         begun={},
         by=by,
         reason=None,
+        cause_is_seen=False,
         # A finished execution has deleted what it set: the same value now belongs to somebody else.
-        limits=last.limits if last.state is ExecutionState.STUCK else [],
+        limits=[] if last.state in FINISHED else last.limits,
         started_at_ms=now_ms,
         at_ms=now_ms,
     )

@@ -33,6 +33,7 @@ def stopped_for(noted: str) -> str:
 
 def finished(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     """Clear our throttles once the effect of every step is visible."""
+    record = replace(record, cause_is_seen=False)
     was_cancelled = record.state is ExecutionState.CANCELLING
     if not was_cancelled:
         record = ports.noted(record, ExecutionState.VERIFIED)
@@ -77,7 +78,8 @@ def stuck(
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
         going = f"under its throttles goes on the copy of {some_of(end.goes_on, 3)}: {again}"
-        return ports.noted(end.record, ExecutionState.STUCK, "; ".join((reason, *end.told, going)))
+        left_alone = replace(end.record, cause_is_seen=False)
+        return ports.noted(left_alone, ExecutionState.STUCK, "; ".join((reason, *end.told, going)))
     if may_be_done and not end.was_cancelled and _is_there(end.record, steps, ports):
         return finished(end.record, ports)
     record, left = _cleaned(end.record, ports)
@@ -187,7 +189,8 @@ def _cleaned(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, st
             ports.say("the throttles that it set are gone")
             break
     named = "; ".join(f"{kind.removesuffix('s')} {name} ({why})" for (kind, name), why in left.items())
-    return replace(record, limits=[OwnLimit(*one) for entity in left for one in ours[entity]]), named or None
+    limits = [OwnLimit(*one) for entity in left for one in ours[entity]]
+    return replace(record, limits=limits, cause_is_seen=record.cause_is_seen and not limits), named or None
 
 
 def _why_left(ours: Sequence[Limit], ports: Ports) -> str | None:

@@ -1,9 +1,13 @@
 """The journal: the progress of executions in a compacted topic, with one writer per cluster at a time."""
 
+import contextlib
+
 import msgspec
 from kafka.errors import InvalidProducerEpochError, KafkaError, ProducerFencedError
 
+from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
+from logdirwatch.executions import BEAT_MS
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -14,7 +18,7 @@ TRANSACTION_TIMEOUT_MS = 10_000
 
 
 def read(telemetry: KafkaSettings, cluster: str, reader: RecordReader | None = None) -> list[ExecutionRecord]:
-    """Return the last record of each execution on a cluster, in the order in which they began.
+    """Return the last record of each execution on a cluster, in the order of the topic.
 
     Raises UserError when the topic is missing or does not answer, or when an execution of another release may run.
     """
@@ -24,8 +28,7 @@ def read(telemetry: KafkaSettings, cluster: str, reader: RecordReader | None = N
     for unknown in found.other_releases.values():
         if unknown.cluster == cluster:
             raise UserError(f"nothing is done on cluster {cluster}: {unknown_execution(unknown)}")
-    known = (one for one in found.records.values() if one.cluster == cluster)
-    return sorted(known, key=lambda one: one.started_at_ms)
+    return [one for one in found.records.values() if one.cluster == cluster]
 
 
 def unknown_execution(record: Unreadable) -> str:
@@ -45,7 +48,7 @@ class Journal:
 
     def __init__(self, telemetry: KafkaSettings, cluster: str) -> None:
         """Open it; raises UserError when the telemetry cluster does not answer or refuses."""
-        self._telemetry = telemetry
+        self._telemetry, self._written_ms = telemetry, monotonic_ms()
         try:
             self._producer = clients.producer(
                 telemetry,
@@ -63,6 +66,7 @@ class Journal:
 
         Raises UserError when it is not; then no call may follow.
         """
+        self._written_ms = monotonic_ms()
         try:
             self._producer.begin_transaction()
             sent = self._producer.send(
@@ -79,6 +83,21 @@ class Journal:
                 f"the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
                 f"What runs goes on; continue with: logdirwatch apply --resume {record.action_id}"
             ) from None
+
+    def beat(self, record: ExecutionRecord) -> None:
+        """Write a record again if nothing was written for a while: its process lives, and is fenced by nobody.
+
+        Raises FencedError; that it cannot be written stops no copy, and keeps the next call from being made.
+        """
+        if monotonic_ms() - self._written_ms < BEAT_MS:
+            return
+        try:
+            self.write(record)
+        except FencedError:
+            raise
+        except UserError:
+            with contextlib.suppress(KafkaError):
+                self._producer.abort_transaction()
 
     def close(self) -> None:
         """Close the producer."""

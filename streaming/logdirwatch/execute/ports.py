@@ -68,7 +68,8 @@ class Ports:
     """The dependencies of an execution.
 
     ``note`` writes the journal, ``pause`` waits and tells whether a person asked to stop, and ``permit``, called before
-    every observation and the calls that follow from it, returns whether the execution may continue.
+    every observation and the calls that follow from it, returns whether the execution may continue. ``beat`` shows that
+    its process lives while it waits.
     """
 
     cluster: Cluster
@@ -78,6 +79,7 @@ class Ports:
     now_ms: Callable[[], int]
     permit: Permit = field(default=always)
     monotonic_ms: Callable[[], int] = monotonic_ms
+    beat: Callable[[ExecutionRecord], None] = field(default=lambda _: None)
 
     def noted(self, record: ExecutionRecord, state: ExecutionState, reason: str | None = None) -> ExecutionRecord:
         """Write a state to the journal and return it."""
@@ -87,6 +89,7 @@ class Ports:
 
     def wait(self, record: ExecutionRecord) -> None:
         """Wait until the next look; raises StopAskedError when a person asks to stop."""
+        self.beat(replace(record, at_ms=self.now_ms()))
         if self.pause(POLL_S):
             raise StopAskedError(record)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from logdirwatch.errors import UserError
 from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
@@ -15,6 +16,7 @@ from logdirwatch.execute.ports import (
     NoAnswerError,
     Ports,
     RefusedError,
+    StopAskedError,
 )
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
@@ -24,13 +26,24 @@ from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.records.executions import ENDED, ExecutionState
+from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.text.units import human_bytes, human_ms
 
 
 def carry_out(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
-    """Return the end of an execution: done, rolled_back or stuck. Raises StopAskedError when a person asks to stop."""
-    return _Run(record, ports).to_its_end()
+    """Return the end of an execution: done, rolled_back or stuck. Raises StopAskedError when a person asks to stop.
+
+    A defect of ours is noted as stuck before it is raised: after a restart it would happen again.
+    """
+    run = _Run(record, ports)
+    try:
+        return run.to_its_end()
+    except (StopAskedError, UserError):
+        raise
+    except Exception as error:
+        defect = f"a defect of logdirwatch stopped it ({type(error).__name__}: {error})"
+        ports.noted(run.record, ExecutionState.STUCK, f"{defect}; its copies go on under their throttles")
+        raise
 
 
 def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionRecord:
@@ -53,7 +66,7 @@ class _Run(Hand):
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
         # Only a person resumes what is stuck: what somebody cancelled may then begin again.
         is_stuck = record.state is ExecutionState.STUCK
-        super().__init__(replace(record, begun={}, reason=None) if is_stuck else record, ports)
+        super().__init__(replace(record, begun={}, reason=None, cause_is_seen=False) if is_stuck else record, ports)
         self._steps = changes.steps(record)
         self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms)
         self._doubt: Stuck | None = None
@@ -68,7 +81,8 @@ class _Run(Hand):
             if against is None:
                 against = self._advance(self._steps[self.record.step])
             if isinstance(against, Halt):
-                return halted(self.record, self._steps, against.reason, self.ports, must_end=against.must_end)
+                record = replace(self.record, cause_is_seen=against.must_end)
+                return halted(record, self._steps, against.reason, self.ports, must_end=against.must_end)
             if isinstance(against, Stuck):
                 return stuck(self.record, self._steps, against.reason, self.ports)
             if isinstance(against, Hold):
@@ -143,16 +157,6 @@ class _Run(Hand):
             self.record = replace(self.record, step=self.record.step + 1)
         else:
             self.ports.wait(self.record)
-
-
-def is_unfinished(record: ExecutionRecord) -> bool:
-    """Tell whether an execution can be resumed; one that is stuck may, once a person has removed the reason."""
-    return record.state not in ENDED
-
-
-def is_running(record: ExecutionRecord) -> bool:
-    """Tell whether an execution is in progress: not ended, and not waiting for a person."""
-    return is_unfinished(record) and record.state is not ExecutionState.STUCK
 
 
 def calls_of(step: Step) -> str:

@@ -1,7 +1,8 @@
 """Other activity on a cluster during an execution, and which of it must stop the execution. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from logdirwatch.execute import changes
 from logdirwatch.execute.step_kinds.cancel import Cancel
@@ -60,23 +61,44 @@ def around(record: ExecutionRecord) -> Around:
     )
 
 
-def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str | None:
-    """Return what must stop an execution, None if nothing must.
+class Reason(NamedTuple):
+    """What must stop an execution: the sentence, and at its end what changes while it lasts."""
+
+    lasting: str
+    measured: str = ""
+
+    def __str__(self) -> str:
+        return self.lasting + self.measured
+
+
+def reasons_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> Iterator[Reason]:
+    """Yield what must stop an execution.
 
     It has started since ``first``, or a directory that is copied to is too full now.
     """
     for topic, partition in sorted(now.under_min_isr - first.under_min_isr):
-        return f"{topic}-{partition} has fewer replicas in sync than its min.insync.replicas"
+        yield Reason(f"{topic}-{partition} has fewer replicas in sync than its min.insync.replicas")
     for (broker, path), ratio in sorted(now.used_ratios.items()):
         if ratio > MAX_USED_RATIO:
-            return f"{path} of broker {broker}, where it copies to, is {human_ratio(ratio)} full"
+            yield Reason(f"{path} of broker {broker}, where it copies to, is ", f"{human_ratio(ratio)} full")
     for key in sorted(now.reassigned.keys() - first.reassigned.keys() - ours.keys):
-        return f"somebody else reassigns {key[0]}-{key[1]} to {list(now.reassigned[key])}"
+        yield Reason(f"somebody else reassigns {key[0]}-{key[1]} ", f"to {list(now.reassigned[key])}")
     known = {one for limit in (*first.throttles, *ours.limits) for one in _entries(limit)}
     for limit in sorted({one for found in now.throttles for one in _entries(found)} - known):
         if limit.entity == "topics" or int(limit.name) in first.brokers:
-            return f"somebody else set {limit.text}"
-    return None
+            yield Reason(f"somebody else set {limit.text}")
+
+
+def reason_to_stop(first: Surroundings, now: Surroundings, ours: Around) -> str | None:
+    """Return what must stop an execution, None if nothing must."""
+    found = next(reasons_to_stop(first, now, ours), None)
+    return None if found is None else str(found)
+
+
+def lasts(cause: str, now: Surroundings, ours: Around) -> bool:
+    """Tell whether the cause of a stop is seen now, whenever it began."""
+    found = reasons_to_stop(Surroundings(brokers=now.brokers), now, ours)
+    return any(cause.startswith(reason.lasting) for reason in found)
 
 
 def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:

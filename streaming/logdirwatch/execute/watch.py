@@ -5,7 +5,7 @@ from typing import Protocol
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
-from logdirwatch.execute.surroundings import Around, Surroundings, around, reason_to_stop, with_new_brokers
+from logdirwatch.execute.surroundings import Around, Surroundings, around, lasts, reason_to_stop, with_new_brokers
 from logdirwatch.model.records import ExecutionRecord
 
 EVERY_MS = 5_000
@@ -42,3 +42,13 @@ class Watch:
         self._first = seen if self._first is None else with_new_brokers(self._first, seen)
         reason = reason_to_stop(self._first, seen, ours)
         return None if reason is None else Halt(reason, must_end=True)
+
+
+def is_over(stopped: ExecutionRecord, outlook: Outlook) -> bool:
+    """Tell whether what stopped an execution is seen to be over; what cannot be seen is not."""
+    ours = around(stopped)
+    try:
+        seen = outlook.look_around(ours)
+    except (NoAnswerError, RefusedError):
+        return False
+    return not lasts(stopped.reason or "", seen, ours)

@@ -360,6 +360,7 @@ class ExecutionState(StrEnum):
     CANCELLING = "cancelling"
     ROLLED_BACK = "rolled_back"
     STUCK = "stuck"
+    RELEASED = "released"
 
 
 class OperationKind(StrEnum):

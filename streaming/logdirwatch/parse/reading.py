@@ -137,6 +137,8 @@ class RecordReader:
 class LastByKey(Generic[R]):
     """The last readable record of every key of a compacted topic: what cannot be read hides no earlier record.
 
+    They are in the order in which they were written.
+
     ``other_releases`` are the keys whose last record may be one of another release, with that record.
     """
 
@@ -153,10 +155,10 @@ class LastByKey(Generic[R]):
                 self.other_releases[record.key] = found
             return
         self.other_releases.pop(record.key, None)
+        if isinstance(found, (self._kind, Deleted)):
+            self.records.pop(record.key, None)
         if isinstance(found, self._kind):
             self.records[record.key] = found
-        elif isinstance(found, Deleted):
-            self.records.pop(record.key, None)
 
 
 _TOPICS = {kind: topic for topic, kinds in RECORDS.items() for kind in kinds}

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from logdirwatch.execute.steps import steps_of
+from logdirwatch.executions import ways_on
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import MOVES, ExecutionState
@@ -101,14 +102,12 @@ def planned_steps(operations: Iterable[Mapping[str, Any]], *, back: bool = False
 
 
 def _next_step(record: ExecutionRecord) -> tuple[str | None, list[str]]:
-    resume, undo = (f"logdirwatch apply {option} {record.action_id}" for option in ("--resume", "--undo"))
     if record.state is ExecutionState.STUCK:
-        if record.back:
-            return "remove the reason, then go on", [resume]
-        return "remove the reason, then go on or go back", [resume, undo]
+        advice = "remove the reason, then go on" if record.back else "remove the reason, then go on or go back"
+        return f"{advice}; or end it as it is", ways_on(record)
     if record.state is ExecutionState.DONE and not record.back:
-        return "it can be undone", [undo]
-    return (None, []) if record.state in ENDED else ("go on if its process has ended", [resume])
+        return "it can be undone", [f"logdirwatch apply --undo {record.action_id}"]
+    return (None, []) if record.state in ENDED else ("go on if its process has ended", ways_on(record)[:1])
 
 
 def unfinished(records: Iterable[ExecutionRecord]) -> list[Execution]:

@@ -11,12 +11,13 @@ from logdirwatch.autopilot.standing import revoked
 from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
-from logdirwatch.execute.run import carry_out, is_unfinished, rolling_back, stopped
+from logdirwatch.execute.run import carry_out, rolling_back, stopped
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.execute.surroundings import Around, Surroundings
-from logdirwatch.execute.watch import Watch
+from logdirwatch.execute.watch import Watch, is_over
+from logdirwatch.executions import hold_of, is_unfinished
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import THROTTLED_REPLICAS, ActionKind, ExecutionState
@@ -31,6 +32,7 @@ RATE = 30
 SIZE_BYTES = 1_200
 ROOM_BYTES = 8_000
 NEEDS_MS = 120_000
+NOTHING = Around(frozenset(), frozenset(), frozenset())
 MOST_TICKS = 24_000
 """No copy takes so long; an execution that has not ended by then has no end."""
 
@@ -223,6 +225,20 @@ class Schedule:
         self.laws.end(str(ended.state))
         if ended.state is ExecutionState.STUCK and not ended.reason:
             self.laws.broken.append("stuck without a reason")
+        if ended.state is ExecutionState.STUCK or ended.cause_is_seen:
+            self._hold(ended)
+
+    def _hold(self, ended: ExecutionRecord) -> None:
+        """Judge that nothing else begins after a stop while its cause lasts, or something of it is left."""
+        if hold_of([ended]) != ended:
+            self.laws.broken.append("a stop that holds nobody")
+        if not ended.cause_is_seen:
+            return
+        if ended.limits or self.laws.rates():
+            self.laws.broken.append("a stop passes by itself, and something of it is left")
+        lacking = [f"{topic}-{number} has fewer" for topic, number in self.kafka.look_around(NOTHING).under_min_isr]
+        if any((ended.reason or "").startswith(one) for one in lacking) and is_over(ended, self.edges):
+            self.laws.broken.append("what stopped it lasts, and others may begin")
 
 
 def of_seed(seed: int) -> Ran:

@@ -24,7 +24,8 @@ def test_only_what_can_start_is_looked_at():
 
 
 def test_its_own_executions_and_those_of_an_earlier_process_are_gone_on_with():
-    mine, others, persons = (execution(move(), by, state=ExecutionState.COPYING) for by in (MINE, OTHERS, PERSON))
+    begun = {by: execution(move(), by, state=ExecutionState.COPYING, action_id=by) for by in (MINE, OTHERS, PERSON)}
+    mine, others, persons = begun.values()
     assert resumable([persons, others, mine], "c", MINE, frozenset()) == mine
     assert resumable([others], "c", MINE, frozenset()) is None
     earlier = left_behind([others, persons], "c")

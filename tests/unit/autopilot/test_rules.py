@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from logdirwatch.autopilot.judge import refusal
 from logdirwatch.autopilot.rules import RULES
 from logdirwatch.execute.need import Shown
+from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -384,7 +385,7 @@ class TestRepetition:
         last = execution(made, "a person", state=state)
         given = facts(made, executions=[last], unattended=unattended, read_at_ms=made.at_ms, alerts={})
         found = against(made, given, made.at_ms)
-        is_ended = state in {ExecutionState.DONE, ExecutionState.ROLLED_BACK}
+        is_ended = state in ENDED
         assert (found is None) == (unattended and later_ms > 0 and is_ended), found
 
     def test_what_is_stuck_waits_for_a_person(self):
@@ -422,14 +423,14 @@ class TestAlone:
     def test_one_execution_runs_on_a_cluster(self, by):
         made = move()
         running = execution(cut(), by, state=ExecutionState.COPYING)
-        says(made, facts(made, executions=[running]), "alone", f"{by} is carrying out lower_retention")
+        says(made, facts(made, executions=[running]), "alone", f"{running.action_id} by {by} on c is copying")
         elsewhere = replace(running, cluster="other")
         assert against(made, facts(made, executions=[elsewhere])) is None
 
-    @pytest.mark.parametrize("state", [ExecutionState.STUCK, ExecutionState.DONE, ExecutionState.ROLLED_BACK])
-    def test_what_has_ended_holds_nobody_up(self, state):
-        made = move()
-        assert against(made, facts(made, executions=[execution(cut(), state=state)])) is None
+    def test_what_has_stopped_holds_the_cluster_and_says_how_to_end_that(self):
+        made, stuck = move(), execution(cut(), state=ExecutionState.STUCK, reason="t-0 was changed")
+        says(made, facts(made, executions=[stuck]), "alone", "is stuck (t-0 was changed); go on with it or end it: ")
+        assert against(made, facts(made, executions=[replace(stuck, cause_is_seen=True)])) is None, "the worker looks"
 
     def test_few_clusters_at_once(self):
         made = move()

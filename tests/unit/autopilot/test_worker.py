@@ -98,6 +98,14 @@ def test_what_does_not_hold_on_the_cluster_claims_nothing(world):
     assert not world.is_closed
 
 
+@pytest.mark.parametrize("since", [1, 2], ids=["before it is claimed", "while it is claimed"])
+def test_what_is_seen_to_hold_the_cluster_begins_nothing(world, monkeypatch, since):
+    held = iter([*[None] * (since - 1), "t-0 has fewer replicas"])
+    monkeypatch.setattr(worker, "why_held", lambda records, watched, now_ms: next(held))
+    assert world.begins() == ["waits: t-0 has fewer replicas"]
+    assert world.notes == []
+
+
 def test_one_that_is_resumed_goes_on_where_it_was_in_its_new_name(world):
     left = execution(MADE, "autopilot b", state=ExecutionState.COPYING, step=1)
     ended = worker.resume(left, world.place)

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.ports import Halt, Hold, NoAnswerError, Ports, RefusedError, StopAskedError
-from logdirwatch.execute.run import calls_of, carry_out, is_running, is_unfinished, rolling_back, stopped
+from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.steps import Move, SetConfig, Settle, Throttle, steps_of
+from logdirwatch.executions import is_unfinished
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import OwnLimit
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ClusterOwner, ExecutionState
@@ -242,13 +243,6 @@ def test_throttles_that_are_left_are_said_and_nothing_is_done_then(error, reason
     assert world.cluster.configs["brokers", "1"] == {LOG_DIR_THROTTLE: "5"}
 
 
-@pytest.mark.parametrize("state", ExecutionState)
-def test_what_has_not_ended_can_be_resumed_and_what_is_stuck_does_not_run(state):
-    record = replace(World().record, state=state)
-    assert is_unfinished(record) == (state not in {ExecutionState.DONE, ExecutionState.ROLLED_BACK})
-    assert is_running(record) == (is_unfinished(record) and state is not ExecutionState.STUCK)
-
-
 def permitted(world, *answers):
     """The world's ports, which get these answers to whether it may go on, and then always may."""
     left = list(answers)
@@ -268,6 +262,46 @@ def test_what_must_not_go_on_ends_its_copies_and_leaves_no_throttle(before):
     assert world.cluster.future is None
     assert world.cluster.configs["brokers", "1"] == {}
     assert "stops: ann rejected it" in world.said
+
+
+@pytest.mark.parametrize(
+    ("halt", "is_seen"), [(Halt("full", must_end=True), True), (Halt("ann rejected it"), False)], ids=["seen", "said"]
+)
+@pytest.mark.parametrize("before", [0, 4])
+def test_a_stop_says_whether_its_cause_can_be_seen_to_be_over(halt, is_seen, before):
+    world = World(MOVE)
+    ended = carry_out(world.record, permitted(world, *[None] * before, halt))
+    assert (ended.state in {ExecutionState.STUCK, ExecutionState.ROLLED_BACK}, ended.cause_is_seen) == (True, is_seen)
+    again = carry_out(ended, world.ports) if ended.state is ExecutionState.STUCK else None
+    assert again is None or (again.state, again.cause_is_seen) == (ExecutionState.DONE, False)
+
+
+def test_where_something_is_left_a_person_has_to_see_to_it():
+    world = World(MOVE)
+    world.cluster.fails = [RefusedError("no")]
+    record = replace(world.record, step=1, intended_step=2)
+    assert not carry_out(record, permitted(world, Halt("full", must_end=True))).cause_is_seen
+
+
+def test_a_defect_is_noted_as_a_stop_before_it_is_raised():
+    world = World(MOVE)
+
+    def defective(call):
+        raise KeyError("t-0")
+
+    world.cluster.call = defective
+    with pytest.raises(KeyError):
+        carry_out(world.record, world.ports)
+    assert (world.notes[-1].state, world.notes[-1].limits) == (ExecutionState.STUCK, world.notes[0].limits)
+    assert world.notes[-1].reason.startswith("a defect of logdirwatch stopped it (KeyError: 't-0')")
+
+
+def test_while_it_waits_it_shows_that_its_process_lives():
+    world, beats = World(MOVE), []
+    carry_out(world.record, dataclasses.replace(world.ports, beat=beats.append))
+    assert beats
+    assert {one.execution_id for one in beats} == {"e"}
+    assert [one.at_ms for one in beats] == sorted({one.at_ms for one in beats})
 
 
 def test_what_is_done_already_is_not_stopped():

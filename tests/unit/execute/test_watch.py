@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from logdirwatch.execute.begin import begun
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.surroundings import Surroundings, around
-from logdirwatch.execute.watch import EVERY_MS, Watch
+from logdirwatch.execute.watch import EVERY_MS, Watch, is_over
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
@@ -69,10 +69,14 @@ def test_an_execution_touches_its_partitions_throttles_and_destinations():
         ),
     ],
 )
-def test_what_begins_meanwhile_stops_it(now, reason):
+def test_what_begins_meanwhile_stops_it_and_lasts_until_it_is_seen_to_be_over(now, reason):
     world = World(CALM, now)
     assert world.next() is None
     assert world.next() == Halt(reason)
+    stopped = replace(RECORD, reason=f"{reason}; something was left")
+    assert not is_over(stopped, World(now))
+    assert not is_over(stopped, World(NoAnswerError("gone")))
+    assert is_over(stopped, World(CALM))
 
 
 @pytest.mark.parametrize(

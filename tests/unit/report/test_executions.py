@@ -8,6 +8,7 @@ from tests.unit.report import builders
 from tests.unit.report.builders import NOW_MS, action
 
 RESUME, UNDO = (f"logdirwatch apply {option} {'c' * 32}" for option in ("--resume", "--undo"))
+RELEASE = f"logdirwatch apply --release {'c' * 32} --by NAME --reason WHY"
 
 
 def read(execution_id="e1", **fields):
@@ -46,8 +47,8 @@ def test_operations_of_a_later_release_are_counted_only(operations):
     [
         ("copying", False, [RESUME]),
         ("cancelling", True, [RESUME]),
-        ("stuck", False, [RESUME, UNDO]),
-        ("stuck", True, [RESUME]),
+        ("stuck", False, [RESUME, UNDO, RELEASE]),
+        ("stuck", True, [RESUME, RELEASE]),
         ("done", False, [UNDO]),
         ("done", True, []),
         ("rolled_back", False, []),
@@ -62,7 +63,7 @@ def test_what_a_person_does_next_follows_from_the_state(state, back, commands):
 @pytest.mark.parametrize("state", ExecutionState)
 def test_every_state_runs_is_stuck_or_is_over(state):
     one = read(state=state)
-    assert one.is_running + one.is_stuck + (state in {"done", "rolled_back"}) == 1
+    assert one.is_running + one.is_stuck + (state in {"done", "rolled_back", "released"}) == 1
 
 
 def test_stuck_ones_come_first_and_what_is_over_is_left_out():

@@ -5,7 +5,7 @@ stuck.
 """
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.execute.run import is_unfinished
+from logdirwatch.executions import is_unfinished
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
 

@@ -5,9 +5,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from logdirwatch.cli import releasing
 from logdirwatch.cli.actions.check import still_against
 from logdirwatch.cli.actions.lookup import find_action
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import signed
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.cli.standing import standing
@@ -16,8 +18,8 @@ from logdirwatch.execute import journal
 from logdirwatch.execute.begin import as_action, begun, is_plan, undone
 from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.ports import Halt, Hold
-from logdirwatch.execute.run import is_unfinished
 from logdirwatch.execute.steps import steps_of
+from logdirwatch.executions import unfinished_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
@@ -39,7 +41,11 @@ def apply(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an execution whose process or connection was lost.")
     ] = False,
+    release: Annotated[
+        bool, typer.Option("--release", help="End an unfinished execution as it is: you have seen to what it left.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; the action must have been accepted.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why it is released, recorded with the execution.")] = "",
     by: Annotated[str, typer.Option("--by", help="Who carries it out, recorded with the execution.")] = BY_HAND,
 ) -> None:
     """Carry out an action: show it, check it on the live cluster, ask, do it, verify it, and clean up.
@@ -47,12 +53,15 @@ def apply(
     Only this command and autopilot change a monitored cluster. Exit code 1 if nothing may be done, or the execution got
     stuck.
     """
-    if undo and resume:
-        raise UserError("--undo and --resume exclude each other", exit_code=2)
+    if undo + resume + release > 1:
+        raise UserError("--undo, --resume and --release exclude each other", exit_code=2)
     context: Context = ctx.obj
     if not context.debug:
         clients.quiet_client_logs()
     cluster = telemetry(context)
+    if release:
+        releasing.release(context, identity, signed(by, reason), yes=yes, dry_run=dry_run)
+        return
     action = _planned(context, cluster, identity) if resume or undo else None
     action = action or find_action(cluster, identity)
     watched = context.settings.clusters.get(action.cluster)
@@ -60,6 +69,7 @@ def apply(
         raise UserError(f"apply: cluster {action.cluster} is not in the configuration", exit_code=2)
     known = journal.read(cluster, action.cluster)
     record = _resumed(known, action, by) if resume else _begun(known, action, by, undo=undo)
+    refuse_beside(known, record, watched)
     if not resume and not undo:
         _check(context, action, must_be_accepted=yes)
     with standing(context, record, action, is_attended=not yes) as permit:
@@ -102,15 +112,14 @@ def _planned(context: Context, cluster: KafkaSettings, identity: str) -> ActionR
 
 
 def _resumed(known: list[ExecutionRecord], action: ActionRecord, by: str) -> ExecutionRecord:
-    found = [one for one in known if one.action_id == action.action_id and is_unfinished(one)]
-    if not found:
+    found = unfinished_of(known).get(action.action_id)
+    if found is None:
         raise UserError(f"apply: no execution of {action.action_id} is unfinished; there is nothing to go on with")
-    return msgspec.structs.replace(found[-1], by=by)
+    return msgspec.structs.replace(found, by=by)
 
 
 def _begun(known: list[ExecutionRecord], action: ActionRecord, by: str, *, undo: bool) -> ExecutionRecord:
-    """Return a new execution; raises UserError while another one on the cluster is unfinished."""
-    refuse_beside(known, "apply")
+    """Return a new execution; raises UserError if there is nothing to begin."""
     if undo:
         return _undone([one for one in known if one.action_id == action.action_id], action, by)
     if (reason := reason_against_applying(action)) is not None:

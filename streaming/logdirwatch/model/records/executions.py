@@ -9,9 +9,11 @@ from logdirwatch.model.records.version import Version
 from logdirwatch.model.scalars import Bytes, Count, EpochMs, Name, Revision
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 
-__all__ = ("ENDED", "ExecutionRecord", "ExecutionState", "OwnLimit")
+__all__ = ("ENDED", "FINISHED", "ExecutionRecord", "ExecutionState", "OwnLimit")
 
-ENDED = frozenset({ExecutionState.DONE, ExecutionState.ROLLED_BACK})
+FINISHED = frozenset({ExecutionState.DONE, ExecutionState.ROLLED_BACK})
+"""Final states in which nothing of an execution is left to be cleaned up."""
+ENDED = FINISHED | {ExecutionState.RELEASED}
 """Final states."""
 
 
@@ -53,6 +55,15 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     ] = {}
     topic_ids: Annotated[dict[str, str], Meta(description="Ids of the topics that it has changed, by name.")] = {}
     by: Annotated[str, Meta(description="Who started it.")]
-    reason: Annotated[str | None, Meta(description="Why it is stuck; null: it is not.")] = None
+    reason: Annotated[
+        str | None, Meta(description="Why it is stuck, or has ended without its effect; null: neither.")
+    ] = None
+    cause_is_seen: Annotated[
+        bool,
+        Meta(
+            description="Whether what stopped it can be seen on the cluster and nothing of it is left there: then "
+            "others wait only until that is over."
+        ),
+    ] = False
     started_at_ms: Annotated[EpochMs, Meta(description="When it began, in milliseconds since the epoch.")]
     at_ms: Annotated[EpochMs, Meta(description="When this was written, in milliseconds since the epoch.")]

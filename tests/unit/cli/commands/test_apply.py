@@ -39,13 +39,20 @@ def test_it_begins_with_what_the_action_says():
 
 @pytest.mark.parametrize("state", [ExecutionState.CLAIMED, ExecutionState.COPYING, ExecutionState.CANCELLING])
 def test_nothing_begins_while_another_one_is_unfinished(state):
-    with pytest.raises(UserError, match=f"is {state} and unfinished; go on with it: logdirwatch apply --resume"):
-        begun(earlier(state))
+    with pytest.raises(UserError, match=f"apply: .* is {state} and unfinished; go on with it or end it: logdirwatch"):
+        executing.refuse_beside([earlier(state)], begun(), None)
 
 
-@pytest.mark.parametrize("state", [ExecutionState.DONE, ExecutionState.ROLLED_BACK, ExecutionState.STUCK])
+@pytest.mark.parametrize("state", [ExecutionState.DONE, ExecutionState.ROLLED_BACK, ExecutionState.RELEASED])
 def test_an_ended_one_holds_nobody_up(state):
-    assert begun(earlier(state)).state is ExecutionState.CLAIMED
+    executing.refuse_beside([earlier(state)], begun(), None)
+
+
+def test_what_has_stopped_is_undone_and_nothing_else_begins():
+    stuck = earlier(ExecutionState.STUCK, reason="t-0 was changed")
+    executing.refuse_beside([stuck], begun(stuck, undo=True), None)
+    with pytest.raises(UserError, match=r"is stuck \(t-0 was changed\)"):
+        executing.refuse_beside([stuck], begun(), None)
 
 
 def test_what_was_done_is_undone_and_its_old_throttles_are_not_its_own_any_more():
@@ -89,7 +96,7 @@ def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):
     [
         (ExecutionState.DONE, "undo it: logdirwatch apply --undo"),
         (ExecutionState.ROLLED_BACK, "everything is as it was before"),
-        (ExecutionState.STUCK, "go on: logdirwatch apply --resume"),
+        (ExecutionState.STUCK, "nothing else begins on c until one of these has ended it"),
     ],
 )
 def test_its_last_words_say_what_is_next(capsys, state, words):
