@@ -14,6 +14,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from logdirwatch.executions import unfinished_of
 from logdirwatch.kafka import clients
 from logdirwatch.local import probes
 from logdirwatch.local.cluster import LocalCluster
@@ -114,6 +115,14 @@ class Campaign:
                 self._judge(world, planned, back, end, is_disturbed=False, back=True)
         finally:
             self._tidy(world)
+            self._release(planned)
+
+    def _release(self, planned: Planned) -> None:
+        """End what is stuck, as a person does who has seen to it: the next round could not begin."""
+        if planned.action.action_id in unfinished_of(executions(self._own, planned.action)):
+            options = ("--release", "--yes", "--by", "a person", "--reason", "the next round begins")
+            line = [sys.executable, "-m", "logdirwatch", "--config", str(self._disks.config_path), "apply"]
+            subprocess.run([*line, planned.action.action_id, *options], check=True, stdout=subprocess.DEVNULL)
 
     def _other(self, planned: Planned) -> Other | None:
         """Return what else happens, in turn."""

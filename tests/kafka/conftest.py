@@ -26,6 +26,7 @@ STREAMS = {
     "test_recommend_stream.py",
     "test_secrets.py",
     "test_secured_telemetry.py",
+    "test_stopped.py",
     "test_stream.py",
 }
 

@@ -312,7 +312,7 @@ def test_throttles_are_cleared_by_their_value_and_set_again(own, admin, made, ap
         set_throttle_of_0(admin, ("DELETE", None))
 
 
-class KilledError(Exception):
+class KilledError(BaseException):
     """Stands for kill -9: nothing is done after it."""
 
 
@@ -427,9 +427,13 @@ def test_ctrl_c_leaves_no_throttle_and_a_journal_to_go_on_from(own, disks, admin
     assert (limits_left(admin, made), places(admin, made)[1], is_copied(admin, made, 1)) == ({}, here, False)
     if state == "stuck":
         faster, _, there = within_broker(own, disks, admin, made, rate=20 * MIB)
-        assert apply(faster.action_id, "--yes").returncode == 0
-        done = apply(planned.action_id, "--resume", "--yes")
+        refused = apply(faster.action_id, "--yes")
+        assert "is stuck (stopped by a person at the terminal); go on with it or end it" in refused.stderr
+        released = apply(planned.action_id, "--release", "--yes", "--by", "ann", "--reason", "by a faster one")
+        assert released.returncode == 0, released.stderr
+        done = apply(faster.action_id, "--yes")
         assert (done.returncode, places(admin, made)[1]) == (0, there), done.stdout + done.stderr
+        assert "there is nothing to go on with" in apply(planned.action_id, "--resume", "--yes").stderr
 
 
 def test_a_throttle_of_somebody_that_appears_stops_it(own, disks, admin, made):

@@ -19,6 +19,9 @@ from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
+Subject = int | str | None
+"""What an alert is about: a broker, an action, or the cluster."""
+
 
 class Claim(NamedTuple):
     """The key facts of an alert, which decide whether a new revision is due."""
@@ -45,9 +48,9 @@ class ClusterAlerts:
         self._update_interval_ms = update_interval_ms
         self.records: list[AlertRecord] = []
 
-    def get(self, rule: Rule, broker: int | None = None) -> FleetAlert | None:
-        """Return the open alert of a rule, for one broker or for the cluster."""
-        return self._memory.alerts.get(alert_key(rule, broker))
+    def get(self, rule: Rule, subject: Subject = None) -> FleetAlert | None:
+        """Return the open alert of a rule about a subject."""
+        return self._memory.alerts.get(alert_key(rule, subject))
 
     def lasting(self, rule: Rule, at_ms: int, *, is_wrong: bool, after_ms: int, hold_ms: int) -> bool | None:
         """Return True when the cluster's alert must fire, False when it must end, None while it is undecided.
@@ -89,12 +92,12 @@ class ClusterAlerts:
         return True
 
     def fire(
-        self, rule: Rule, broker: int | None, claim: Claim, details: Callable[[], Details], at_ms: int, origin: str
+        self, rule: Rule, subject: Subject, claim: Claim, details: Callable[[], Details], at_ms: int, origin: str
     ) -> FleetAlert:
         """Open an alert, or write its next revision if its facts changed."""
-        alert = self.get(rule, broker)
+        alert = self.get(rule, subject)
         if alert is None:
-            alert = self._open(rule, broker, claim, at_ms, origin)
+            alert = self._open(rule, subject, claim, at_ms, origin)
         elif not self._says_more(alert, claim, at_ms):
             return alert
         else:
@@ -120,7 +123,7 @@ class ClusterAlerts:
     def resolve(
         self,
         rule: Rule,
-        broker: int | None,
+        subject: Subject,
         reason: str,
         at_ms: int,
         *,
@@ -128,15 +131,16 @@ class ClusterAlerts:
         merged_into: str | None = None,
     ) -> None:
         """Close an alert if it is open."""
-        alert = self._memory.alerts.pop(alert_key(rule, broker), None)
+        alert = self._memory.alerts.pop(alert_key(rule, subject), None)
         if alert is None:
             return
         alert.from_status, alert.to_status = alert.to_status, to_status
         alert.stale_since_ms = None
-        alert.summary = wording.resolved(self._memory.cluster, broker, reason)
+        alert.summary = wording.resolved(self._memory.cluster, subject, reason)
         self._write(alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
 
-    def _open(self, rule: Rule, broker: int | None, claim: Claim, at_ms: int, origin: str) -> FleetAlert:
+    def _open(self, rule: Rule, subject: Subject, claim: Claim, at_ms: int, origin: str) -> FleetAlert:
+        broker = subject if isinstance(subject, int) else None
         alert = FleetAlert(
             alert_id=alert_id(self._memory.cluster, broker, None, rule, origin),
             revision=0,
@@ -147,7 +151,7 @@ class ClusterAlerts:
             from_status=None,
             to_status=claim.to_status,
         )
-        self._memory.alerts[alert_key(rule, broker)] = alert
+        self._memory.alerts[alert_key(rule, subject)] = alert
         return alert
 
     def _says_more(self, alert: FleetAlert, claim: Claim, at_ms: int) -> bool:

@@ -7,7 +7,7 @@ record may come.
 """
 
 from logdirwatch.detect.alerts.context import EvidenceTime
-from logdirwatch.fleet import intake, peers, restarts, risk, silence, space
+from logdirwatch.fleet import intake, peers, restarts, risk, silence, space, stops
 from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
@@ -29,14 +29,16 @@ def take(context: ClusterContext, seen: Seen, now_ms: int) -> None:
 
 
 def tick(context: ClusterContext, now_ms: int) -> None:
-    """Let time pass: it decides only whether brokers are silent, and for how long."""
+    """Let time pass: it decides only whether brokers and executions are silent, and for how long."""
     silence.judge(context, now_ms)
+    stops.judge(context, now_ms)
     silence.renew_unseen(context, now_ms)
 
 
 def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
     """Return when ``tick`` has something to decide next; None when only a record can change anything."""
-    deadlines = silence.next_deadline_ms(memory, settings), silence.unseen_renewal_ms(memory)
+    of_brokers = silence.next_deadline_ms(memory, settings), silence.unseen_renewal_ms(memory)
+    deadlines = [*of_brokers, *stops.next_deadline_ms(memory)]
     return min((deadline_ms for deadline_ms in deadlines if deadline_ms is not None), default=None)
 
 

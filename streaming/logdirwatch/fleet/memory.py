@@ -10,8 +10,12 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
-from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence
-from logdirwatch.model.records import AlertRecord, PartitionHealth
+from logdirwatch.model.evidence.clusters import (
+    BrokerSilentEvidence,
+    ClusterSilentEvidence,
+    ExecutionStoppedEvidence,
+)
+from logdirwatch.model.records import AlertRecord, ExecutionRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state.codec import StateCodec
 
@@ -94,6 +98,8 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     from alerts about brokers to one about the cluster or back: another alert then covers the same silence. ``restarts``
     are the absences of brokers that came back in time. ``ended`` are the times at which alerts of the cluster ended
     recently. ``judged_until_ms`` is set when the checkpoint was lost: records up to then have been judged already.
+    ``unfinished`` are the executions that have not ended, by action, without their operations. ``heard`` is where the
+    last record of each was, and when it arrived by the batch's clock.
     """
 
     cluster: str
@@ -108,6 +114,8 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     restarts: dict[int, tuple[int, int]] = field(default_factory=dict)
     ended: dict[Rule, list[int]] = field(default_factory=dict)
     judged_until_ms: int = 0
+    unfinished: dict[str, ExecutionRecord] = field(default_factory=dict)
+    heard: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
 RULES = (
@@ -116,6 +124,7 @@ RULES = (
     Rule.BROKER_UNKNOWN,
     Rule.BROKER_OFFLINE,
     Rule.LOG_DIR_SUSPECT,
+    Rule.EXECUTION_STOPPED,
 )
 """The rules for which ``fleet`` raises alerts; ``detect`` raises alerts for some of them too."""
 
@@ -129,15 +138,20 @@ def restored(alerts: Iterable[AlertRecord]) -> list[FleetMemory]:
     memories: dict[str, FleetMemory] = {}
     for alert in filter(_is_own, alerts):
         memory = memories.setdefault(alert.cluster, FleetMemory(cluster=alert.cluster))
-        memory.judged_until_ms = max(memory.judged_until_ms, alert.at_ms)
+        if alert.rule is not Rule.EXECUTION_STOPPED:
+            memory.judged_until_ms = max(memory.judged_until_ms, alert.at_ms)
         if alert.status is AlertStatus.FIRING:
-            memory.alerts[alert_key(alert.rule, alert.broker)] = _open(alert)
+            memory.alerts[alert_key(alert.rule, _subject(alert))] = _open(alert)
     return list(memories.values())
 
 
-def alert_key(rule: Rule, broker: int | None = None) -> str:
-    """Return the key of an open alert in the memory."""
-    return f"{rule}/{'*' if broker is None else broker}"
+def alert_key(rule: Rule, subject: int | str | None = None) -> str:
+    """Return the key of an open alert in the memory; its subject is a broker, an action, or the cluster."""
+    return f"{rule}/{'*' if subject is None else subject}"
+
+
+def _subject(alert: AlertRecord) -> int | str | None:
+    return alert.evidence.action_id if isinstance(alert.evidence, ExecutionStoppedEvidence) else alert.broker
 
 
 def _is_own(alert: AlertRecord) -> bool:

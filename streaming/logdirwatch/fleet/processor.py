@@ -1,4 +1,4 @@
-"""The thin Spark adapter: state records of one cluster in, alerts for Kafka out.
+"""The thin Spark adapter: state records and executions of one cluster in, alerts for Kafka out.
 
 Keyed by cluster. State is one value ``struct<version:int, body:string>``. Batch time comes from Spark, which replays it
 after a crash.
@@ -13,14 +13,15 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet import machine, memory, silence
+from logdirwatch.fleet import machine, memory, silence, stops
 from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.fleet.stops import Written
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import StateRecord
+from logdirwatch.model.records import ExecutionRecord, StateRecord
 from logdirwatch.parse.records import Accepted, Deleted, parse
 from logdirwatch.state.schema import STATE_SCHEMA
 
@@ -43,8 +44,10 @@ class ClusterProcessor(StatefulProcessor):
         now_ms = timerValues.getCurrentProcessingTimeInMs()
         context = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
         silence.follow_clock(context, now_ms)
-        for seen in in_order(accepted(cluster, rows)):
+        states, written = accepted(cluster, rows)
+        for seen in in_order(states):
             machine.take(context, seen, now_ms)
+        stops.take(context, in_order(written), now_ms)
         yield from self._finish(context)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
@@ -79,21 +82,26 @@ class ClusterProcessor(StatefulProcessor):
                 self._handle.deleteTimer(known.timer_ms)
             self._handle.registerTimer(deadline_ms)
             known.timer_ms = deadline_ms
-        if known.brokers or known.gone:
+        if known.brokers or known.gone or known.unfinished:
             memory.CODEC.keep(self._state, known)
         for alert in context.alerts.records:
             yield Row(topic=topics.ALERTS, key=alert.alert_id, value=msgspec.json.encode(alert).decode())
 
 
-def accepted(cluster: str, rows: Iterator[Row]) -> Iterator[Seen]:
-    """Yield the states and tombstones that the parser accepts; ``store`` keeps what it rejects."""
+def accepted(cluster: str, rows: Iterator[Row]) -> tuple[list[Seen], list[Written]]:
+    """Return the states and tombstones, and the executions, that the parser accepts; ``store`` keeps the rest."""
+    states: list[Seen] = []
+    written: list[Written] = []
     for row in rows:
         kafka_ms = row["timestamp_ms"]
         origin = Origin(row["topic"], row["partition"], row["offset"], kafka_ms)
-        result = parse(topics.STATE, row["key"], row["value"], kafka_ms, cluster)
+        result = parse(row["topic"], row["key"], row["value"], kafka_ms, cluster)
         record = result.record if isinstance(result, Accepted) else None
         if isinstance(result, Deleted):
-            # The key was read as cluster/broker before it came here.
-            yield Seen(int(result.key.rpartition("/")[2]), None, origin)
+            # The key was read as cluster/broker before it came here; that of an execution names no cluster.
+            states.append(Seen(int(result.key.rpartition("/")[2]), None, origin))
         elif isinstance(record, StateRecord) and record.cluster == cluster:
-            yield Seen(record.broker, record, origin)
+            states.append(Seen(record.broker, record, origin))
+        elif isinstance(record, ExecutionRecord) and record.cluster == cluster:
+            written.append(Written(record, origin))
+    return states, written

@@ -7,16 +7,20 @@ from logdirwatch.detect.alerts.messages import ended
 from logdirwatch.model.evidence.clusters import (
     BrokerSilentEvidence,
     ClusterSilentEvidence,
+    ExecutionStoppedEvidence,
     FleetSpaceEvidence,
     IfLost,
     RollingRestartEvidence,
 )
 from logdirwatch.model.records import ADVANCES_NOT, SILENT
+from logdirwatch.model.vocabulary import Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
-from logdirwatch.text.words import counted, some_of, utc
+from logdirwatch.text.words import counted, short_id, some_of, utc
 
 _NAMED = 3
 _LISTED = 8
+_REASON = 160
+"""How many characters of the reason of a stop a summary has: messages cut it off after the commands."""
 _WAITS = "can wait until morning"
 _NOT_KNOWN = "whether a lost broker could be rebuilt is not known"
 _RISK_WAITS = {
@@ -124,6 +128,26 @@ def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, m
     )
 
 
+def execution_stopped(cluster: str, evidence: ExecutionStoppedEvidence, status: str, severity: Severity) -> str:
+    """Say which execution stopped and why, what that keeps from beginning, and how a person ends it."""
+    name = short_id(str(evidence.action_id))
+    what = f"{'undo' if evidence.is_undo else 'execution'} of {evidence.kind} {name} by {evidence.by}"
+    if status == "resumed":
+        return (
+            f"Cluster {cluster}: the {what} had stopped and is {evidence.state} again; "
+            f"{_WAITS}: yes, because it is being carried out"
+        )
+    why = "no process carries it out any more" if status == "abandoned" else (evidence.reason or "no reason")[:_REASON]
+    options = " or ".join(command.split()[2] for command in evidence.commands)
+    waits = "no, because copies of it may run without being monitored"
+    if severity is Severity.WARNING:
+        waits = "yes, because nothing of it runs; what it was to repair has alerts of its own"
+    return (
+        f"Cluster {cluster}: the {what} is {status}, and nothing else begins there: {why}; "
+        f"go on with it or end it: logdirwatch apply {options} {name}; {_WAITS}: {waits}"
+    )
+
+
 def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> str:
     """Say that a flapping alert is held open although nothing is wrong now, since when, and until when."""
     return (
@@ -132,9 +156,11 @@ def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> s
     )
 
 
-def resolved(cluster: str, broker: int | None, reason: str) -> str:
-    """Say that an alert ended and why."""
-    return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: {ended(reason)}"
+def resolved(cluster: str, subject: int | str | None, reason: str) -> str:
+    """Say that an alert ended and why; it was about the cluster, a broker or an action."""
+    if isinstance(subject, str):
+        return f"Cluster {cluster}: the execution of action {short_id(subject)}: {ended(reason)}"
+    return f"{f'Cluster {cluster}' if subject is None else f'Broker {subject}'}: {ended(reason)}"
 
 
 def _leaderless(affected: dict[str, Any]) -> str:

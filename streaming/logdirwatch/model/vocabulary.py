@@ -242,6 +242,7 @@ class Rule(StrEnum):
     MOVE_STALLED = "move_stalled"
     THROTTLE_LEFT = "throttle_left"
     PLACEMENT_REPORTS_STUCK = "placement_reports_stuck"
+    EXECUTION_STOPPED = "execution_stopped"
     PIPELINE_LAGGING = "pipeline_lagging"
     PIPELINE_REJECTS = "pipeline_rejects"
     PIPELINE_DATA_LOSS = "pipeline_data_loss"

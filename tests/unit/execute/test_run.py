@@ -279,7 +279,7 @@ def test_a_stop_says_whether_its_cause_can_be_seen_to_be_over(halt, is_seen, bef
 def test_where_something_is_left_a_person_has_to_see_to_it():
     world = World(MOVE)
     world.cluster.fails = [RefusedError("no")]
-    record = replace(world.record, step=1, intended_step=2)
+    record = replace(world.record, step=1, changed={"t": "0"})
     assert not carry_out(record, permitted(world, Halt("full", must_end=True))).cause_is_seen
 
 

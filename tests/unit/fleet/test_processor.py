@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
@@ -10,6 +11,8 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.model.records import AlertRecord, PartitionHealth
+from logdirwatch.model.vocabulary import ExecutionState
+from tests.unit.autopilot.world import execution, move
 from tests.unit.fleet.builders import IMPATIENT, SILENCE, T0, log_dir, state
 
 
@@ -137,3 +140,17 @@ def test_state_of_another_release_is_refused():
     feed.tester.updateValueState("cluster", "prod", (99, "{}"))
     with pytest.raises(UserError, match="fleet: the checkpoint holds state of version 99"):
         feed.send(state(1))
+
+
+def test_executions_are_judged_beside_states_and_for_their_own_cluster():
+    feed = Feed()
+    place = {"topic": "logdir.executions", "partition": 0, "timestamp_ms": T0, "key": bytearray(b"e")}
+    stuck = execution(move(), state=ExecutionState.STUCK, reason="why", cluster="prod")
+    records = [stuck, replace(stuck, cluster="other"), {"cluster": "prod"}]
+    rows = [
+        Row(cluster="prod", value=bytearray(msgspec.json.encode(record)), offset=offset, **place)
+        for offset, record in enumerate(records)
+    ]
+    (alert,) = feed.read(feed.tester.test("prod", [feed.row(state(1, log_dir()), "prod/1"), *rows]))
+    assert (alert.rule, alert.cluster, alert.evidence.action_id) == ("execution_stopped", "prod", stuck.action_id)
+    assert feed.send(state(1, log_dir(), sequence=2)) == []

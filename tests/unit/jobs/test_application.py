@@ -9,7 +9,7 @@ from logdirwatch.settings import Settings
 OPERATIONS = {
     "fast_lane": ("events", "alerts"),
     "detect": ("metrics events decisions state alerts", "alerts state"),
-    "fleet": ("state alerts", "alerts"),
+    "fleet": ("state executions alerts", "alerts"),
     "store": ("metrics events state alerts actions decisions executions", ""),
     "store_inventory": ("inventory state", ""),
     "recommend": ("alerts decisions actions", "actions"),

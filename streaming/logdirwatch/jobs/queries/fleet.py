@@ -1,4 +1,7 @@
-"""The query ``fleet``: states of brokers in, alerts about clusters out. Kafka to Kafka, no table on this path."""
+"""The query ``fleet``: states of brokers and executions in, alerts about clusters out.
+
+Kafka to Kafka, no table on this path.
+"""
 
 from collections.abc import Iterable
 
@@ -10,7 +13,15 @@ from pyspark.sql.types import StringType, StructField, StructType
 from logdirwatch.fleet import memory
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.jobs.queries.start_state import has_checkpoint, last_alerts
-from logdirwatch.jobs.streams import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.jobs.streams import (
+    KAFKA_ROWS,
+    SHORT_FETCHES,
+    every,
+    few_tasks,
+    kafka_stream,
+    start_query,
+    to_kafka,
+)
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
@@ -18,17 +29,21 @@ from logdirwatch.spark_version import transform_with_state
 from logdirwatch.state.schema import STATE_SCHEMA
 
 NAME = "fleet"
-TOPICS = (topics.STATE,)
+TOPICS = (topics.STATE, topics.EXECUTIONS)
+# What a process had not committed when it was fenced or killed was not done.
+_COMMITTED = {**SHORT_FETCHES, "kafka.isolation.level": "read_committed"}
 
 # A tombstone has only its key; ten digits are enough for every broker id.
 _KEY = r"(?s)^(.+)/(\d{1,10})$"
 
 
 def keyed(records: DataFrame) -> DataFrame:
-    """Add the cluster of a record's key ``cluster/broker``; ``store`` rejects records with another key."""
-    key = F.col("key").cast("string")
+    """Add the cluster, of a state's key ``cluster/broker`` or of an execution; ``store`` keeps what has none."""
+    of_state = F.regexp_extract(F.col("key").cast("string"), _KEY, 1)
+    of_execution = F.get_json_object(F.col("value").cast("string"), "$.cluster")
+    cluster = F.when(F.col("topic") == topics.EXECUTIONS, of_execution).otherwise(of_state)
     return records.select(
-        F.regexp_extract(key, _KEY, 1).alias("cluster"),
+        cluster.alias("cluster"),
         *("topic", "partition", "offset", "key", "value"),
         F.unix_millis("timestamp").alias("timestamp_ms"),
     ).where(F.col("cluster") != "")
@@ -54,6 +69,6 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     memories = None
     if not has_checkpoint(spark, settings, NAME):
         memories = memories_of(spark, last_alerts(spark, settings, memory.RULES))
-    records = few_tasks(kafka_stream(spark, settings, TOPICS), settings)
+    records = few_tasks(kafka_stream(spark, settings, TOPICS, fetches=_COMMITTED), settings)
     rows = judged(records, settings, memories)
     return start_query(to_kafka(rows, settings), settings, NAME, every(settings.stream.fleet_trigger))

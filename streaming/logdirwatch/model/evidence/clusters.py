@@ -147,3 +147,20 @@ class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
     grace_ms: Annotated[
         int | None, Meta(description="How long a broker may be away before it has an alert of its own.")
     ] = None
+
+
+@shown_by(Rule.EXECUTION_STOPPED)
+class ExecutionStoppedEvidence(Evidence, frozen=True, kw_only=True):
+    """``execution_stopped``: an execution of ``apply`` or ``autopilot`` that a person has to decide about."""
+
+    action_id: Annotated[str | None, Meta(description="action_id of the action.")] = NULL
+    execution_id: Annotated[str | None, Meta(description="Identity of its last execution.")] = NULL
+    kind: Annotated[str | None, Meta(description="Kind of the action.")] = NULL
+    state: Annotated[str | None, Meta(description="State of the execution.")] = NULL
+    is_undo: Annotated[bool | None, Meta(description="Whether the action is being undone.")] = NULL
+    by: Annotated[str | None, Meta(description="Who carries it out.")] = NULL
+    reason: Annotated[str | None, Meta(description="Why it stopped; null: its process writes nothing any more.")] = NULL
+    throttles: Annotated[list[str], Meta(description="Throttles of it that may be set, up to 20.")] = EMPTY_LIST
+    commands: Annotated[list[str], Meta(description="Commands that go on with it, undo it, or end it as it is.")] = (
+        EMPTY_LIST
+    )

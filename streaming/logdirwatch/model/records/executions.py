@@ -42,7 +42,9 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     step: Annotated[Count, Meta(description="How many steps are done.")] = 0
     bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
     limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
-    needs_ms: Annotated[EpochMs | None, Meta(description="How long it takes, as planned; null: unknown.")] = None
+    needs_ms: Annotated[
+        EpochMs | None, Meta(description="How long it takes, as planned, in milliseconds; null: unknown.")
+    ] = None
     changed: Annotated[
         dict[str, str],
         Meta(

@@ -1,0 +1,76 @@
+"""A stop of ``apply`` on real brokers: an alert with the way back, by ``stream`` and ``notify``, until it is undone."""
+
+import pytest
+
+from logdirwatch import settings as configuration
+from logdirwatch.execute import journal
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.ports import Halt, Ports
+from logdirwatch.execute.run import carry_out
+from logdirwatch.kafka import clients
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.model.vocabulary import ExecutionState
+from tests.kafka.applying import MIB, begun, now, places, states, topic_of_4_mib, watched, within_broker
+from tests.kafka.collecting import run
+from tests.kafka.telemetry import Run, fresh_topics
+from tests.kafka.test_notify_kafka import firing_in, notifying
+from tests.support.waiting import DEADLINE_S, wait_until
+from tests.unit.notify.receivers import receiving
+
+
+@pytest.fixture
+def own(cluster):
+    found = configuration.load(cluster.config_path)
+    fresh_topics(found)
+    return found
+
+
+@pytest.fixture
+def stream(own, tmp_path):
+    """The query fleet alone: it reads the journal, whatever has become of who wrote it."""
+    running = Run(tmp_path / "stream", own, queries=("fleet",))
+    running.start()
+    yield running
+    running.stop()
+
+
+def stopped(own, admin, planned):
+    """Carry an action out until somebody must stop it in the middle of its copy."""
+    writing = journal.Journal(own.telemetry, CLUSTER)
+    try:
+
+        def permit(record):
+            return Halt("ann rejected it: not today") if record.state is ExecutionState.COPYING else None
+
+        ports = Ports(AdminCluster(admin), writing.write, print, lambda _: False, now, permit)
+        ended = carry_out(begun(planned), ports)
+    finally:
+        writing.close()
+    assert ended.state is ExecutionState.STUCK, ended
+
+
+def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, cluster, stream, tmp_path):
+    with clients.admin(watched(own)) as admin, receiving() as receiver:
+        made = topic_of_4_mib(own, admin, "stopped")
+        planned, here, _ = within_broker(own, cluster, admin, made, rate=MIB // 16)
+        other, _, _ = within_broker(own, cluster, admin, made)
+        stopped(own, admin, planned)
+        stream.wait_for(stream.alerts, "the alert")
+        with notifying(own, tmp_path, receiver) as notify:
+            wait_until(lambda: receiver.bodies, DEADLINE_S, lambda: f"a message; {notify.tail()}")
+            (message,) = receiver.bodies
+            assert message["title"] == f"[warning] execution_stopped: {CLUSTER}"
+            assert "ann rejected it: not today" in message["message"]
+            way_back = f"logdirwatch apply --resume or --undo or --release {planned.action_id[:8]}"
+            assert way_back in message["message"]
+            refused = run(cluster.config_path, "apply", other.action_id, "--yes")
+            assert f"logdirwatch apply --undo {planned.action_id}" in refused.stderr
+            assert (refused.returncode, states(own, other)) == (1, [])
+            undone = run(cluster.config_path, "apply", planned.action_id, "--undo", "--yes")
+            assert (undone.returncode, places(admin, made)[1]) == (0, here), undone.stdout + undone.stderr
+            wait_until(
+                lambda: f"[resolved] execution_stopped: {CLUSTER}" in firing_in(receiver), DEADLINE_S, "that it is over"
+            )
+            assert "undone" in receiver.bodies[-1]["message"]
+        assert run(cluster.config_path, "apply", other.action_id, "--yes").returncode == 0
+        admin.delete_topics([made])
