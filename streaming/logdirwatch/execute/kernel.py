@@ -155,7 +155,7 @@ def _copies_within(one: Assignment, here: Assignment, seen: Seen) -> Iterable[tu
         held = (*one.key, broker)
         copy, future = seen.replicas.get(held), seen.futures.get(held)
         ours = {path, here.directory_of(broker)} if broker in here.replicas else {path}
-        if copy is not None and future is not None and future.path != copy.path and future.path in ours:
+        if copy is not None and future is not None and future.path in ours:
             yield held, copy.path
 
 

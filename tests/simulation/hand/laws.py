@@ -110,7 +110,9 @@ class Laws:
             return
         if len(replicas) < len(partition.goal):
             self._break("a smaller replication factor", key, replicas, partition.goal)
-        if not is_running and self.by.cancelled.get(key) == OTHERS and key not in self.hazy - self.known:
+        # An order of the same replicas copies nothing.
+        begins = not is_running and set(replicas) != set(partition.replicas)
+        if begins and self.by.cancelled.get(key) == OTHERS and key not in self.hazy - self.known:
             self._break("begins again what somebody cancelled", key)
         elif not is_running and self.by.moves.get(key) == OTHERS and not self._is_planned(key, partition.replicas):
             self._break("changes replicas that somebody changed", key)

@@ -49,6 +49,10 @@ class TestWhatHasBegun:
         assert found.reason == f"somebody cancelled the move of {what}: it is not begun again"
         assert not found.is_certain
 
+    @pytest.mark.parametrize("step", [WITHIN, FROM_ANY], ids=["from one directory", "from wherever it was"])
+    def test_is_a_copy_within_a_broker_that_is_seen(self, step):
+        assert kernel.running(step, shown(future="/b")) == {HELD}
+
     @pytest.mark.parametrize(
         ("call", "begun"),
         [
