@@ -14,7 +14,12 @@ from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.run import carry_out, rolling_back
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
+from logdirwatch.execute.step_kinds.cancel import Cancel
+from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import progress
+from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.set_config import SetConfig
+from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Move
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ExecutionState
@@ -514,6 +519,33 @@ class TestTheWayBack:
         brokers = at_looks(Brokers("a", "b"), _2=changed("a", replicas=(1, 2, 4), isr=(1, 2, 4)))
         ended, _ = run(brokers)
         assert (ended.state, ended.changed) == (ExecutionState.STUCK, {})
+
+
+U = ("u", 0)
+TWO = (Assignment("t", 0, (3, 2), ("any", "any")), Assignment("u", 0, (3, 2), ("any", "any")))
+AT = {KEY: (1, 2), U: (1, 2)}
+VALUE = SetConfig("topics", "t", "k", "v", ())
+
+
+@pytest.mark.parametrize(
+    ("step", "of", "part"),
+    [
+        (Move(TWO, {}), {U}, Move(TWO[1:], {})),
+        (Cancel(TWO, {}, {}), {U}, Cancel(TWO[1:], {}, {})),
+        (Order(AT, AT), {U}, Order({U: (1, 2)}, AT)),
+        (Elect(dict.fromkeys(AT)), {U}, Elect({U: None})),
+        (VALUE, {("topics", "t", "k")}, VALUE),
+        (Settle(5), set(), Settle(5)),
+        (Move(TWO, {}), set(), None),
+        (Cancel(TWO, {}, {}), set(), None),
+        (Order(AT, AT), set(), None),
+        (Elect(dict.fromkeys(AT)), set(), None),
+        (VALUE, {("topics", "t", "other")}, None),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_step_makes_only_the_changes_that_are_wanted(step, of, part):
+    assert changes.part_of(step, of) == part
 
 
 CHANGES = st.one_of(
