@@ -9,6 +9,7 @@ from logdirwatch.detect.rules import (
     broker_gauges,
     broker_log,
     broker_offline,
+    broker_tasks,
     log_dir_suspect,
     partition_failed,
     remote_copies,
@@ -65,6 +66,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
         broker_gauges.take_gauges(context, record, moment)
         uncleanable_partitions.judge(context, moment)
         remote_copies.end_if_silent(context, moment)
+        broker_tasks.judge(context, moment)
         upkeep.judge(context, record, moment)
         partition_failed.forget_old(context, moment)
         log_dir_suspect.end_held(context, moment)

@@ -21,6 +21,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, KernelFinding, L
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
+from logdirwatch.parse.broker_log.causes import is_of_quota
 from logdirwatch.parse.kernel_log.lines import tells_damage
 
 EVENT = "event"
@@ -240,4 +241,4 @@ def _full_by(record: EventRecord) -> FullBy | None:
     """Return what ran out according to the log; "no space left" leaves it open until it is measured."""
     if record.full_by in {FullBy.QUOTA, FullBy.INODES}:
         return FullBy(record.full_by)
-    return FullBy.QUOTA if "quota" in (record.detail or "").lower() else None
+    return FullBy.QUOTA if is_of_quota(record.detail) else None

@@ -11,6 +11,7 @@ from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
     broker_gauges,
     broker_log,
+    broker_tasks,
     log_dir_offline,
     log_dir_space,
     partition_failed,
@@ -44,6 +45,8 @@ def take_event(context: BrokerContext, event: Event, now_ms: int) -> None:
         uncleanable_partitions.take_event(context, record, moment)
     elif record.event == EventName.REMOTE_COPY_FAILED:
         remote_copies.take_event(context, record, moment)
+    elif record.event in {EventName.BROKER_TASK_FAILED, EventName.BROKER_TASK_RESUMED}:
+        broker_tasks.take_event(context, record, moment)
     elif record.event in {EventName.LOG_CLEANER_DIED, EventName.LOG_CLEANER_STARTED}:
         broker_gauges.take_cleaner_event(context, record, moment)
     elif record.event == EventName.PARTITION_FAILED:

@@ -119,6 +119,7 @@ class KernelTrouble(StrEnum):
     FILE_SYSTEM_ERROR = "file_system_error"
     REMOUNTED_READ_ONLY = "remounted_read_only"
     POOL_FULL = "pool_full"
+    POOL_LOW = "pool_low"
     NO_SPACE = "no_space"
 
     @property
@@ -149,7 +150,7 @@ _HEALING = frozenset(
         KernelTrouble.NO_SPACE,
     }
 )
-_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR}
+_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR, KernelTrouble.POOL_LOW}
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """The troubles which mean that the path to a disk is lost, which explains its other errors."""
 BELOW_DISK = LOST_WAY | {KernelTrouble.POOL_FULL}
@@ -205,6 +206,8 @@ class EventName(StrEnum):
     REMOTE_COPY_FAILED = "RemoteCopyFailed"
     LOG_CLEANER_DIED = "LogCleanerDied"
     LOG_CLEANER_STARTED = "LogCleanerStarted"
+    BROKER_TASK_FAILED = "BrokerTaskFailed"
+    BROKER_TASK_RESUMED = "BrokerTaskResumed"
     BROKER_FAILURE = "BrokerFailure"
     CANARY = "Canary"
 
@@ -408,7 +411,9 @@ Each partition is assigned to one of the threads, so that some may idle while co
 """
 CLEANER_DEAD = "cleaner_dead"
 REMOTE_COPY_FAILS = "remote_copy_fails"
-NOT_OF_A_DISK = frozenset({CLEANER_DEAD, REMOTE_COPY_FAILS})
+TASK_FAILS = "task_fails"
+OPEN_FILES = "open_files"
+NOT_OF_A_DISK = frozenset({CLEANER_DEAD, REMOTE_COPY_FAILS, TASK_FAILS, OPEN_FILES})
 """The evidence of log_dir_suspect about a broker that does not implicate a disk."""
 
 SCRAPE_AGE_MS = "scrape_age_ms"

@@ -47,8 +47,10 @@ def metrics(at_ms, *dirs, status=PollStatus.OK, collector="c1", interval_ms=POLL
     )
 
 
-def host_view(at_ms, *dirs):
-    return HostRecord(version=1, cluster="prod", broker=7, timestamp_ms=at_ms, collector="host", log_dirs=list(dirs))
+def host_view(at_ms, *dirs, **fields):
+    return HostRecord(
+        version=1, cluster="prod", broker=7, timestamp_ms=at_ms, collector="host", log_dirs=list(dirs), **fields
+    )
 
 
 def host_dir(path="/d1", **fields):

@@ -28,6 +28,8 @@ EVENTS = (
     "RemoteCopyFailed",
     "LogCleanerDied",
     "LogCleanerStarted",
+    "BrokerTaskFailed",
+    "BrokerTaskResumed",
     "BrokerFailure",
 )
 

@@ -14,6 +14,9 @@ _WAYPOINT = re.compile(
     r"|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]|[0-9a-f]{8}-[0-9a-f-]{27}"
 )
 """The parts of a disk's place in the tree by which the kernel names ports, controllers, sessions and SCSI addresses."""
+_HOST = re.compile(r"host\d+")
+CEPH = "ceph"
+"""What the kernel calls the client of every Ceph cluster, whose messages name no device."""
 _SERVER = re.compile(r"//(?P<share>[^/]+)/|\[?(?P<export>[^/\[\]]+?)\]?:/")
 
 
@@ -23,6 +26,7 @@ class Mount(NamedTuple):
     point: str
     number: str
     source: str
+    kind: str = ""
 
 
 def devices_below(
@@ -32,9 +36,9 @@ def devices_below(
 
     ``numbers`` are the directories with their device as ``major:minor``; None: taken from the mount table. A partition
     (sdb1) also gives its disk (sdb), a logical, mirrored or multipath volume (dm-0, md0) its members; each of them its
-    number (8:16), its mapped name, and its controller or session (ata3, 2:0:0:0, session1, nvme0). A network mount
-    gives the server. The directories themselves are not accessed, because their disk may be dead. Raises OSError when
-    the mount table cannot be read.
+    number (8:16), its mapped name, and its controller, session or driver (ata3, 2:0:0:0, session1, nvme0, mpt3sas).
+    A network mount gives the server. The directories themselves are not accessed, because their disk may be dead.
+    Raises OSError when the mount table cannot be read.
     """
     table = list(_mounts(mounts.read_text(encoding="utf-8", errors="replace")))
     return {path: frozenset(_names_below(path, number, table, devices)) for path, number in numbers.items()}
@@ -45,7 +49,7 @@ def _mounts(text: str) -> Iterator[Mount]:
         fields, _, behind = line.partition(" - ")
         known, source = fields.split(), behind.split()
         if len(known) > 4 and len(source) > 1:
-            yield Mount(_plain(known[4]), known[2], _plain(source[1]))
+            yield Mount(_plain(known[4]), known[2], _plain(source[1]), source[0])
 
 
 def _plain(text: str) -> str:
@@ -59,6 +63,8 @@ def _names_below(path: str, number: str | None, table: list[Mount], devices: Pat
         yield from _names(devices / number)
     if mount is not None:
         yield from _names_of_source(mount.source, devices.parent.parent)
+        if mount.kind == CEPH:
+            yield CEPH
 
 
 def _mount_of(path: str, number: str | None, table: list[Mount]) -> Mount | None:
@@ -102,6 +108,10 @@ def _names(device: Path) -> Iterator[str]:
     yield home.name
     yield from (text for text in (_text(home / "dev"), _text(home / "dm" / "name")) if text)
     yield from (part for part in home.parts if _WAYPOINT.fullmatch(part))
+    for host in (parent for parent in home.parents if _HOST.fullmatch(parent.name)):
+        yield from filter(None, [_text(host / "scsi_host" / host.name / "proc_name")])
+    if home.name.startswith("rbd"):
+        yield CEPH
     if (home / "partition").exists():
         yield from _names(home.parent)
     if home.parent.name.startswith("nvme-subsys"):

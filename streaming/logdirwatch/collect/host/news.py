@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.broker_tasks import CLEANER
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
-    CleanerThread,
     DirFailed,
     Finding,
     MarkExplained,
@@ -21,6 +21,7 @@ from logdirwatch.parse.broker_log.findings import (
     PartitionUncleanable,
     RemoteCopyFailed,
     Started,
+    TaskState,
 )
 
 PARTITION_QUIET_MS = 600_000
@@ -30,7 +31,7 @@ CONSEQUENCES_MS = 600_000
 # A fetcher marks a partition right after it logged why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
-News = CleanerThread | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
+News = TaskState | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
 OfPartition = PartitionBad | PartitionUncleanable | RemoteCopyFailed
 Partition = tuple[type, str, int]
 
@@ -47,12 +48,17 @@ _SAYS_ENOUGH = 2
 class NewsDesk:
     """Remembers the findings reported in this run of the broker."""
 
-    def __init__(self, told_dirs: Mapping[str, str] | None = None) -> None:
+    def __init__(self, told_dirs: Mapping[str, str] | None = None, told_tasks: Iterable[str] = ()) -> None:
         self._told_dirs = dict(told_dirs or {})
         self._told_partitions: dict[Partition, int] = {}
         self._explained: dict[tuple[str, int], str | None] = {}
         self._told_failure: tuple[Reason, int] | None = None
-        self._is_cleaner_dead = False
+        self._told_tasks = dict.fromkeys(told_tasks, -PARTITION_QUIET_MS)
+
+    @property
+    def told_tasks(self) -> list[str]:
+        """The tasks that were reported as failing."""
+        return list(self._told_tasks)
 
     @property
     def told_dirs(self) -> dict[str, str]:
@@ -65,8 +71,8 @@ class NewsDesk:
         for finding in findings:
             news = self.news(finding, now_ms)
             if isinstance(finding, Started):
-                self._is_cleaner_dead &= not any(isinstance(one, CleanerThread) for one in told)
-                told.clear()
+                unsaid = {one.task for one in told if isinstance(one, TaskState)}
+                told = self._tasks_started(unsaid, finding)
             elif news is not None:
                 told.append(news)
         return told
@@ -79,8 +85,8 @@ class NewsDesk:
                 self._told_failure = None
             case MarkExplained():
                 self._note(finding)
-            case CleanerThread():
-                return self._cleaner_news(finding)
+            case TaskState():
+                return self._task_news(finding, now_ms)
             case DirFailed():
                 return self._dir_news(finding)
             case BrokerFailed():
@@ -96,11 +102,21 @@ class NewsDesk:
         if len(self._explained) > MARKS_AWAITED:
             del self._explained[next(iter(self._explained))]
 
-    def _cleaner_news(self, thread: CleanerThread) -> News | None:
-        """Return the death of a thread, and only the first start after it: each start of a broker has some."""
-        is_news = thread.is_dead is not self._is_cleaner_dead
-        self._is_cleaner_dead = thread.is_dead
-        return thread if is_news else None
+    def _tasks_started(self, unsaid: set[str], started: Started) -> list[News]:
+        """Return that all tasks run again in a new process; its cleaner says so itself."""
+        said = [task for task in self._told_tasks if task not in unsaid and task != CLEANER]
+        self._told_tasks = {task: at_ms for task, at_ms in self._told_tasks.items() if task == CLEANER and not unsaid}
+        return [TaskState(task, False, f"the broker started {started.at}".rstrip()) for task in said]
+
+    def _task_news(self, state: TaskState, now_ms: int) -> News | None:
+        """Return a failure, again after a while since its last is evidence, and only the first run after it."""
+        told_ms = self._told_tasks.get(state.task)
+        if not state.is_failed:
+            return None if self._told_tasks.pop(state.task, None) is None else state
+        if told_ms is not None and (state.task == CLEANER or now_ms - told_ms < PARTITION_QUIET_MS):
+            return None
+        self._told_tasks[state.task] = now_ms
+        return state
 
     def _dir_news(self, failed: DirFailed) -> News | None:
         key = failed.log_dir or ""

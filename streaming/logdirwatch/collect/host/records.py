@@ -7,15 +7,16 @@ from msgspec.structs import replace
 from logdirwatch.collect.host.logs import LogRead
 from logdirwatch.collect.host.news import News
 from logdirwatch.collect.rounds.records import Origin
+from logdirwatch.model.broker_tasks import CLEANER
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import EventName, KernelTrouble
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
-    CleanerThread,
     DirFailed,
     PartitionBad,
     PartitionUncleanable,
     RemoteCopyFailed,
+    TaskState,
 )
 from logdirwatch.parse.kernel_log.lines import KernelError
 
@@ -25,7 +26,7 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
     event = EventRecord(
         version=1,
         broker=broker,
-        event=_NAMES[type(news)],
+        event=_name_of(news) if isinstance(news, TaskState) else _NAMES[type(news)],
         cluster=origin.cluster,
         timestamp_ms=at_ms,
         detail=news.detail,
@@ -43,8 +44,8 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
             return replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
         case RemoteCopyFailed():
             return replace(event, topic=news.topic, partition=news.partition)
-        case CleanerThread():
-            return event if news.is_dead else replace(event, event=EventName.LOG_CLEANER_STARTED, detail=None)
+        case TaskState():
+            return event if news.task == CLEANER else replace(event, reason=news.task)
 
 
 _NAMES: Mapping[type, EventName] = {
@@ -53,8 +54,13 @@ _NAMES: Mapping[type, EventName] = {
     PartitionBad: EventName.PARTITION_FAILED,
     PartitionUncleanable: EventName.PARTITION_UNCLEANABLE,
     RemoteCopyFailed: EventName.REMOTE_COPY_FAILED,
-    CleanerThread: EventName.LOG_CLEANER_DIED,
 }
+
+
+def _name_of(news: TaskState) -> EventName:
+    if news.task == CLEANER:
+        return EventName.LOG_CLEANER_DIED if news.is_failed else EventName.LOG_CLEANER_STARTED
+    return EventName.BROKER_TASK_FAILED if news.is_failed else EventName.BROKER_TASK_RESUMED
 
 
 def host_record(

@@ -16,10 +16,11 @@ log = structlog.get_logger(__name__)
 
 
 class TailState(Struct, frozen=True):
-    """Positions by the path of the log, and the directories reported in this run of the broker with their causes."""
+    """Positions by the path of the log, and the directories and failing tasks reported in this run of the broker."""
 
     positions: dict[str, Position] = field(default_factory=dict)
     told_dirs: dict[str, str] = field(default_factory=dict)
+    told_tasks: list[str] = field(default_factory=list)
 
 
 _DECODER = Decoder(TailState)

@@ -60,7 +60,7 @@ class HostWatch:
         self._origin = Origin(settings.cluster, settings.name, settings.interval_ms)
         self._eyes = eyes
         self._state_file = state_file
-        self._desk = NewsDesk(state.told_dirs)
+        self._desk = NewsDesk(state.told_dirs, state.told_tasks)
         self._publish = publish
         self._is_delivered = is_delivered
         self._waiting_ms = waiting_ms
@@ -145,7 +145,7 @@ class HostWatch:
         if self._is_event_out and not self._is_delivered():
             return
         self._is_event_out = False
-        self._state_file.save(TailState(self._eyes.positions(), self._desk.told_dirs))
+        self._state_file.save(TailState(self._eyes.positions(), self._desk.told_dirs, self._desk.told_tasks))
 
     def _taken_news(self) -> list[KernelError]:
         taken = [self._kernel_news.get() for _ in range(self._kernel_news.qsize())]

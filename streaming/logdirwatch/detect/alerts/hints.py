@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, RemoteCopies
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, RemoteCopies, TaskFailure
+from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, task_of
+from logdirwatch.model.vocabulary import OPEN_FILES
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of, utc
 
@@ -19,6 +21,7 @@ def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | Non
         yield given_up
     if memory.remote_copies is not None:
         yield remote_copies(memory.remote_copies)
+    yield from (task(name, failure) for name, failure in _keeping_bytes(memory))
     if (lag_bytes := memory.remote_copy_lag_bytes) and lag_bytes >= _LAG_MATTERS_RATIO * _used_bytes(memory):
         yield f"{human_bytes(lag_bytes)} on this broker wait to be copied to remote storage, and stay until then"
     if takes_new and len(memory.log_dirs) > 1:
@@ -33,7 +36,26 @@ def kinds_of_growth(memory: BrokerMemory, log_dir: LogDirMemory) -> list[str]:
         "remote_copies": memory.remote_copies is not None,
         "uncleanable": uncleanable(log_dir) is not None,
     }
-    return [kind for kind, holds in found.items() if holds]
+    return [*(kind for kind, holds in found.items() if holds), *(name for name, _ in _keeping_bytes(memory))]
+
+
+def _keeping_bytes(memory: BrokerMemory) -> list[tuple[str, TaskFailure]]:
+    return [(name, failure) for name, failure in sorted(memory.tasks.items()) if task_of(name).keeps_bytes]
+
+
+def task(name: str, failure: TaskFailure) -> str:
+    """Say that a task of the broker fails or a thread of it died, what stays undone, and the line that says so."""
+    known = task_of(name)
+    if name == OPEN_FILES:
+        return f"{known.undone} (since {utc(failure.since_ms)}; {failure.text})"
+    what = f"the broker's task {name} fails" if known.repeats else f"the broker's thread {name} died"
+    return f"{what} (since {utc(failure.since_ms)}), so {known.undone}: {failure.text}"
+
+
+def dead_copies(memory: BrokerMemory) -> str:
+    """Say that a thread which copies replicas between a broker's directories died; empty if none did."""
+    dead = [(name, failure) for name, failure in sorted(memory.tasks.items()) if name.startswith(ALTER_LOG_DIRS)]
+    return "".join(f"; {task(name, failure)}; only a restart of the broker starts it again" for name, failure in dead)
 
 
 def uncleanable(log_dir: LogDirMemory) -> str | None:

@@ -9,7 +9,16 @@ from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, Cause, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.model.vocabulary import (
+    NOT_OF_A_DISK,
+    OPEN_FILES,
+    Cause,
+    KernelTrouble,
+    LogDirStatus,
+    PollStatus,
+    Rule,
+    Severity,
+)
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
 from logdirwatch.text.words import some_of, utc
 
@@ -105,6 +114,8 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
         return "no, because a disk that behaves like this may be failing"
     if kinds <= NOT_OF_A_DISK:
         return "yes, while its directories have space, because no disk is suspect"
+    if kinds == {KernelTrouble.POOL_LOW}:
+        return "yes, while the pool has space, because no disk is suspect"
     if kinds <= _PATH_KINDS:
         return "yes, because Kafka still serves from it and no disk is suspect; check the path to it first"
     return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
@@ -114,6 +125,8 @@ def _next_write_fails(kinds: set[str]) -> str | None:
     """Return why the next write fails whatever the disk is like; None if nothing says so."""
     if "no_directory" in kinds:
         return "Kafka can create no file there, and the next one that it tries takes the directory offline"
+    if OPEN_FILES in kinds:
+        return "its directories go offline at the next file that they cannot open"
     if kinds == {KernelTrouble.POOL_FULL}:
         return "writes wait or fail until the pool has space"
     if kinds & _OF_DISK:

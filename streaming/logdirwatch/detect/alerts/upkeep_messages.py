@@ -41,7 +41,7 @@ def moves_held_up(memory: BrokerMemory, found: Mapping[str, StalledMoves], at_ms
     told = [f"{path}: {_held_up(move, at_ms)}" for path, move in list(found.items())[:_NAMED]]
     more = f" and {len(found) - _NAMED} more directories" if len(found) > _NAMED else ""
     return (
-        f"Broker {memory.broker} has stalled moves of replicas: {'; '.join(told)}{more}; "
+        f"Broker {memory.broker} has stalled moves of replicas: {'; '.join(told)}{more}{hints.dead_copies(memory)}; "
         f"{_WAITS}: yes, because the moving replicas still serve from their old place; but both copies take space, and "
         "a move between directories delays retention"
     )

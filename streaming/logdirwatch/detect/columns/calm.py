@@ -64,6 +64,7 @@ def _is_undisturbed(memory: BrokerMemory) -> bool:
         and not memory.uncleanable
         and not memory.failed_partitions
         and memory.remote_copies is None
+        and not memory.tasks
         and memory.unequal_since_ms is None
         and memory.throttles_since_ms is None
         # ``host_sizes.completed``: Kafka reports the sizes.

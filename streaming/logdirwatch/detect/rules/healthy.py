@@ -10,6 +10,7 @@ from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.rules import (
     broker_gauges,
+    broker_tasks,
     kernel_errors,
     partition_failed,
     remote_copies,
@@ -28,5 +29,5 @@ def take_word(context: BrokerContext, decided: Decided) -> None:
         return
     moment = EvidenceTime(max(context.memory.newest_ms, record.at_ms), str(decided.origin))
     reason = f"{record.by} declared it healthy: {record.reason}"
-    for module in (kernel_errors, broker_gauges, uncleanable_partitions, partition_failed, remote_copies):
+    for module in (kernel_errors, broker_gauges, uncleanable_partitions, partition_failed, remote_copies, broker_tasks):
         module.forget(context, path, record.at_ms, moment, reason)

@@ -190,6 +190,14 @@ class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
     lag_bytes: int | None = None
 
 
+class TaskFailure(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """A failing task or a dead thread of the broker: since when, the last failure, and its line."""
+
+    since_ms: int
+    failed_ms: int
+    text: str | None = None
+
+
 class BrokerLogFinding(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """Why a broker ended, according to its own log; ``reason`` is one of ``BrokerFailureReason``."""
 
@@ -353,6 +361,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     uncleanable: dict[str, int] = field(default_factory=dict)
     uncleanable_detail: str | None = None
     remote_copies: RemoteCopies | None = None
+    tasks: dict[str, TaskFailure] = field(default_factory=dict)
     remote_copy_errors: int | None = None
     log_read_ms: int | None = None
     poll_status: PollStatus | None = None

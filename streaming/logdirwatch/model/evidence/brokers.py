@@ -90,6 +90,10 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description="The broker's gauge of offline directories contradicts DescribeLogDirs.")
     ] = None
     cleaner_dead: Annotated[str | None, Meta(description="Threads of the log cleaner are dead.")] = None
+    task_fails: Annotated[
+        str | None, Meta(description="Tasks or threads of the broker fail, according to its log.")
+    ] = None
+    open_files: Annotated[str | None, Meta(description="The broker reached its limit of open files.")] = None
     remote_copy_fails: Annotated[str | None, Meta(description="Copies to remote storage fail.")] = None
     medium_error: Annotated[str | None, Meta(description=f"{ByKernel}a medium error.")] = None
     device_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of the device.")] = None
@@ -104,6 +108,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description=f"{ByKernel}its file system was remounted read-only.")
     ] = None
     pool_full: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is full.")] = None
+    pool_low: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is nearly full.")] = None
     no_space: Annotated[str | None, Meta(description=f"{ByKernel}its file system has no space or quota left.")] = None
 
     @property

@@ -49,6 +49,6 @@ class EventRecord(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="The reason of some events: of BrokerFailure one of BrokerFailureReason, of "
-            "PartitionFailed coordinator_load; null: none."
+            "PartitionFailed coordinator_load, of BrokerTaskFailed and BrokerTaskResumed the task; null: none."
         ),
     ] = None

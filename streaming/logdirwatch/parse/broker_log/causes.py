@@ -59,5 +59,10 @@ def full_by(text: str, cause: Cause) -> FullBy | None:
     """Return what ran out; space and inodes have one error (ENOSPC), which only the host's observation tells apart."""
     if cause is not Cause.FULL:
         return None
-    error = os_error_in(text)
-    return FullBy.QUOTA if error is not None and error.name == "EDQUOT" else FullBy.SPACE
+    return FullBy.QUOTA if is_of_quota(text) else FullBy.SPACE
+
+
+def is_of_quota(text: str | None) -> bool:
+    """Tell whether a text says that a quota is used up."""
+    error = os_error_in(text or "")
+    return error is not None and error.name == "EDQUOT"

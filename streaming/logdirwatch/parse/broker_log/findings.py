@@ -11,7 +11,8 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
 - ``Marking its partition (t-0) as uncleanable``: its log is compacted no more until a restart (KIP-346).
 - A coordinator that cannot read its partition serves no group or transaction of it (``GroupMetadataManager``,
   ``TransactionStateManager``, ``CoordinatorRuntime``).
-- A thread of the log cleaner that met what it does not expect ends (``ShutdownableThread``): it compacts no more.
+- A thread that met what it does not expect ends (``ShutdownableThread``), and a scheduled task fails at each run: what
+  it does (compact, copy, delete) stays undone.
 - What recovery truncates, and an index that it builds again, is repaired by that.
 """
 
@@ -20,10 +21,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Cause, FullBy
+from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, CLEANER
+from logdirwatch.model.vocabulary import COORDINATOR_LOAD, OPEN_FILES, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.parse.patterns import compiled
 
 UNKNOWN_OPERATION = "unknown operation"
@@ -89,15 +92,16 @@ class RemoteCopyFailed:
 
 
 @dataclass(frozen=True)
-class CleanerThread:
-    """A thread of the log cleaner died, or one starts: all of them start together."""
+class TaskState:
+    """A task or thread of the broker failed, or runs again; the threads of the log cleaner are one."""
 
-    is_dead: bool
+    task: str
+    is_failed: bool
     detail: str
 
 
 Finding = (
-    CleanerThread
+    TaskState
     | Started
     | DirFailed
     | PartitionBad
@@ -150,7 +154,18 @@ _FENCED = compiled(rf"Partition {_PARTITION} has an older epoch")
 _FETCHER = compiled(
     rf"(?:processing data for partition|occurred during truncation for|Failed to truncate) {_PARTITION} at offset"
 )
-_CLEANER_THREAD = compiled(r"\[kafka-log-cleaner-thread-\d+\]:? (?:(?P<dies>Error due to)|Starting\b)")
+# ShutdownableThread, which every thread of a broker with a name of its own is; all cleaners start together.
+_THREAD = compiled(
+    rf"\[(?P<task>{CLEANER}(?=-\d)|(?:{ALTER_LOG_DIRS}|ReplicaFetcher|LogDirFailureHandler)[^\]]*)[-\d]*\]:? "
+    r"(?:(?P<dies>Error due to)|Starting\b)"
+)
+_TASK = compiled(
+    r"Uncaught exception in scheduled task '(?P<task>[\w.-]+)'|Exception in (?P<loop>kafka-delete-logs) thread"
+)
+# It names a directory that failed, which its own line reports, or the end of the broker.
+_NO_TASK = compiled(
+    r"KafkaStorageException|InterruptedException|ClosedByInterrupt|RejectedExecution|CancellationException"
+)
 _UNCLEANABLE = compiled(rf"Marking its partition \({_PARTITION}\) as uncleanable")
 _COORDINATOR = compiled(
     rf"(?:Error loading offsets from|Error loading transactions from transaction log|Failed to load metadata from)"
@@ -161,6 +176,7 @@ _REMOTE_COPY = compiled(rf"Error occurred while copying log segments of partitio
 _REMOTE_TASK = compiled(
     rf"Current task for (?:topic-)?partition (?:[\w-]+:)?{_PARTITION} received error but it will be scheduled"
 )
+_NO_DESCRIPTOR = frozenset({"EMFILE", "ENFILE"})
 _MOVED = compiled(
     r"NotLeader\w*Exception|NotCoordinatorException|CoordinatorNotAvailable|CoordinatorLoadInProgress|Cancell"
     r"|KafkaStorageException|UnknownTopicOrPartition|InterruptedException|RejectedExecutionException"
@@ -186,8 +202,9 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
     ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them identifies it.
     """
     entry = entry.shortened()
-    if cleaner := _CLEANER_THREAD.search(entry.message):
-        yield CleanerThread(cleaner["dies"] is not None, _detail(entry, "a thread of the log cleaner died"))
+    if thread := _THREAD.search(entry.message):
+        told = "a thread of the log cleaner died" if thread["task"] == CLEANER else entry.message
+        yield TaskState(thread["task"], thread["dies"] is not None, _detail(entry, told))
     if _is_of_channel(entry):
         yield _dir_failed(entry, log_dirs)
     elif _STARTS.search(entry.message):
@@ -196,6 +213,18 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
         yield replace(failed, log_dir=_dir_in(entry, log_dirs))
     else:
         yield from _of_partition(entry, log_dirs)
+        yield from _of_task(entry)
+
+
+def _of_task(entry: Entry) -> Iterator[Finding]:
+    """Yield the task that failed, and whatever lacked a file descriptor."""
+    if entry.level in QUIET or _NO_TASK.search(entry.exception):
+        return
+    if task := _TASK.search(entry.message):
+        yield TaskState(task["task"] or task["loop"], True, _detail(entry, entry.message))
+    error = os_error_in(entry.exception)
+    if error is not None and error.name in _NO_DESCRIPTOR:
+        yield TaskState(OPEN_FILES, True, _detail(entry, entry.message))
 
 
 def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:

@@ -15,6 +15,8 @@ PATH = KernelTrouble.PATH_LOST
 READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
 FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
 POOL = KernelTrouble.POOL_FULL
+POOL_LOW = KernelTrouble.POOL_LOW
+NO_SPACE = KernelTrouble.NO_SPACE
 
 NAME = r"(?P<device>[\w!-]+)"
 _NUMBER = r"(?P<device>\d+:\d+)"
@@ -35,7 +37,14 @@ _MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
 # A checker of multipathd names the map first, and then the path that it means.
 _CHECKED = r"multipathd?\[?.*?: (?:[\w!:.-]+: )?(?P<device>[\w!:]+) - .*"
 _SMARTD = r"smartd\[?.*Device: /dev/(?P<device>\w+)\b.*"
+# The name of a volume that DRBD mirrors, behind that of its resource; a peer's name may follow (DRBD 8 and 9).
+_DRBD = r"(?:block|drbd(?: [\w./-]+)?) (?P<device>drbd\d+)(?: [\w.-]+)?: "
+# What the firmware of a controller reports, by its class.
+_FIRMWARE = rf"megaraid_sas {_PCI}: \d+ \(\w+/0x\w+/"
+# Where the line has no address of the controller: its driver stands for the disks of all its hosts.
+_HBA = r"(?P<device>mpt[23]sas|mptsas|arcmsr|aacraid|3w-\w+)(?:_cm\d+|\d+)?(?: \S+)?: "
 _IO_COMMAND = r"0x(?:[28a]?[8a]|35|91)\b"
+_CEPH = r"(?:lib)?(?P<device>ceph): "
 _QLA = r"qla2xxx \[(?P<device>[0-9a-f:.]+)\]-\w+:\d+: "
 
 # No evidence, though a pattern below would fit: discards, unsupported commands, interrupts that were lost, drives
@@ -69,7 +78,11 @@ BLOCK = (
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
     (FAILED, r"block (?P<device>nbd\d+): Possible stuck request"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
-    (DEVICE, r"drbd (?:\S+ )?(?P<device>drbd\d+): (?:Local IO failed|disk\( \w+ -> Failed \))"),
+    (DEVICE, rf"{_DRBD}(?:local (?:\w+ )?IO (?:failed|error)|IO ERROR: neither local nor remote)"),
+    (DEVICE, rf"{_DRBD}.*\bdisk\( \w+ -> (?:Failed|Diskless|Detaching) \)"),
+    (PATH, rf"{_DRBD}.*(?:quorum\( yes -> no \)|susp(?:-io)?\( \w+ -> (?!no\b)\w+)"),
+    # The mirror has one half left, and writes go on.
+    (FAILED, rf"{_DRBD}.*\bpdsk\( UpToDate -> (?:DUnknown|Failed|Diskless|Outdated|Inconsistent) \)"),
 )
 
 SCSI = (
@@ -77,7 +90,7 @@ SCSI = (
     (DEVICE, rf"{_SENSE}(?:0x4\b|Hardware Error)"),
     (PATH, rf"{_SENSE}(?:0x2\b|0xb\b|Not Ready|Aborted Command)"),
     (POOL, rf"{_ADD_SENSE}Space allocation failed write protect"),
-    (POOL, rf"{_SD}.*thin provisioning soft threshold"),
+    (POOL_LOW, rf"{_SD}.*thin provisioning soft threshold"),
     (MEDIUM, rf"{_ADD_SENSE}(?:Unrecovered read error|Write error|Record not found|ID CRC or ECC error|Read retries)"),
     (MEDIUM, rf"{_ADD_SENSE}(?:Medium format corrupted|Peripheral device write fault|Address mark not found)"),
     (DEVICE, rf"{_ADD_SENSE}(?:Internal target failure|Logical unit failure|Mechanical positioning|Write protected)"),
@@ -97,13 +110,21 @@ SCSI = (
     # Of a drive in an array of the controller: the array's other drives still hold what is there.
     (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
     (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
-    (PATH, rf"hpsa {_PCI}: .*lockup"),
+    (PATH, rf"{_FIRMWARE}(?:(?:FATAL|DEAD)\) - |\w+\) - VD .* is now OFFLINE)"),
+    (FAILED, rf"{_FIRMWARE}CRIT\) - "),
+    (FAILED, rf"{_FIRMWARE}\w+\) - VD .* is now (?:PARTIALLY )?DEGRADED"),
+    (FAILED, rf"{_FIRMWARE}\w+\) - (?=.*\bPD ).*(?:failed|predictive failure|removed)"),
+    (PATH, rf"(?:hpsa|smartpqi) {_PCI}: .*(?:lockup|offline|C\d+:B\d+:T\d+:L\d+ .*(?:fail|not ready))"),
+    (FAILED, rf"hpsa {_PCI}: .*CHECK CONDITION.*(?:0x0?3|0x0?4)\b"),
     (FAILED, rf"(?:hpsa|aacraid) {_PCI}: .*(?:resetting (?:logical|physical)|Host adapter (?:abort|reset) request)"),
-    (PATH, rf"smartpqi {_PCI}: controller (?:is )?offline"),
-    (PATH, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
+    (PATH, rf"{_HBA}.*(?:non-operational|fault_state|removing handle|inoperable|adapter (?:is )?dead|panic|BLINK LED)"),
+    (FAILED, rf"{_HBA}.*(?:\babort|\breset\b|SCSI hang|time ?out|get command error|degraded|\bfailed|AEN: ERROR)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}(?:FAILED SMART|SMART Failure: )"),
-    (DEVICE, rf"{_SMARTD}Critical Warning .*(?:Reliability|R/O)"),
+    # The bits of NVMe's critical warning; the spare blocks run out before the device fails.
+    (DEVICE, rf"{_SMARTD}Critical Warning .*(?:Reliability|R/O|VolMem)"),
+    (MEDIUM, rf"{_SMARTD}Critical Warning .*Available Spare"),
+    (FAILED, rf"{_SMARTD}Critical Warning .*Temperature"),
 )
 
 ATA = (
@@ -111,7 +132,10 @@ ATA = (
     (PATH, rf"{_ATA}error: \{{ (?:\w+ )*ICRC\b"),
     (FAILED, rf"{_ATA}(?:error: \{{ |failed command: |exception Emask |qc timeout|NCQ disabled)"),
     (FAILED, rf"{_ATA}(?:failed to IDENTIFY|revalidation failed|failed to set xfermode|limiting SATA link speed)"),
-    (PATH, rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|SRST failed|softreset failed)"),
+    (
+        PATH,
+        rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|S(?:RST|oftreset) failed|SATA link down)",
+    ),
     (
         DEVICE,
         rf"{_ATA}(?:disabled\b|detaching \(SCSI|disable device|disabling|reset failed, giving up|EH pending after)",
@@ -132,6 +156,7 @@ NVME = (
     (DEVICE, rf"{_NVME}(?:Device not ready; aborting|Removing after probe failure|Disabling (?:device )?after reset)"),
     (DEVICE, rf"{_NVME}(?:Identify Controller failed|Could not set queue count|failed to mark controller)"),
     (DEVICE, rf"{_NVME}IO queues (?:lost|not created)"),
+    (MEDIUM, rf"{_NVME}.*critical warning"),
     (DEVICE, rf"nvme {_PCI}: .*(?:Unable to|can't) change power state .*inaccessible"),
     (FAILED, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
     (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
@@ -150,11 +175,14 @@ VOLUMES = (
     (DEVICE, r"md: super_written gets error"),
     (PATH, rf"{_DM}multipath: (?:\d+:\d+: )?Failing path {_NUMBER}"),
     (PATH, rf"{_DM}multipath: {_NUMBER}: .*(?:no (?:usable|valid) path|all paths failed)"),
-    (PATH, rf"{_CHECKED}path (?:is )?(?:down|offline)"),
+    (PATH, rf"{_CHECKED}(?:path (?:is )?(?:down|offline)|.*checker timed out)"),
     (PATH, rf"{_MULTIPATHD}(?:mark as failed|.*path (?:is )?(?:down|offline))"),
     (PATH, r"multipathd?\[?.*checker failed path (?P<device>\d+:\d+) in map"),
     (PATH, rf"{_MULTIPATHD}(?:remaining active paths: 0|Entering recovery mode|Disable queueing)"),
     (POOL, rf"{_DM}thin: {_NUMBER}: (?:switching pool to out-of-data-space|no free (?:\w+ )?space available)"),
+    (POOL_LOW, rf"{_DM}thin: {_NUMBER}: reached low water mark"),
+    (POOL, r"dmeventd\[?.*\bThin(?: pool)? (?P<pool>[\w.+-]+?)(?:-tpool)? (?:\w+ )?is now 100(?:\.0+)?% full"),
+    (POOL_LOW, r"dmeventd\[?.*\bThin(?: pool)? (?P<pool>[\w.+-]+?)(?:-tpool)? (?:\w+ )?is now [\d.]+% full"),
     (POOL, rf"{_DM}thin: {_NUMBER}: metadata operation .* failed: error = -28"),
     (READ_ONLY, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:switching \w+ to (?:read-only|fail)|unable to service pool)"),
     (FILE_SYSTEM, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:.*failed: error = -|aborting current metadata)"),
@@ -179,7 +207,8 @@ PATHS = (
     (PATH, r"(?P<device>rport-\d+:\d+-\d+): blocked FC remote port time out"),
     (PATH, rf"lpfc {_PCI}: .*Link Down Event"),
     (PATH, rf"{_QLA}(?:LOOP DOWN|Cable is unplugged)"),
-    (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
+    (PATH, rf"{_CEPH}(?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
+    (NO_SPACE, rf"{_CEPH}.*(?:osd ?map full|is full or reached)"),
 )
 
 # Messages which say that a trouble of the same device is over.
@@ -192,5 +221,10 @@ ENDS = (
     ((PATH,), rf"lpfc {_PCI}: .*Link Up Event"),
     ((PATH,), rf"{_QLA}LOOP UP"),
     ((PATH,), rf"{_ATA}SATA link up"),
+    ((POOL_LOW,), rf"{_DM}thin: {_NUMBER}: growing the \w+ device"),
+    ((DEVICE,), rf"{_DRBD}.*\bdisk\( \w+ -> UpToDate \)"),
+    ((FAILED,), rf"{_DRBD}.*\bpdsk\( \w+ -> UpToDate \)"),
+    ((PATH,), rf"{_DRBD}.*(?:quorum\( no -> yes \)|susp(?:-io)?\( \w+ -> no\b)"),
+    ((PATH, FAILED), rf"{_FIRMWARE}\w+\) - VD .* is now OPTIMAL"),
     ((POOL, READ_ONLY), rf"{_DM}thin: {_NUMBER}: switching pool to write mode"),
 )

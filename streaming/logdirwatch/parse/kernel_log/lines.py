@@ -50,7 +50,9 @@ _DATE = (
     r"|\d{10}\.\d+"  # journalctl -o short-unix
     r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
-_TAG = r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd)\b))\s*"
+_TAG = (
+    r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd|dmeventd)\b))\s*"
+)
 _PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"
     rf"(?:\[\s*\+?[\d.]+\s*\]\s*)?(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
@@ -161,6 +163,8 @@ def _device(match: re.Match[str]) -> str | None:
     name = named.get("device") or next(iter(named.values()), None)
     if name is not None and (connection := _CONNECTION.fullmatch(name)):
         return f"session{connection[1]}"  # what Linux calls its parent, see iscsi_conn_setup
+    if "pool" in named:
+        return f"{name}-tpool"  # the device below a thin volume, see lvm2's LVs that are hidden
     return f"session{name}" if "connection" in named else name
 
 

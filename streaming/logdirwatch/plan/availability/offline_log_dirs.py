@@ -8,6 +8,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, OfflineLogDir
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.parse.broker_log.causes import is_of_quota
 from logdirwatch.plan.availability.lost_replicas import lost_together
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -121,7 +122,7 @@ def _shown(alert: AlertRecord) -> LogDirOfflineEvidence:
 
 def _quota(said: str | None) -> FullBy | None:
     """Recognise an exhausted quota in the log line itself, if the evidence names nothing."""
-    return FullBy.QUOTA if said is not None and "quota" in said.lower() else None
+    return FullBy.QUOTA if is_of_quota(said) else None
 
 
 def _listed(alert: AlertRecord) -> Mapping[str, OfflineLogDir]:

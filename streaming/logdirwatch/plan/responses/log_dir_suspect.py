@@ -10,8 +10,17 @@ from dataclasses import replace
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, LOST_WAY, REMOTE_COPY_FAILS, Cause, KernelTrouble
+from logdirwatch.model.vocabulary import (
+    CLEANER_DEAD,
+    LOST_WAY,
+    OPEN_FILES,
+    REMOTE_COPY_FAILS,
+    TASK_FAILS,
+    Cause,
+    KernelTrouble,
+)
 from logdirwatch.parse.broker_log.causes import cause_of
+from logdirwatch.parse.os_errors import OPEN_FILES as OPEN_FILES_LIMIT
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_REPLICATED,
@@ -43,6 +52,7 @@ MOUNT = frozenset({"read_only", "no_directory"})
 """The values that mean a wrong mount; the device below may be healthy, and the data intact."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
 DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY})
+POOL = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.POOL_LOW})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 
 _OF_MOUNT = frozenset({Cause.READ_ONLY, Cause.REMOUNT})
@@ -104,8 +114,8 @@ def _checked_first(
     found = None
     if array is not None:
         found = _look_at_array(look, array, directory, alert)
-    elif KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
-        found = _extend_pool(look, device, directory)
+    elif kinds & POOL and not kinds & CERTAIN:
+        found = _extend_pool(look, kinds, device, directory)
     elif (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not kinds & CERTAIN:
         found = _make_room(look, device, directory)
     elif _is_the_way(kinds):
@@ -167,12 +177,16 @@ def _look_at_mount(look: ProposedAction, kinds: frozenset[str], directory: LogDi
     )
 
 
-def _extend_pool(look: ProposedAction, device: str, directory: LogDir) -> ProposedAction:
+def _extend_pool(look: ProposedAction, kinds: frozenset[str], device: str, directory: LogDir) -> ProposedAction:
+    state = (
+        "it has no room left, whatever the file system says is free, and writes wait or fail"
+        if KernelTrouble.POOL_FULL in kinds
+        else "it is nearly full, whatever the file system says is free, and writes fail once it is"
+    )
     text = "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume"
     return replace(
         look,
-        reason=f"extend the thin pool {device} below {directory.path}: it has no room left, whatever the file system "
-        f"says is free, and writes wait or fail; {text}",
+        reason=f"extend the thin pool {device} below {directory.path}: {state}; {text}",
         commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
     )
 
@@ -293,6 +307,18 @@ _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
     (CLEANER_DEAD,): Runbook(
         "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by "
         "kafka-configs and without a restart: all of its threads are started again",
+        (describe_log_dirs,),
+    ),
+    (TASK_FAILS,): Runbook(
+        "read the exception of the task or thread that evidence names, and remove what it fails at (the partition or "
+        "file in its text); then restart the broker, one broker at a time: only that starts a dead thread again, and "
+        "what stayed undone is done then; lower no retention for it",
+        (describe_log_dirs,),
+    ),
+    (OPEN_FILES,): Runbook(
+        f"raise the limit of {OPEN_FILES_LIMIT} before its directories go offline for it: it holds from the next start "
+        "on, and prlimit --nofile=N --pid PID raises that of the running process; ls -l /proc/PID/fd shows whether "
+        "segments or connections are open",
         (describe_log_dirs,),
     ),
     (REMOTE_COPY_FAILS,): Runbook(

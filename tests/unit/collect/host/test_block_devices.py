@@ -100,6 +100,10 @@ def tree(tmp_path):
     sata = "pci0000:00/0000:00:1f.2/ata7/host6/target6:0:0/6:0:0:0/block/sdq"
     disk(sata, "65:0")
     disk(f"{sata}/sdq2", "65:2", is_partition=True)
+    (sys / "devices/pci0000:00/0000:00:1f.2/ata7/host6/scsi_host/host6").mkdir(parents=True)
+    (sys / "devices/pci0000:00/0000:00:1f.2/ata7/host6/scsi_host/host6/proc_name").write_text("mpt3sas\n")
+    disk("rbd/0/block/rbd0", "251:0")
+    disk("virtual/block/drbd0", "147:0")
     paths = [f"platform/host{n}/session{n}/target{n}:0:0/{n}:0:0:0/block/sd{name}" for n, name in ((4, "d"), (5, "e"))]
     disk(paths[0], "8:48")
     disk(paths[1], "8:64")
@@ -123,11 +127,13 @@ def tree(tmp_path):
         "35 22 0:63 / /data/cifs rw - cifs //filer4/kafka rw\n"
         "36 22 0:64 / /data/zfs rw - zfs tank/kafka rw\n"
         "37 22 0:65 / /data/nfs6 rw - nfs4 [fd00::7]:/vol rw\n"
+        "38 22 251:0 / /data/rbd rw - xfs /dev/rbd0 rw\n"
+        "39 22 147:0 / /data/drbd rw - ext4 /dev/drbd0 rw\n"
     )
     return mounts, sys / "dev/block"
 
 
-DIRS = ("sata", "thin", "nvme", "btrfs", "nfs", "cifs", "zfs", "nfs6")
+DIRS = ("sata", "thin", "nvme", "btrfs", "nfs", "cifs", "zfs", "nfs6", "rbd", "drbd")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +161,12 @@ DIRS = ("sata", "thin", "nvme", "btrfs", "nfs", "cifs", "zfs", "nfs6")
         ("nfs: server fd00::7 not responding, still trying", "nfs6"),
         ("CIFS: VFS: \\\\filer4 has not responded in 180 seconds. Reconnecting...", "cifs"),
         ("WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.", "zfs"),
+        ("mpt3sas_cm0: SAS host is non-operational !!!!", "sata"),
+        ("arcmsr0: abort device command of scsi id = 0 lun = 0", None),
+        ("dmeventd[411]: WARNING: Thin pool vg-pool data is now 85.02% full.", "thin"),
+        ("libceph: cluster is full (osdmap FULL)", "rbd"),
+        ("block drbd0: disk( UpToDate -> Failed )", "drbd"),
+        ("drbd r0/0 drbd0 kafka-2: pdsk( UpToDate -> DUnknown )", "drbd"),
         ("I/O error, dev sdf, sector 7", None),
         ("nfs: server filer9 not responding, still trying", None),
     ],

@@ -70,8 +70,7 @@ def test_without_gauges_it_ends_only_by_the_silence_of_a_log_that_is_read():
     polls(driver, SILENT_MS + 60_000)
     assert suspected(driver), "nobody reads the log"
     driver.at_ms += 1
-    view = host_view(driver.at_ms)
-    driver.show(type(view)(**{name: getattr(view, name) for name in view.__struct_fields__} | {"log_entries": 7}))
+    driver.show(host_view(driver.at_ms, log_entries=7))
     polls(driver, 10_000)
     assert suspected(driver) == []
 

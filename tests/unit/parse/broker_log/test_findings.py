@@ -7,13 +7,13 @@ from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.entries import Entries
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
-    CleanerThread,
     DirFailed,
     MarkExplained,
     PartitionBad,
     PartitionUncleanable,
     RemoteCopyFailed,
     Started,
+    TaskState,
     dir_of,
     findings,
 )
@@ -277,10 +277,108 @@ DIES = cleaner_thread("Error due to", "ERROR", "java.lang.IllegalArgumentExcepti
 
 def test_a_thread_of_the_cleaner_that_dies_is_told_until_one_starts():
     starts = cleaner_thread("Starting")
-    assert [(news.is_dead, "3 messages" in news.detail) for news in told(DIES, DIES)] == [(True, True)]
-    assert [news.is_dead for news in told(DIES, starts, starts, DIES)] == [True, False, True]
-    assert [news.is_dead for news in told(DIES, START, starts)] == [True, False], "a start of the broker is seen by it"
+    assert [(news.is_failed, "3 messages" in news.detail) for news in told(DIES, DIES)] == [(True, True)]
+    assert [news.is_failed for news in told(DIES, starts, starts, DIES)] == [True, False, True]
+    assert [news.is_failed for news in told(DIES, START, starts)] == [True, False], (
+        "a start of the broker is seen by it"
+    )
     assert told(starts, cleaner_thread("Stopped"), START, starts) == []
+
+
+SCHEDULER, SERVER = "org.apache.kafka.server.util.KafkaScheduler", "kafka.server"
+# The message, its logger, the exception, and the task that failed.
+TASKS = [
+    (
+        "Uncaught exception in scheduled task 'kafka-log-retention'",
+        SCHEDULER,
+        "x.IllegalStateException: x",
+        "kafka-log-retention",
+    ),
+    (
+        "Uncaught exception in scheduled task 'kafka-delete-logs'",
+        "kafka.utils.KafkaScheduler",
+        "java.lang.NullPointerException",
+        "kafka-delete-logs",
+    ),
+    (
+        "Exception in kafka-delete-logs thread.",
+        "kafka.log.LogManager",
+        "x.ConcurrentModificationException",
+        "kafka-delete-logs",
+    ),
+    ("Uncaught exception in scheduled task 'delete-file'", SCHEDULER, "java.lang.NullPointerException", "delete-file"),
+    (
+        "[ReplicaAlterLogDirsThread-0]: Error due to",
+        f"{SERVER}.ReplicaAlterLogDirsThread",
+        "x.KafkaException: t-0 offset 12",
+        "ReplicaAlterLogDirsThread-0",
+    ),
+    (
+        "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error due to",
+        f"{SERVER}.ReplicaFetcherThread",
+        "x.KafkaException: x",
+        "ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0",
+    ),
+    (
+        "[LogDirFailureHandler]: Error due to",
+        f"{SERVER}.ReplicaManager$LogDirFailureHandler",
+        "java.io.UncheckedIOException: x",
+        "LogDirFailureHandler",
+    ),
+    (
+        "Error while accepting connection",
+        "kafka.network.Acceptor",
+        "java.io.IOException: Too many open files",
+        "open_files",
+    ),
+    (
+        "Error while accepting connection",
+        "kafka.network.DataPlaneAcceptor",
+        "java.io.IOException: Troppi file aperti",
+        "open_files",
+    ),
+    (
+        "Processor got uncaught exception.",
+        "kafka.network.Processor",
+        "java.net.SocketException: No file descriptors available",
+        "open_files",
+    ),
+    # Its directory failed, or the broker stops: that is told by other lines.
+    (
+        "Uncaught exception in scheduled task 'flush-log'",
+        SCHEDULER,
+        "x.KafkaStorageException: the log dir /d1 is offline",
+        None,
+    ),
+    ("Uncaught exception in scheduled task 'kafka-log-retention'", SCHEDULER, "java.lang.InterruptedException", None),
+    (
+        "Error while accepting connection",
+        "kafka.network.Acceptor",
+        "java.io.IOException: Connection reset by peer",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "logger", "exception", "task"), TASKS)
+def test_a_task_or_a_thread_that_fails_is_named(message, logger, exception, task):
+    found = findings_of(line(message, logger, exception=exception))
+    assert [(one.task, one.is_failed) for one in found] == ([] if task is None else [(task, True)])
+
+
+def test_a_task_that_fails_is_told_again_after_a_while_until_it_runs_again_or_its_broker_starts():
+    dies, starts = (
+        line(f"[ReplicaAlterLogDirsThread-0]: {text}", "x.y", "ERROR") for text in ("Error due to", "Starting")
+    )
+    desk = NewsDesk()
+    assert [news.is_failed for news in told(dies, dies, desk=desk)] == [True]
+    assert [news.is_failed for news in told(dies, desk=desk, now_ms=PARTITION_QUIET_MS)] == [True]
+    assert [news.is_failed for news in told(starts, starts, desk=desk)] == [False]
+    told(dies, desk=desk)
+    restored = NewsDesk(told_tasks=desk.told_tasks)
+    (news,) = restored.of_present_run(findings_of(START), 0)
+    assert (news.task, news.is_failed) == ("ReplicaAlterLogDirsThread-0", False)
+    assert NewsDesk().of_present_run(findings_of(dies + START), 0) == []
 
 
 def test_a_thread_that_died_in_an_earlier_run_is_history():
@@ -290,7 +388,7 @@ def test_a_thread_that_died_in_an_earlier_run_is_history():
 
 def test_a_cleaner_without_memory_is_dead_beside_its_broker():
     found = findings_of(cleaner_thread("Error due to", "ERROR", "java.lang.OutOfMemoryError: Java heap space"))
-    assert [type(one) for one in found] == [CleanerThread, BrokerFailed]
+    assert [type(one) for one in found] == [TaskState, BrokerFailed]
 
 
 def test_a_partition_that_the_cleaner_gives_up_is_not_bad_for_it():

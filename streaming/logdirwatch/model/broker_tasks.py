@@ -1,0 +1,43 @@
+"""Tasks and threads of a broker by which its log names them, and what stays undone when one fails.
+
+Kafka logs the exception and does nothing else: a scheduled task fails again at its next run (``KafkaScheduler``), a
+thread that died stays dead until its broker restarts (``ShutdownableThread``).
+"""
+
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import OPEN_FILES
+
+CLEANER = "kafka-log-cleaner-thread"
+ALTER_LOG_DIRS = "ReplicaAlterLogDirsThread"
+
+
+class BrokerTask(NamedTuple):
+    """What stays undone, whether bytes stay on the disks for it, and whether the task runs again by itself."""
+
+    undone: str
+    keeps_bytes: bool = False
+    repeats: bool = True
+
+
+_TASKS = {
+    "kafka-log-retention": BrokerTask("no old segment is deleted", keeps_bytes=True),
+    "kafka-delete-logs": BrokerTask("deleted and moved replicas stay on the disks", keeps_bytes=True),
+    "delete-file": BrokerTask("files of deleted segments stay on the disks", keeps_bytes=True),
+    "kafka-log-flusher": BrokerTask("logs are not flushed at their interval"),
+    "kafka-recovery-point-checkpoint": BrokerTask("after a crash more is recovered, and the start takes longer"),
+    "kafka-log-start-offset-checkpoint": BrokerTask("deleted records may appear again after a restart"),
+    "highwatermark-checkpoint": BrokerTask("high watermarks are old after a restart"),
+    "flush-log": BrokerTask("closed segments are not flushed"),
+    ALTER_LOG_DIRS: BrokerTask("copies between its directories stand still", repeats=False),
+    "ReplicaFetcher": BrokerTask("its replicas do not follow their leader", repeats=False),
+    "LogDirFailureHandler": BrokerTask("a directory that fails is not taken offline", repeats=False),
+    # No task of Kafka: whatever needs a file descriptor, such as to accept a connection.
+    OPEN_FILES: BrokerTask("its limit of open files is reached, and its directories go offline next"),
+}
+_OTHER = BrokerTask("what it does stays undone")
+
+
+def task_of(name: str) -> BrokerTask:
+    """Return what is known of a task by its name, or by the beginning of a thread's name."""
+    return next((task for known, task in _TASKS.items() if name.startswith(known)), _OTHER)
