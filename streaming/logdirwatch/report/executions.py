@@ -104,7 +104,7 @@ def planned_steps(operations: Iterable[Mapping[str, Any]], *, back: bool = False
 def _next_step(record: ExecutionRecord) -> tuple[str | None, list[str]]:
     if record.state is ExecutionState.STUCK:
         advice = "remove the reason, then go on" if record.back else "remove the reason, then go on or go back"
-        return f"{advice}; or end it as it is", ways_on(record)
+        return advice, ways_on(record)
     if record.state is ExecutionState.DONE and not record.back:
         return "it can be undone", [f"logdirwatch apply --undo {record.action_id}"]
     return (None, []) if record.state in ENDED else ("go on if its process has ended", ways_on(record)[:1])
