@@ -577,7 +577,7 @@ class TestExecutions:
             page = site.text(path)
             assert "Somebody else moved &lt;orders-0&gt;" in page
             assert "Remove the reason, then go on or go back" in page
-        assert page.count('class="command"') == 2
+        assert page.count('class="command"') == 3
 
     def test_what_is_over_has_what_was_expected_beside_what_was_observed(self, site):
         site.cluster(log_dir())
