@@ -97,7 +97,7 @@ def test_an_answer_that_is_complete_is_what_requests_returns():
 
 
 def test_requests_outside_a_bounded_call_are_as_usual():
-    moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
+    moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     body = bytes(2 * MIB)
     there = OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
     with lying(lambda client: client.send(there if b"GET /there" in client.asked else moved)) as server:

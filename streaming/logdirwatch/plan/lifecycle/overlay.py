@@ -114,7 +114,8 @@ def _offline(directory: LogDir, alert: AlertRecord) -> LogDir:
 
 def _judged(directory: LogDir, alert: AlertRecord) -> LogDir:
     is_newer = directory.state_at_ms is None or alert.at_ms >= directory.state_at_ms
-    if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
+    is_known = alert.to_status in set(LogDirStatus)
+    if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and is_known:
         return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))
     if alert.rule is Rule.LOG_DIR_SUSPECT:
         # A slow or failing disk still serves, unless Kafka cannot measure its directory.

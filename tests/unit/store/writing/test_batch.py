@@ -17,7 +17,9 @@ from logdirwatch.store.schema.definitions import (
 )
 from logdirwatch.store.writing.batch import HOUR_MS, MOST_SPANS, joined
 
-ONLY_IN_THE_RECORD = {EXECUTIONS.name: {"operations", "limits", "needs_ms", "changed", "begun", "topic_ids"}}
+ONLY_IN_THE_RECORD = {
+    EXECUTIONS.name: {"operations", "limits", "needs_ms", "changed", "begun", "topic_ids", "cause_is_seen"}
+}
 """Fields that only the column ``record`` has: operations of the action's revision, and what an execution resumes by."""
 
 one = st.tuples(st.integers(0, 100 * HOUR_MS), st.integers(0, HOUR_MS)).map(lambda s: (s[0], s[0] + s[1]))
