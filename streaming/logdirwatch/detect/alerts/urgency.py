@@ -138,8 +138,8 @@ def _waits_unforeseen(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, 
         )
     told = log_dir.alerts.get(Rule.LOG_DIR_SPACE)
     said_no = told is not None and read_as(told.evidence, LogDirSpaceEvidence).can_wait is False
-    # Between two deletions of retention growth turns around, and the answer does not turn with it. It is zero only where
-    # nothing has changed since the first poll, when it was not known.
+    # Between two deletions of retention growth turns around, and the answer does not turn with it. Growth is zero only
+    # where nothing has changed since the first poll, when it was not known.
     if severity is Severity.CRITICAL and ((said_no and growth != 0) or _is_full_by_morning(log_dir, growth)):
         return False, "it may be full before, if it keeps growing as it did"
     return True, "it does not grow" if growth <= 0 else "it is not forecast to be full before"
