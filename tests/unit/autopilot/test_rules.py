@@ -321,14 +321,17 @@ class TestUnattended:
         assert against(made, facts(made)) is None
 
     def test_a_planned_cut_starts_where_the_owner_declared_a_floor(self):
-        made = planned(*cuttable(unread={}))
+        made = planned(*cuttable(unread={0: 0.0}))
         assert {one["name"] for one in made.preconditions if one["holds"] is None} >= {"owner_agrees", "timestamps"}
         assert against(made, facts(made, said={}, unattended=True, plan=PROMISED)) is None
 
     def test_a_planned_cut_needs_a_person_where_nobody_knows_what_consumers_have_read(self):
-        made = planned(*cuttable())
-        given = facts(made, said={}, unattended=True, plan=PROMISED)
-        says(made, given, "to_check", "what groups have read is not known")
+        for parts, why in (
+            (cuttable(), "what groups have read is not known"),
+            (cuttable(unread={}), "no consumer group"),
+        ):
+            made = planned(*parts)
+            says(made, facts(made, said={}, unattended=True, plan=PROMISED), "to_check", why)
 
     def test_what_the_planner_moves_to_another_broker_starts(self):
         parts = directory(2, "/d1"), directory(2, "/d2", 90 * MIB), topic("t", (1,), unread={}), replica(1, "/d1", "t")

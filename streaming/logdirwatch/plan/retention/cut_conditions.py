@@ -39,17 +39,18 @@ def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> 
 def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> Precondition:
     """Return the precondition that no consumer loses unread records, as far as committed offsets show.
 
-    ``spared``: the deleted records do not include any that groups have not read. Consumers without a group commit
-    nothing.
+    ``spared``: the deleted records do not include any that groups have not read. That no group commits offsets proves
+    nothing: share groups (KIP-932), MirrorMaker 2, Flink and Spark read without committing them.
     """
     text = f"no consumer of {topic.name} still needs what is deleted"
     if not all(partition.is_unread_known for partition in topic.partitions):
         return Precondition("consumers_done", f"{text}; what groups have read is not known", None)
     slowest = slowest_reader(topic, snapshot)
+    if not any(partition.groups for partition in topic.partitions):
+        who = "no consumer group commits offsets for it; who reads without committing them is not seen"
+        return Precondition("consumers_done", f"{text}; {who}", None)
     if slowest is None or spared:
-        groups = max((partition.groups or 0 for partition in topic.partitions), default=0)
-        who = "every consumer group has read it" if groups else "no consumer group reads the topic"
-        return Precondition("consumers_done", f"{text}; {who}", True)
+        return Precondition("consumers_done", f"{text}; every consumer group has read it", True)
     return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
 
 

@@ -342,7 +342,7 @@ class TestConsumers:
                 cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False), "consumers_done"
             ),
         }
-        assert told == {"unknown": None, "no group": True, "spared": True, "not reached": True, "not spared": False}
+        assert told == {"unknown": None, "no group": None, "spared": True, "not reached": True, "not spared": False}
 
     def test_what_goes_on_into_the_unread_as_configured_has_a_veto(self):
         action = cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False)

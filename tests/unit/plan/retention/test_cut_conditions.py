@@ -99,7 +99,7 @@ class TestConsumers:
         [
             (None, True, None, "what groups have read is not known"),
             ({0: None}, False, None, "what groups have read is not known"),
-            ({}, False, True, "no consumer group reads the topic"),
+            ({}, False, None, "who reads without committing them is not seen"),
             ({0: 0.0}, False, True, "every consumer group has read it"),
             ({0: 0.05, 1: 0.0}, False, True, "every consumer group has read it"),
             ({0: 0.5}, True, True, "every consumer group has read it"),

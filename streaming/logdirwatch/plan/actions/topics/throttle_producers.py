@@ -53,6 +53,8 @@ def propose_producer_throttle(
     # The bytes per second that may still be written so that the room lasts that long.
     allowed = left * growth / needs
     quota = max(0, int(allowed - max(0.0, growth - top)))
+    brokers = _leaders(writers, source, snapshot)
+    quota = int(quota / brokers) * brokers
     slowed = max(0.0, growth - top) + min(top, quota)
     lasts = None if slowed <= 0 else int(left * growth / slowed)
     if lasts is not None and lasts < WORTH * left:
@@ -62,8 +64,8 @@ def propose_producer_throttle(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_rate(growth)} it is "
-            f"full {human_in(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}",
-            expected=_effect(writers, quota, left, lasts),
+            f"full {human_in(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
+            expected=_effect(writers, quota // brokers, left, lasts),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
                 Precondition("owner_agrees", _owners(writers, policy), None),
@@ -71,9 +73,9 @@ def propose_producer_throttle(
                     "producers_wait", "slowed producers have room to buffer, or may lose what they cannot send", None
                 ),
             ),
-            commands=(describe_quotas(policy.tools), client_quota(policy.tools, max(1, quota))),
+            commands=(describe_quotas(policy.tools), client_quota(policy.tools, max(1, quota // brokers))),
             undo={
-                "commands": [end_client_quota(policy.tools, max(1, quota))],
+                "commands": [end_client_quota(policy.tools, max(1, quota // brokers))],
                 "text": "as soon as the directory has room; a quota that was there before is to be set again",
             },
         )
@@ -100,6 +102,17 @@ def top_topics(source: LogDir, snapshot: ClusterSnapshot) -> list[tuple[str, flo
         if rate is not None and rate > 0:
             rates[replica.topic] += rate
     return sorted(rates.items(), key=lambda item: (-item[1], item[0]))[:NAMED_TOPICS]
+
+
+def _leaders(writers: Sequence[tuple[str, float]], source: LogDir, snapshot: ClusterSnapshot) -> int:
+    """Return on how many brokers the producers write that fill a directory: a quota holds on each alone (KIP-13)."""
+    topic = writers[0][0] if writers else None
+    partitions = (snapshot.partitions.get(one.key) for one in snapshot.replicas_in(source.place))
+    return max(1, len({one.leader for one in partitions if one is not None and topic in {None, one.topic}} - {None}))
+
+
+def _each(brokers: int) -> str:
+    return "" if brokers == 1 else f"; the quota holds on each of the {brokers} brokers that lead it, and is its share"
 
 
 def _effect(writers: list[tuple[str, float]], quota: int, left: int, lasts: int | None) -> dict[str, Any]:

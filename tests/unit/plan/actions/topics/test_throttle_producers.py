@@ -55,6 +55,12 @@ class TestBrake:
         assert action.expected["producer_byte_rate"] == 1
         assert action.expected["time_to_full_after_ms"] == pytest.approx(160_000, abs=10)
 
+    def test_a_quota_holds_on_each_broker_that_leads_the_topic(self):
+        parts = [topic("t", (1, 2), (2, 1), (3, 1)), *(replica(1, "/d1", "t", number) for number in range(3))]
+        action = the(ActionKind.THROTTLE_PRODUCERS, recommended(SATURATED, *parts))
+        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 540_000 // 3
+        assert "on each of the 3 brokers that lead it" in action.reason
+
     def test_without_a_client_id_the_quota_runs_nothing(self):
         (_, quota) = the(ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS)).commands
         done = subprocess.run(
