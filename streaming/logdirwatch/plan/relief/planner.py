@@ -140,20 +140,32 @@ def _answer(
     if wanted > least:
         lost = [_lossless_first(proposal) for proposal in lost]
     proposals = [*others, *with_reasons(room, instead), *lost]
-    if (
-        source.status in URGENT
-        and not hoped
-        and sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted
-    ):
-        # A quota wins time for what helps, and that little does not.
-        helping = [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
-        proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, helping), snapshot.decisions)
+    slowed_for = _slowed_for(source, proposals, gentle, hoped, wanted)
+    if slowed_for is not None:
+        throttle = propose_producer_throttle(source, snapshot, policy, slowed_for)
+        proposals += apply_decisions(throttle, snapshot.decisions)
     looks = apply_decisions(
         [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
     )
     ordered = in_order_of_relief(proposals)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
+
+
+def _slowed_for(
+    source: LogDir, proposals: Sequence[ProposedAction], gentle: Sequence[ProposedAction], hoped: int, wanted: int
+) -> Sequence[ProposedAction] | None:
+    """Return the actions that a producer quota wins time for; None if there is no need for one.
+
+    What frees little in time does not help. In the last hour nobody's history is cut before whoever writes it was asked
+    to write less: the time is won for what loses nothing.
+    """
+    if source.status not in URGENT or hoped:
+        return None
+    if sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted:
+        return [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
+    is_cut, left_ms = any(one.data_loss and not one.vetoes for one in proposals), time_to_full_ms(source)
+    return gentle if is_cut and left_ms is not None and left_ms <= IN_NO_HURRY_MS else None
 
 
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:

@@ -55,6 +55,18 @@ class TestBrake:
         assert action.expected["producer_byte_rate"] == 1
         assert action.expected["time_to_full_after_ms"] == pytest.approx(160_000, abs=10)
 
+    @pytest.mark.parametrize(("growth_mib_per_s", "is_first"), [(0.05, True), (0.02, False)])
+    def test_in_the_last_hour_whoever_writes_is_slowed_before_the_history_of_others_is_cut(
+        self, growth_mib_per_s, is_first
+    ):
+        source = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=growth_mib_per_s * MIB, status=LogDirStatus.CRITICAL)
+        held = [replica(1, "/d1", "t", size=100 * MIB), replica(1, "/d1", "v", size=700 * MIB)]
+        growth = {((1, "/d1"), (name, 0)): growth_mib_per_s * share * MIB for name, share in (("t", 0.9), ("v", 0.1))}
+        found = recommended(source, topic("t", (1,)), topic("v", (1,)), *held, growth=growth)
+        assert "lower_retention" in kinds(found)
+        assert (kinds(found)[0] == "throttle_producers") is is_first
+        assert ("throttle_producers" in kinds(found)) is is_first
+
     def test_a_quota_holds_on_each_broker_that_leads_the_topic(self):
         parts = [topic("t", (1, 2), (2, 1), (3, 1)), *(replica(1, "/d1", "t", number) for number in range(3))]
         action = the(ActionKind.THROTTLE_PRODUCERS, recommended(SATURATED, *parts))
