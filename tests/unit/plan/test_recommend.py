@@ -169,8 +169,8 @@ class TestFilling:
     def test_bytes_that_no_replica_explains_are_looked_for(self):
         source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=800 * MIB)
         actions = recommended(space_alert(), source, directory(1, "/d2", 10 * MIB))
-        assert kinds(actions) == ["expand_disk", "investigate"]
-        assert "800 MiB there are explained by no replica" in actions[1].reason
+        assert kinds(actions) == ["investigate", "expand_disk"]
+        assert "800 MiB there are explained by no replica" in actions[0].reason
 
     def test_of_a_directory_that_nobody_sees_no_numbers_are_used(self):
         unseen = directory(1, "/d1", 850 * MIB, status=LogDirStatus.UNKNOWN)

@@ -293,7 +293,7 @@ SPACE = [
             *BIG,
             path="/data/d0",
         ),
-        order=("expand_disk", "investigate"),
+        order=("investigate", "expand_disk"),
         lossless=True,
         says=("broker 1 halts when /data/d0 is full", "explained by no replica"),
     ),

@@ -285,7 +285,7 @@ ROWS = [
         says=("broker 3 is missed most: 1 endangered partition lacks its replica",),
     ),
     Advice(
-        "most of a full disk is no replica: that is looked for before anything is deleted",
+        "most of a full disk is no replica: that is looked for before anything is bought or deleted",
         given(
             *racks(),
             source(0.97, 12 * MB, unaccounted_bytes=3 * TIB),
@@ -294,7 +294,7 @@ ROWS = [
             plain("s", (1, 2, 3)),
             *copies("s", 400 * GIB, 1, 2, 3),
         ),
-        order=("expand_disk", "investigate", "lower_retention"),
+        order=("investigate", "expand_disk", "lower_retention"),
         says=("3 TiB there are explained by no replica",),
     ),
     Advice(

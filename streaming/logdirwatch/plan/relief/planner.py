@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
 from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
+from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -140,7 +140,7 @@ def _answer(
     if wanted > least:
         lost = [_lossless_first(proposal) for proposal in lost]
     proposals = [*others, *with_reasons(room, instead), *lost]
-    slowed_for = _slowed_for(source, proposals, gentle, hoped, wanted)
+    slowed_for = None if hoped else _slowed_for(source, snapshot, proposals, gentle, wanted)
     if slowed_for is not None:
         throttle = propose_producer_throttle(source, snapshot, policy, slowed_for)
         proposals += apply_decisions(throttle, snapshot.decisions)
@@ -153,19 +153,24 @@ def _answer(
 
 
 def _slowed_for(
-    source: LogDir, proposals: Sequence[ProposedAction], gentle: Sequence[ProposedAction], hoped: int, wanted: int
+    source: LogDir,
+    snapshot: ClusterSnapshot,
+    proposals: Sequence[ProposedAction],
+    gentle: Sequence[ProposedAction],
+    wanted: int,
 ) -> Sequence[ProposedAction] | None:
     """Return the actions that a producer quota wins time for; None if there is no need for one.
 
-    What frees little in time does not help. In the last hour nobody's history is cut before whoever writes it was asked
-    to write less: the time is won for what loses nothing.
+    What frees little in time does not help. In the last hour nobody's history is cut before whoever is known to write
+    most was asked to write less: the time is won for what loses nothing.
     """
-    if source.status not in URGENT or hoped:
+    if source.status not in URGENT:
         return None
     if sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted:
         return [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
     is_cut, left_ms = any(one.data_loss and not one.vetoes for one in proposals), time_to_full_ms(source)
-    return gentle if is_cut and left_ms is not None and left_ms <= IN_NO_HURRY_MS else None
+    is_late = left_ms is not None and left_ms <= IN_NO_HURRY_MS
+    return gentle if is_cut and is_late and top_topics(source, snapshot) else None
 
 
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:

@@ -6,7 +6,7 @@ from typing import Any
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
@@ -37,6 +37,10 @@ from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
 """The evidence's value when inodes run out, not space."""
+
+FOREIGN_RATIO = 0.1
+"""Files that are no replica are named from this share of a directory on."""
+_BUYS = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -82,9 +86,9 @@ def _led_in_place(
 
 
 def _looked_in_place(proposals: list[ProposedAction], looks: list[ProposedAction]) -> list[ProposedAction]:
-    """Put the search for files that are not replicas before any action that loses data."""
-    losing = (n for n, proposal in enumerate(proposals) if proposal.data_loss and not proposal.vetoes)
-    place = next(losing, len(proposals))
+    """Put the search for files that are not replicas before any action that loses data, or buys room for them."""
+    costly = (n for n, one in enumerate(proposals) if not one.vetoes and (one.data_loss or one.kind in _BUYS))
+    place = next(costly, len(proposals))
     return [*proposals[:place], *looks, *proposals[place:]]
 
 
@@ -111,10 +115,10 @@ def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None)
 
 
 def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:
-    """Return the search for what fills a directory if it is mostly neither replicas nor its reserve file."""
-    unaccounted, used = directory.unaccounted_bytes, directory.used_bytes
+    """Return the search for what takes a tenth of a directory, and is neither replicas nor its reserve file."""
+    unaccounted, total = directory.unaccounted_bytes, directory.total_bytes
     reserve = reserve_of(directory, situation.policy)
-    if unaccounted is None or used is None or (unaccounted - (reserve[1] if reserve else 0)) * 2 < used:
+    if unaccounted is None or total is None or unaccounted - (reserve[1] if reserve else 0) < FOREIGN_RATIO * total:
         return []
     return [situation.look_because(f"{human_bytes(unaccounted)} there are explained by no replica")]
 
