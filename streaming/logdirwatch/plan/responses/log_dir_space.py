@@ -1,12 +1,13 @@
 """A filling log directory: free space, move leaders away, find what fills it."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import MOVES, ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
@@ -51,7 +52,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return []
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
-    found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory))
+    found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
     said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
     doubt = doubts(directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
@@ -85,11 +86,21 @@ def _led_in_place(
     return [*proposals[:place], *led, *proposals[place:]]
 
 
-def _looked_in_place(proposals: list[ProposedAction], looks: list[ProposedAction]) -> list[ProposedAction]:
-    """Put the search for files that are not replicas before any action that loses data, or buys room for them."""
-    costly = (n for n, one in enumerate(proposals) if not one.vetoes and (one.data_loss or one.kind in _BUYS))
+def _looked_in_place(
+    proposals: list[ProposedAction], looks: list[ProposedAction], directory: LogDir
+) -> list[ProposedAction]:
+    """Put the search for files that are not replicas before any action that loses data, or buys room for them.
+
+    Where they are most of the directory, moving replicas away does not help either.
+    """
+    after = _BUYS | (MOVES if _is_mostly_foreign(directory) else frozenset())
+    costly = (n for n, one in enumerate(proposals) if not one.vetoes and (one.data_loss or one.kind in after))
     place = next(costly, len(proposals))
     return [*proposals[:place], *looks, *proposals[place:]]
+
+
+def _is_mostly_foreign(directory: LogDir) -> bool:
+    return 2 * (directory.unaccounted_bytes or 0) >= (directory.used_bytes or sys.maxsize)
 
 
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
