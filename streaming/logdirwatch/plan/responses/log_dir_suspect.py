@@ -97,10 +97,22 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if kinds & DAMAGE and not kinds & CERTAIN:
         return [*demoted, _repair(look, alert, device, directory), *cordon]
     sick = kinds & DISK - ({"probe"} if probed in _OF_PROBER else frozenset())
-    is_given_up = bool(sick) and not demoted
-    rebuilt, unplaced = _rebuilt(alert, directory, snapshot, policy, situation.now_ms) if is_given_up else ([], None)
+    # Before others lead, only what is nowhere else is copied; it leaves first.
+    rest = _with_last_copies_alone(directory, snapshot) if demoted else snapshot
+    rebuilt, unplaced = list[ProposedAction](), None
+    if sick and rest is not None:
+        rebuilt, unplaced = _rebuilt(alert, directory, rest, policy, situation.now_ms)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
-    return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, snapshot)]
+    look = with_endurance(situation.look_because(why), directory, snapshot)
+    return [*rebuilt, *demoted, *cordon, look] if demoted else [*cordon, *rebuilt, look]
+
+
+def _with_last_copies_alone(directory: LogDir, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
+    """Return a snapshot in which all of a directory's replicas are claimed but last copies; None if there are none."""
+    held = snapshot.replicas_in(directory.place)
+    others = {one.key for one in held if not _is_alone(one, snapshot)}
+    has_last = {one.key for one in held} > others
+    return replace(snapshot, claimed=snapshot.claimed | others) if has_last else None
 
 
 def _checked_first(

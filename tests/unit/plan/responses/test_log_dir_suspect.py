@@ -58,6 +58,13 @@ class TestSuspect:
         led = topic("t", (1, 2))
         assert kinds(self.suspect(["probe"], *SUSPECT, led)) == ["demote_leaders", "investigate"]
 
+    def test_but_a_last_copy_waits_for_no_leader(self):
+        parts = *SUSPECT, topic("t", (1, 2)), topic("only", (1,)), replica(1, "/d1", "only")
+        about = alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence={"why": ["medium_error"]})
+        actions = answered(about, *parts)
+        assert kinds(actions) == ["reassign", "demote_leaders", "investigate"]
+        assert [one.topic for one in from_json(actions[0].reassignment)] == ["only"]
+
     def test_where_it_cannot_be_given_up_it_says_what_would_help(self):
         (look,) = self.suspect(["probe"], *SUSPECT[:3], *SUSPECT[4:])
         assert "would help: one broker more than the replication factor" in look.reason
