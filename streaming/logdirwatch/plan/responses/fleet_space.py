@@ -9,9 +9,11 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_l
 from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates_in
 from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
+from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.relief.planner import IN_NO_HURRY_MS
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
@@ -19,7 +21,10 @@ from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return the cuts that free most in a cluster's filling directories, idle topics, and what is still missing."""
+    """Return what room is missing, the cuts that free most in a cluster's filling directories, and idle topics.
+
+    New room loses nothing, so it comes first while there is time to get it.
+    """
     snapshot, policy = situation.snapshot, situation.policy
     needed = shortage(snapshot, policy)
     missing = sum(needed.values())
@@ -33,7 +38,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
             places, {"broker": None, "log_dir": None}, snapshot, policy, situation.now_ms
         )
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
-    return [*proposals, situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))]
+    look = situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))
+    is_hurried = any((time_to_full_ms(directory) or IN_NO_HURRY_MS) < IN_NO_HURRY_MS for directory in places)
+    return [*proposals, look] if is_hurried else [look, *proposals]
 
 
 def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
@@ -66,14 +73,20 @@ def _what_is_missing(
     if not places:
         return "no directory is above the target ratio now"
     if left <= 0:
-        return f"the cuts give the {len(places)} directories all that they need, {human_bytes(missing)}"
+        cuts = f"the cuts give the {len(places)} directories all that they need, {human_bytes(missing)}"
+        return f"{cuts}; without losing anything would help: {_room(missing, snapshot, policy)}"
+    why = f"; {'; '.join(reasons)}" if reasons else ""
+    helps = _room(left, snapshot, policy)
+    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {helps}"
+
+
+def _room(missing: int, snapshot: ClusterSnapshot, policy: Policy) -> str:
+    """Return the new room that takes so many bytes."""
     size = sum(directory.total_bytes or 0 for directory in snapshot.directories.values()) // max(
         1, len(snapshot.brokers)
     )
-    brokers = -(-int(left / policy.limits.target_ratio) // size) if size else 0
-    more = f"{brokers} brokers like the present ones, or {human_bytes(left)} more on volumes and disks"
-    why = f"; {'; '.join(reasons)}" if reasons else ""
-    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {more}"
+    brokers = -(-int(missing / policy.limits.target_ratio) // size) if size else 0
+    return f"{brokers} brokers like the present ones, or {human_bytes(missing)} more on volumes and disks"
 
 
 RESPONSE = Response(

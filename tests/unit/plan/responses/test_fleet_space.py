@@ -23,7 +23,7 @@ def recommended(*parts, **limits):
 
 
 def test_one_cut_is_planned_for_all_directories_that_need_it():
-    cut, look = recommended(*SHORT)
+    look, cut = recommended(*SHORT)
     assert cut.kind is ActionKind.LOWER_RETENTION
     assert cut.target == {"broker": None, "log_dir": None, "topic": "t"}
     # Broker 1 needs 150 MiB and broker 2 needs 100; the third, which needs nothing, is freed as well.
@@ -31,10 +31,16 @@ def test_one_cut_is_planned_for_all_directories_that_need_it():
     assert [entry["bytes"] for entry in cut.expected["on"]] == [151 * MIB] * 3
     assert "453 MiB in 3 directories, 250 MiB of them where they are needed" in cut.reason
     assert "the cuts give the 2 directories all that they need, 250 MiB" in look.reason
+    assert "without losing anything would help: 1 brokers like the present ones, or 250 MiB more" in look.reason
+
+
+def test_in_the_last_hour_the_cut_comes_before_the_room_that_has_to_be_bought():
+    hurried = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=MIB)
+    assert [str(one.kind) for one in recommended(hurried, *SHORT[1:])] == ["lower_retention", "investigate"]
 
 
 def test_a_cut_goes_no_deeper_than_the_neediest_directory_asks():
-    (cut, _) = recommended(*SHORT)
+    _, cut = recommended(*SHORT)
     assert int(cut.configs["t"]["retention.bytes"]["to"]) == 239 * MIB
 
 
@@ -50,7 +56,7 @@ def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
 def test_idle_topics_are_named_where_cuts_are_not_enough():
     parts = [*SHORT, topic("t", (1, 2, 3), configs={"cleanup.policy": "compact"})]
     idle = [replica(number, "/d1", "t", size=400 * MIB, same_since_ms=0) for number in (1, 2, 3)]
-    candidate, _ = recommended(*parts[:3], parts[-1], *idle, idle_topic_min_bytes=0)
+    _, candidate = recommended(*parts[:3], parts[-1], *idle, idle_topic_min_bytes=0)
     assert candidate.kind is ActionKind.DELETE_TOPIC_CANDIDATE
     assert candidate.target == {"broker": None, "log_dir": None, "topic": "t"}
     assert "t has 800 MiB in 2 directories" in candidate.reason
@@ -68,7 +74,7 @@ def test_a_directory_that_is_offline_is_no_reason_to_cut():
 
 def test_directories_on_one_volume_need_their_bytes_once():
     shared = [directory(1, "/d1", 850 * MIB), directory(1, "/d2", 850 * MIB), directory(2), directory(3)]
-    _, look = recommended(*shared, *SHORT[3:])
+    look, _ = recommended(*shared, *SHORT[3:])
     assert "1 directories all that they need, 150 MiB" in look.reason
 
 
@@ -111,11 +117,11 @@ def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
 
 def test_a_cut_says_what_it_wins_where_it_wins_least():
     growing = [directory(number, "/d1", 850 * MIB, growth_bytes_per_s=number * 1024.0) for number in (1, 2)]
-    cut, *_ = recommended(*growing, directory(3, "/d1", 100 * MIB), *SHORT[3:])
+    _, cut, *_ = recommended(*growing, directory(3, "/d1", 100 * MIB), *SHORT[3:])
     freed = cut.expected["on"][1]["bytes"]
     assert cut.expected["wins_ms"] == int(freed / 2048 * 1000)
     assert "each is full" in cut.reason
-    assert recommended(*SHORT)[0].expected["wins_ms"] is None
+    assert recommended(*SHORT)[1].expected["wins_ms"] is None
 
 
 def test_nothing_is_emptied_below_the_target():
@@ -129,7 +135,7 @@ def test_what_is_only_local_gives_before_what_is_lost():
 
 
 def test_it_is_done_when_the_bytes_are_gone_everywhere():
-    cut, _ = recommended(*SHORT)
+    _, cut = recommended(*SHORT)
     to = cut.configs["t"]["retention.bytes"]["to"]
     is_set = topic("t", (1, 2, 3), configs={"retention.bytes": to})
     assert progress(cut, facts(*SHORT, is_set)).is_running
