@@ -1,6 +1,7 @@
 """A stop of ``apply`` on real brokers: an alert with the way back, by ``stream`` and ``notify``, until it is undone."""
 
 import pytest
+from msgspec.structs import replace
 
 from logdirwatch import settings as configuration
 from logdirwatch.execute import journal
@@ -9,13 +10,15 @@ from logdirwatch.execute.ports import Halt, Ports
 from logdirwatch.execute.run import carry_out
 from logdirwatch.kafka import clients
 from logdirwatch.local.config import CLUSTER
-from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.model import topics
+from logdirwatch.model.vocabulary import AlertStatus, ExecutionState
 from tests.kafka.applying import MIB, begun, now, places, states, topic_of_4_mib, watched, within_broker
 from tests.kafka.collecting import run
-from tests.kafka.telemetry import Run, fresh_topics
+from tests.kafka.telemetry import Run, fresh_topics, send_records
 from tests.kafka.test_notify_kafka import notifying
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
+from tests.unit.plan.builders import space_alert
 
 
 @pytest.fixture
@@ -59,6 +62,10 @@ def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, clus
         made = topic_of_4_mib(own, admin, "stopped")
         planned, here, _ = within_broker(own, cluster, admin, made, rate=MIB // 16)
         other, _, _ = within_broker(own, cluster, admin, made)
+        over = replace(
+            space_alert(), alert_id=planned.alert_id, revision=2, cluster=CLUSTER, status=AlertStatus.RESOLVED
+        )
+        send_records(own, topics.ALERTS, over)
         stopped(own, admin, planned)
         stream.wait_for(stream.alerts, "the alert")
         with notifying(own, tmp_path, receiver) as notify:

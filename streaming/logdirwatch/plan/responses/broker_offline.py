@@ -61,6 +61,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if alert.broker is None or alert.broker not in snapshot.brokers or shown.maintenance is not None:
         return [situation.look]
     broker = alert.broker
+    if shown.recovering_logs:
+        return _recovering(situation, broker, shown.recovering_logs)
     full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
     limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _REPAIRED_FIRST]
     is_told = bool(shown.log_says)
@@ -77,6 +79,22 @@ def propose(situation: Situation) -> list[ProposedAction]:
         *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
     ]
+
+
+def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAction]:
+    """Return that nothing is to be done while a broker recovers its logs: a start would begin it anew."""
+    snapshot, policy, now_ms = situation.snapshot, situation.policy, situation.now_ms
+    left = f"has {logs} log{'s' * (logs != 1)} still to recover"
+    wait = (
+        f"wait, and do not start broker {broker} again: it {left}, and a start throws away what it has recovered; for "
+        "the next time raise num.recovery.threads.per.data.dir"
+    )
+    later = [
+        start_broker(broker, snapshot, policy, "only if its process has ended"),
+        *_rebuilt(situation.alert, broker, snapshot, policy, now_ms),
+    ]
+    veto = Veto("recovering", f"broker {broker} is starting: it {left}")
+    return [replace(situation.look, reason=wait), *(replace(one, vetoes=(*one.vetoes, veto)) for one in later)]
 
 
 def _started(alert: AlertRecord, proposal: ProposedAction) -> ProposedAction:

@@ -44,6 +44,12 @@ class TestBrokerOffline:
         assert start.expected["restart_partitions"]["partitions"] == [{"topic": "t", "partitions": ["0", "1"]}]
         assert not any("Stop broker" in command for command in start.commands)
 
+    def test_a_recovery_that_goes_on_is_waited_for(self):
+        actions = self.gone(*GONE, evidence={"recovering_logs": 160})
+        assert [one.kind for one in actions if not one.vetoes] == [ActionKind.INVESTIGATE]
+        assert "has 160 logs still to recover" in actions[0].reason
+        assert veto_names(of_kind(actions, ActionKind.RESTART_BROKER)) == ["recovering"]
+
     def test_a_start_takes_nothing_away_so_other_brokers_that_are_down_do_not_hinder_it(self):
         assert veto_names(self.gone(*GONE, broker(3, BrokerStatus.OFFLINE))[0]) == []
 
