@@ -112,7 +112,7 @@ chaos: java $(STAMP) ## the stream killed again and again over a known history (
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 chaos-apply: java $(STAMP) ## apply killed at drawn moments of executions of every kind on real brokers, and drawn schedules (KILLS=60 APPLY_SCHEDULES=40 SEED=7)
-	$(BIN)/python -m tests.chaos_apply --kills $(or $(APPLY_KILLS),$(KILLS)) --schedules $(or $(APPLY_SCHEDULES),40) $(if $(SEED),--seed $(SEED)) $(ARGS)
+	$(BIN)/python -m tests.chaos_apply --kills $(or $(APPLY_KILLS),$(KILLS)) --schedules $(or $(APPLY_SCHEDULES),40) $(if $(APPLY_NAMED),--named "$(APPLY_NAMED)") $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 simulate: $(STAMP) ## the whole service on virtual clocks, its law checked throughout (SEEDS=10000 SEED=1)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
