@@ -17,7 +17,7 @@ LINE = (
 )
 
 
-@pytest.mark.parametrize("wrong", [{"driver_java_options": "-XX:+NoSuchOption"}], ids=str)
+@pytest.mark.parametrize("wrong", [{"driver_java_options": "-XX:MaxMetaspaceSize=much"}], ids=str)
 def test_what_spark_cannot_start_with_is_one_line(tmp_path, wrong):
     config = tmp_path / "logdirwatch.yaml"
     config.write_text(
