@@ -82,7 +82,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAction]:
-    """Return that nothing is to be done while a broker recovers its logs: a start would begin it anew."""
+    """Return that nothing is to be done while a broker recovers its logs: a start would begin it again."""
     snapshot, policy, now_ms = situation.snapshot, situation.policy, situation.now_ms
     left = f"has {logs} log{'s' * (logs != 1)} still to recover"
     wait = (
