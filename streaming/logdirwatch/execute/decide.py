@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from logdirwatch.execute.outcomes import Next, Reached
+from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
+from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds import cancel, elect, move, order, set_config, throttle
 from logdirwatch.execute.step_kinds.cancel import Cancel
@@ -10,9 +11,25 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
-from logdirwatch.execute.step_kinds.throttle import Throttle
+from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
 from logdirwatch.execute.steps import Step
 from logdirwatch.plan.commands.throttles import Limit
+
+__all__ = (
+    "Call",
+    "ChangeConfig",
+    "Do",
+    "ElectLeaders",
+    "Next",
+    "PlaceReplicas",
+    "Progress",
+    "Reached",
+    "Reassign",
+    "Stuck",
+    "Wait",
+    "decide",
+    "limits_to_clear",
+)
 
 
 def decide(step: Step, seen: Seen, ours: Sequence[Limit]) -> Next:
