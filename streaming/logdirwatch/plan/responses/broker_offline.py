@@ -35,7 +35,7 @@ from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, pla
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ms
-from logdirwatch.text.words import some_of
+from logdirwatch.text.words import counted, some_of
 
 _REPAIRED_FIRST = {
     Cause.LIMIT: "raise the limit that {path} ran into (open files or memory maps)",
@@ -84,7 +84,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAction]:
     """Return that nothing is to be done while a broker recovers its logs: a start would begin it again."""
     snapshot, policy, now_ms = situation.snapshot, situation.policy, situation.now_ms
-    left = f"has {logs} log{'s' * (logs != 1)} still to recover"
+    left = f"has {counted(logs, 'log')} still to recover"
     wait = (
         f"wait, and do not start broker {broker} again: it {left}, and a start throws away what it has recovered; for "
         "the next time raise num.recovery.threads.per.data.dir"

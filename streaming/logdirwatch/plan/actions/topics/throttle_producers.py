@@ -54,7 +54,8 @@ def propose_producer_throttle(
     allowed = left * growth / needs
     quota = max(0, int(allowed - max(0.0, growth - top)))
     brokers = _leaders(writers, source, snapshot)
-    quota = int(quota / brokers) * brokers
+    rate = int(quota / brokers)
+    quota, rate = rate * brokers, max(1, rate)
     slowed = max(0.0, growth - top) + min(top, quota)
     lasts = None if slowed <= 0 else int(left * growth / slowed)
     if lasts is not None and lasts < WORTH * left:
@@ -65,7 +66,7 @@ def propose_producer_throttle(
             target=place_target(source),
             reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_rate(growth)} it is "
             f"full {human_in(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
-            expected=_effect(writers, quota // brokers, left, lasts),
+            expected=_effect(writers, rate, left, lasts),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
                 Precondition("owner_agrees", _owners(writers, policy), None),
@@ -73,9 +74,9 @@ def propose_producer_throttle(
                     "producers_wait", "slowed producers have room to buffer, or may lose what they cannot send", None
                 ),
             ),
-            commands=(describe_quotas(policy.tools), client_quota(policy.tools, max(1, quota // brokers))),
+            commands=(describe_quotas(policy.tools), client_quota(policy.tools, rate)),
             undo={
-                "commands": [end_client_quota(policy.tools, max(1, quota // brokers))],
+                "commands": [end_client_quota(policy.tools, rate)],
                 "text": "as soon as the directory has room; a quota that was there before is to be set again",
             },
         )
@@ -115,12 +116,12 @@ def _each(brokers: int) -> str:
     return "" if brokers == 1 else f"; the quota holds on each of the {brokers} brokers that lead it, and is its share"
 
 
-def _effect(writers: list[tuple[str, float]], quota: int, left: int, lasts: int | None) -> dict[str, Any]:
+def _effect(writers: list[tuple[str, float]], rate: int, left: int, lasts: int | None) -> dict[str, Any]:
     return effect(
         needs_ms=0,
         time_to_full_after_ms=lasts,
         wins_ms=None if lasts is None else lasts - left,
-        producer_byte_rate=max(1, quota),
+        producer_byte_rate=rate,
         growing=[{"topic": topic, "bytes_per_s": int(rate)} for topic, rate in writers],
     )
 
