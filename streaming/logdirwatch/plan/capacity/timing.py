@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.ramp import full_in_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -34,6 +35,12 @@ def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
     left_bytes += directory.relief_bytes + freed_bytes - (directory.incoming_bytes or 0)
     lasting = growth - sum(ramp.bytes_per_s for ramp in directory.ramps)
     return full_in_ms(left_bytes, max(0.0, lasting), directory.ramps)
+
+
+def is_full_within_the_hour(directory: LogDir) -> bool:
+    """Tell whether a directory is known to be full so soon that there is no time for checks first."""
+    left_ms = time_to_full_ms(directory)
+    return left_ms is not None and left_ms <= HOUR_MS
 
 
 def end_in_words(directory: LogDir) -> str:

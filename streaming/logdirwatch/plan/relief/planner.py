@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candi
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
@@ -47,8 +47,6 @@ from logdirwatch.text.units import human_bytes
 
 LITTLE = 0.1
 """Actions that together free no more than this share of what must be deleted win too little time: slow producers."""
-IN_NO_HURRY_MS = 3_600_000
-"""This long before a directory is full there is time for checks first."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def _answer(
         [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
     )
     ordered = in_order_of_relief(proposals)
-    looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
+    looked = [*ordered, *looks] if is_full_within_the_hour(source) else [*looks, *ordered]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
 
 
@@ -168,9 +166,8 @@ def _slowed_for(
         return None
     if sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted:
         return [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
-    is_cut, left_ms = any(one.data_loss and not one.vetoes for one in proposals), time_to_full_ms(source)
-    is_late = left_ms is not None and left_ms <= IN_NO_HURRY_MS
-    return gentle if is_cut and is_late and top_topics(source, snapshot) else None
+    is_cut = any(one.data_loss and not one.vetoes for one in proposals)
+    return gentle if is_cut and is_full_within_the_hour(source) and top_topics(source, snapshot) else None
 
 
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:

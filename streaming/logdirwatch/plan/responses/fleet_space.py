@@ -9,11 +9,10 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_l
 from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates_in
 from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
-from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.capacity.timing import is_full_within_the_hour
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.relief.planner import IN_NO_HURRY_MS
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
@@ -39,8 +38,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         )
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
     look = situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))
-    is_hurried = any((time_to_full_ms(directory) or IN_NO_HURRY_MS) < IN_NO_HURRY_MS for directory in places)
-    return [*proposals, look] if is_hurried else [look, *proposals]
+    return [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]
 
 
 def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:

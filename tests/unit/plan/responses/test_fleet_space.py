@@ -1,5 +1,7 @@
 """A whole cluster that fills: history that frees what is needed, and how much is missing else."""
 
+import pytest
+
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
@@ -34,8 +36,9 @@ def test_one_cut_is_planned_for_all_directories_that_need_it():
     assert "without losing anything would help: 1 brokers like the present ones, or 250 MiB more" in look.reason
 
 
-def test_in_the_last_hour_the_cut_comes_before_the_room_that_has_to_be_bought():
-    hurried = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=MIB)
+@pytest.mark.parametrize("used_mib", [850, 1000])
+def test_in_the_last_hour_the_cut_comes_before_the_room_that_has_to_be_bought(used_mib):
+    hurried = directory(1, "/d1", used_mib * MIB, growth_bytes_per_s=MIB)
     assert [str(one.kind) for one in recommended(hurried, *SHORT[1:])] == ["lower_retention", "investigate"]
 
 
