@@ -14,7 +14,7 @@ from logdirwatch.model.vocabulary import (
     OperationKind,
 )
 from logdirwatch.plan.cluster.cordons import KEY as CORDONED
-from logdirwatch.plan.commands.operations import from_record
+from logdirwatch.plan.commands.operations import from_record, replicas_of
 
 RETENTION_KEYS = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
 _RATES = frozenset({*REPLICATION_THROTTLES, LOG_DIR_THROTTLE})
@@ -87,13 +87,8 @@ def _is(operation: Operation, kind: OperationKind, inverse: OperationKind | None
 
 def _replicas(operation: Operation) -> Iterator[tuple[list[int], list[int]]]:
     """Return the new and the old replicas of each partition: both sides name the same ones."""
-    there, here = _by_partition(operation.args), _by_partition(operation.inverse.args)
+    there, here = (replicas_of(args.reassignment) for args in (operation.args, operation.inverse.args))
     return ((there[key], here[key]) for key in there)
-
-
-def _by_partition(args: OperationArgs) -> dict[tuple[str, int], list[int]]:
-    partitions = () if args.reassignment is None else args.reassignment.partitions
-    return {(one.topic, one.partition): list(one.replicas) for one in partitions}
 
 
 def _limits_only(args: OperationArgs) -> bool:
@@ -103,7 +98,7 @@ def _limits_only(args: OperationArgs) -> bool:
     """
     if args.limits is None:
         return True
-    moved = {topic for topic, _ in _by_partition(args)}
+    moved = {topic for topic, _ in replicas_of(args.reassignment)}
     return (
         all(set(rates) <= _RATES for rates in args.limits.brokers.values())
         and all(set(lists) <= _LISTS for lists in args.limits.topics.values())

@@ -191,8 +191,8 @@ def _coherent(found: list[Operation]) -> list[Operation]:
     An order of replicas has the same ones on both sides.
     """
     for one in (one for one in found if one.op in _OF_PARTITIONS):
-        there, here = _replicas(one.args.reassignment), _replicas(one.inverse.args.reassignment)
-        sides = [there, here] + [_replicas(one.expect_after.reassignment)] * (one.op is OperationKind.CANCEL_MOVES)
+        there, here = replicas_of(one.args.reassignment), replicas_of(one.inverse.args.reassignment)
+        sides = [there, here] + [replicas_of(one.expect_after.reassignment)] * (one.op is OperationKind.CANCEL_MOVES)
         if not there or any(side.keys() != there.keys() for side in sides):
             msg = f"{one.op} names other partitions than its undo or what it expects"
             raise ValueError(msg)
@@ -205,7 +205,7 @@ def _coherent(found: list[Operation]) -> list[Operation]:
     return found
 
 
-def _replicas(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[int]]:
+def replicas_of(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[int]]:
     """Return the replicas by partition; none of a plan that names a partition or a replica twice."""
     partitions = () if plan is None else plan.partitions
     found = {(one.topic, one.partition): one.replicas for one in partitions}
