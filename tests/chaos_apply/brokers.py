@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka.admin import NewTopic
@@ -159,12 +159,14 @@ class Brokers(Kafka):
 
     # -- afterwards
 
-    def tidy(self) -> None:
+    def __enter__(self) -> "Brokers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Mend what others did, so that the next schedule begins as the first one."""
         self.revive()
         for broker in self.brokers:
-            space = self._disks.space(broker, 1)
-            if (broker, self.paths(broker)[1]) in self.offline or not space or space.used_ratio > MOST_USED_RATIO:
+            if (broker, self.paths(broker)[1]) in self.offline or is_spent(self._disks, broker, 1):
                 self._disks.restore(broker, 1)
         self.refresh()
         self._admin.delete_topics(sorted({topic for topic, _ in self.partitions}))
@@ -174,6 +176,17 @@ class Brokers(Kafka):
                 wait_until(
                     lambda clear=clear: _is_taken(self._cluster, clear), DEADLINE_S, f"broker {broker} to answer"
                 )
+
+
+def is_spent(disks: LocalCluster, broker: int, log_dir: int) -> bool:
+    """Tell whether a directory has too little room for another round."""
+    space = disks.space(broker, log_dir)
+    return space is None or space.used_ratio > MOST_USED_RATIO
+
+
+def wrong(log: Iterable[str], found: Iterable[str]) -> str:
+    """Return what is wrong about a schedule, after what happened in it."""
+    return "\n  ".join(("", *log, *(f"WRONG {one}" for one in found)))
 
 
 def _is_taken(cluster: AdminCluster, call: Call) -> bool:

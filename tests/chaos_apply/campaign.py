@@ -22,6 +22,7 @@ from logdirwatch.local.fill import FillWith
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, ExecutionState
 from logdirwatch.settings import Settings
 from tests.chaos_apply import rounds
+from tests.chaos_apply.brokers import is_spent
 from tests.chaos_apply.rounds import KINDS, Planned, World
 from tests.kafka.applying import executions, limits_left, places, topic_of_4_mib, watched
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -276,8 +277,7 @@ class Campaign:
         """Undo what others did, so that the next round begins as the first one."""
         for broker in self._disks.state().brokers:
             for index, path in enumerate(broker.log_dirs):
-                space = self._disks.space(broker.id, index)
-                if space is None or space.used_ratio > 0.8:
+                if is_spent(self._disks, broker.id, index):
                     self._say(f"   restoring {path}")
                     self._disks.restore(broker.id, index)
         wait_until(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.cluster import LocalCluster
-from tests.chaos_apply.brokers import MIB, Brokers
+from tests.chaos_apply.brokers import MIB, Brokers, wrong
 from tests.simulation.hand.run import Schedule, filled
 
 RATE = MIB // 2
@@ -19,15 +19,12 @@ def run(disks: LocalCluster, monitored: KafkaSettings, seeds: Iterable[int], say
     began_s, states, broken = time.monotonic(), Counter[str](), 0
     with clients.admin(monitored) as admin:
         for number, seed in enumerate(seeds):
-            brokers = Brokers(disks, admin, monitored, f"{number}-{time.time_ns()}")
-            try:
+            with Brokers(disks, admin, monitored, f"{number}-{time.time_ns()}") as brokers:
                 ran = Schedule(seed, world=lambda draw, on=brokers: filled(draw, on, RATE)).run()
-            finally:
-                brokers.tidy()
             states[ran.state] += 1
             broken += bool(ran.broken)
             say(f"schedule {seed}: {ran.state}, {', '.join(event.deed for event in ran.events) or 'nobody else'}")
             if ran.broken:
-                say("\n  ".join(("", *ran.log, *(f"WRONG {one}" for one in ran.broken))))
+                say(wrong(ran.log, ran.broken))
     say(f"{states.total()} schedules in {time.monotonic() - began_s:.0f} s: {dict(states)}, {broken} broken")
     return broken

@@ -15,7 +15,7 @@ from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ActionKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands import operations
-from tests.chaos_apply.brokers import MIB, Brokers
+from tests.chaos_apply.brokers import MIB, Brokers, wrong
 from tests.simulation.hand.adversary import Adversary
 from tests.simulation.hand.run import SIZE_BYTES, Ran, Schedule, World, throttles
 
@@ -98,20 +98,18 @@ class Once(Adversary):
 
 def run(disks: LocalCluster, monitored: KafkaSettings, names: Sequence[str], say: Callable[[str], None]) -> int:
     """Carry out the runs; return how many went wrong."""
-    wrong = 0
+    failed = 0
     with clients.admin(monitored) as admin:
         for number, name in enumerate(names):
-            began_s, brokers = time.monotonic(), Brokers(disks, admin, monitored, f"named{number}-{time.time_ns()}")
-            try:
+            began_s = time.monotonic()
+            with Brokers(disks, admin, monitored, f"named{number}-{time.time_ns()}") as brokers:
                 ran, reason = _carried_out(RUNS[name], brokers)
-            finally:
-                brokers.tidy()
             found = [*ran.broken, *_against(RUNS[name], reason)]
             say(f"{name}: {reason}; {time.monotonic() - began_s:.0f} s")
             if found:
-                wrong += 1
-                say("\n  ".join(("", *ran.log, *(f"WRONG {one}" for one in found))))
-    return wrong
+                failed += 1
+                say(wrong(ran.log, found))
+    return failed
 
 
 def _carried_out(planned: Run, brokers: Brokers) -> tuple[Ran, str]:
