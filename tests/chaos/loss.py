@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from kafka import TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from logdirwatch.kafka import telemetry_topics
 from logdirwatch.kafka.clients import admin
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import Rule
 from tests.chaos import ledger
 from tests.chaos.history import TICK_MS
 from tests.chaos.world import READS, SETTLED_S, World
-from tests.kafka.telemetry import keep_own_times
+from tests.kafka.telemetry import create_with_own_times
 from tests.support.waiting import wait_until
 
 FED = (topics.METRICS, topics.EVENTS)
@@ -30,8 +29,7 @@ def make_again(world: World) -> None:
         with admin(world.run.settings.telemetry) as client:
             client.delete_topics([topic])
             wait_until(lambda: topic not in client.list_topics(), SETTLED_S, f"{topic} to be gone")
-        telemetry_topics.create_missing(world.run.settings)
-        keep_own_times(world.run.settings)
+        create_with_own_times(world.run.settings)
         world.archive.begins_again(topic)
         # Spark takes what lies in the new topic at its first look as read; what comes afterwards must not be lost.
         for query, reached in before.items():

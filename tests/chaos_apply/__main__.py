@@ -42,7 +42,8 @@ def main() -> int:
             broken = named.run(disks, watched(own), [one for one in named.RUNS if re.search(chosen.named, one)], say)
             broken += drawn.run(disks, watched(own), range(seed, seed + chosen.schedules), say)
             report = Campaign(disks, own, folder / "logs", seed, say).strike(chosen.kills)
-    say("\n".join(report.lines()))
+    # What went wrong comes last: of a long run only the end is kept.
+    say("\n".join([*report.lines(), *broken]))
     if chosen.report:
         chosen.report.write_text(json.dumps(vars(report), indent=2))
     return 1 if report.found or broken else 0

@@ -184,9 +184,9 @@ def is_spent(disks: LocalCluster, broker: int, log_dir: int) -> bool:
     return space is None or space.used_ratio > MOST_USED_RATIO
 
 
-def wrong(log: Iterable[str], found: Iterable[str]) -> str:
-    """Return what is wrong about a schedule, after what happened in it."""
-    return "\n  ".join(("", *log, *(f"WRONG {one}" for one in found)))
+def wrong(name: str, log: Iterable[str], found: Iterable[str]) -> str:
+    """Return what happened in a schedule, and what is wrong about it."""
+    return "\n  ".join((f"{name}:", *log, *(f"WRONG {one}" for one in found)))
 
 
 def _is_taken(cluster: AdminCluster, call: Call) -> bool:

@@ -96,9 +96,9 @@ class Once(Adversary):
             self.run.does(self)
 
 
-def run(disks: LocalCluster, monitored: KafkaSettings, names: Sequence[str], say: Callable[[str], None]) -> int:
-    """Carry out the runs; return how many went wrong."""
-    failed = 0
+def run(disks: LocalCluster, monitored: KafkaSettings, names: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Carry out the runs; return what happened in each one that went wrong."""
+    failed = []
     with clients.admin(monitored) as admin:
         for number, name in enumerate(names):
             began_s = time.monotonic()
@@ -107,8 +107,7 @@ def run(disks: LocalCluster, monitored: KafkaSettings, names: Sequence[str], say
             found = [*ran.broken, *_against(RUNS[name], reason)]
             say(f"{name}: {reason}; {time.monotonic() - began_s:.0f} s")
             if found:
-                failed += 1
-                say(wrong(ran.log, found))
+                failed.append(wrong(name, ran.log, found))
     return failed
 
 

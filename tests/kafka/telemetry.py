@@ -5,13 +5,13 @@ import os
 import signal
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import yaml
-from kafka.admin import ConfigResource, ConfigResourceType
 
 from logdirwatch import settings as configuration
 from logdirwatch.demo import tables
@@ -24,11 +24,37 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until
 
-NAMES = [topic.name for topic in topics.TOPICS]
+TOPICS = topics.TOPICS
+NAMES = [topic.name for topic in TOPICS]
 
 
 def fresh_topics(settings: Settings) -> None:
     """Empty the telemetry cluster: all its topics are deleted and made again."""
+    _delete_topics(settings)
+    telemetry_topics.create_missing(settings)
+
+
+def fresh_topics_with_own_times(settings: Settings) -> None:
+    """Empty the telemetry cluster; Kafka's time of each record is then the one that it is sent with."""
+    _delete_topics(settings)
+    create_with_own_times(settings)
+
+
+def create_with_own_times(settings: Settings) -> None:
+    """Make the missing telemetry topics so that Kafka's time of each record is the one that it is sent with.
+
+    They begin so: brokers apply a change some time after it was answered, and the first records would be without it.
+    """
+    own_times = {"message.timestamp.type": "CreateTime"}
+    with mock.patch.object(
+        topics,
+        "TOPICS",
+        [replace(one, configs=one.configs | (own_times if one.configs.keys() & own_times else {})) for one in TOPICS],
+    ):
+        telemetry_topics.create_missing(settings)
+
+
+def _delete_topics(settings: Settings) -> None:
     with admin(settings.telemetry) as client:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:
@@ -36,22 +62,6 @@ def fresh_topics(settings: Settings) -> None:
         wait_until(
             lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
         )
-    telemetry_topics.create_missing(settings)
-
-
-def fresh_topics_with_own_times(settings: Settings) -> None:
-    """Empty the telemetry cluster; Kafka's time of each record is then the one that it is sent with."""
-    fresh_topics(settings)
-    keep_own_times(settings)
-
-
-def keep_own_times(settings: Settings) -> None:
-    """Let Kafka's time of each record be the one that it is sent with, in all telemetry topics that there are."""
-    own_times = {"message.timestamp.type": "CreateTime"}
-    appended = [topic.name for topic in topics.TOPICS if topic.configs.keys() & own_times]
-    with admin(settings.telemetry) as client:
-        changes = [ConfigResource(ConfigResourceType.TOPIC, name, own_times) for name in appended]
-        client.alter_configs(changes, incremental=True)
 
 
 @dataclass
