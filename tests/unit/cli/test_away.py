@@ -16,7 +16,6 @@ COMMANDS = (
     ("actions",),
     ("actions", "show", "x"),
     ("actions", "check", "x"),
-    ("actions", "export", "x", "folder"),
     ("actions", "accept", "x", *SIGNED),
     ("maintenance", "list"),
     ("maintenance", "start", "--cluster", "prod", "--broker", "1", "--for", "1h", *SIGNED),

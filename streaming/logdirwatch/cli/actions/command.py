@@ -9,7 +9,6 @@ import typer
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.actions.deciding import new_decision
-from logdirwatch.cli.actions.export import export
 from logdirwatch.cli.actions.lookup import ActionId, every_revision, read_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
@@ -29,7 +28,6 @@ def register(app: typer.Typer) -> None:
     commands.callback()(actions)
     commands.command("show")(show)
     commands.command("check")(check)
-    commands.command("export")(export)
     commands.command("accept")(accept)
     commands.command("reject")(reject)
     app.add_typer(commands, name="actions")

@@ -218,11 +218,6 @@ def note(text: str) -> str:
     return f"{_NOTE}{printable(text)}"
 
 
-def step_of(command: str) -> str | None:
-    """Return the manual step of a :func:`note`; None for a command."""
-    return command.removeprefix(_NOTE) if command.startswith(_NOTE) and "\n" not in command else None
-
-
 def write_file(name: str, lines: Sequence[str]) -> str:
     """Return the command that writes ``lines`` to a file; JSON lines can neither expand nor end the here-document."""
     return "\n".join([f"cat > {shlex.quote(name)} <<'{_HEREDOC_END}'", *lines, _HEREDOC_END])

@@ -118,7 +118,7 @@ def effect(action: ActionRecord) -> list[str]:
 def details(action: ActionRecord, now_ms: int) -> str:
     """Return one action in full, as text with commands that can be pasted into a POSIX shell.
 
-    Characters that a terminal cannot show are escaped; ``actions export`` has the exact commands.
+    Characters that a terminal cannot show are escaped; ``actions --json`` has the exact commands.
     """
     return "\n".join(map(printable_lines, _details(action, now_ms))) + "\n"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.plan.cluster.assignment import Assignment, from_json, to_json
-from logdirwatch.plan.commands.kafka_tools import Tools, note, step_of
+from logdirwatch.plan.commands.kafka_tools import Tools, note
 from logdirwatch.plan.settings import ToolSettings
 from tests.support.hostile import ARGUMENTS
 
@@ -65,12 +65,6 @@ def test_a_note_is_one_line_of_printable_text(text):
     assert line.startswith("# ")
     assert line.isprintable()
     assert len(line.splitlines()) == 1
-    assert line == note(step_of(line))
-
-
-def test_a_command_is_no_step_of_a_person():
-    assert step_of("echo '# x'") is None
-    assert step_of("# a comment\nrm x") is None
 
 
 def test_the_connection_is_quoted_as_well(shell):

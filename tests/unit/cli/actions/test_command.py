@@ -1,4 +1,4 @@
-"""``actions check``, ``actions export`` and ``actions --accuracy`` over a scripted telemetry and a scripted cluster."""
+"""``actions check`` and ``actions --accuracy`` over a scripted telemetry and a scripted cluster."""
 
 import json
 
@@ -135,48 +135,6 @@ class TestCheck:
         ended = run("--config", str(config), "actions", "check", "r1")
         assert ended.exit_code == 1
         assert ended.err.startswith("logdirwatch: Kafka at localhost:1 cannot be reached")
-        assert len(ended.err.splitlines()) == 1
-
-
-class TestExport:
-    def test_it_writes_the_files_and_says_what_to_run_first(self, run, told, tmp_path):
-        told[:] = [rebuild(commands=["echo done"])]
-        ended = run("actions", "export", "r1", str(tmp_path / "out"))
-        assert ended.exit_code == 0
-        names = {path.name for path in (tmp_path / "out").iterdir()}
-        assert names == {"README.txt", "commands.sh", "undo.sh", "reassignment.json", "rollback.json"}
-        assert ended.out.splitlines()[-1] == "Before you run it, check it: logdirwatch actions check r1"
-        assert json.loads((tmp_path / "out" / "reassignment.json").read_text()) == PLAN
-
-    def test_nothing_is_overwritten_and_then_nothing_is_written(self, run, told, tmp_path):
-        told[:] = [rebuild(commands=["echo done"])]
-        (tmp_path / "rollback.json").write_text("mine")
-        ended = run("actions", "export", "r1", str(tmp_path))
-        assert ended.exit_code == 1
-        assert "rollback.json" in ended.err
-        assert "would be overwritten" in ended.err
-        assert (tmp_path / "rollback.json").read_text() == "mine"
-        assert not (tmp_path / "commands.sh").exists()
-
-    def test_a_link_that_points_nowhere_is_not_followed(self, run, told, tmp_path):
-        told[:] = [rebuild(commands=["echo done"])]
-        (tmp_path / "commands.sh").symlink_to(tmp_path / "elsewhere")
-        assert run("actions", "export", "r1", str(tmp_path)).exit_code == 1
-        assert not (tmp_path / "elsewhere").exists()
-
-    def test_what_must_not_be_done_now_is_not_written(self, run, told, tmp_path):
-        told[:] = [rebuild(commands=[], vetoes=[{"name": "x", "reason": "broker 2 is down\x1b[31m"}])]
-        ended = run("actions", "export", "r1", str(tmp_path / "out"))
-        assert ended.exit_code == 1
-        assert "must not be done now: broker 2 is down" in ended.err
-        assert "\x1b" not in ended.err
-        assert not (tmp_path / "out").exists()
-
-    def test_a_place_that_cannot_be_written_is_one_line(self, run, told, tmp_path):
-        told[:] = [rebuild(commands=["echo done"])]
-        (tmp_path / "file").write_text("")
-        ended = run("actions", "export", "r1", str(tmp_path / "file" / "below"))
-        assert ended.exit_code == 1
         assert len(ended.err.splitlines()) == 1
 
 
