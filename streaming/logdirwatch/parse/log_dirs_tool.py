@@ -1,10 +1,8 @@
-"""Parses the output of Kafka's own tool to placements.
+"""Parses the output of ``kafka-log-dirs.sh --describe`` (``org.apache.kafka.tools.LogDirsCommand``) to placements.
 
-Two forms: ``kafka-log-dirs.sh --describe`` as Kafka prints it today (``org.apache.kafka.tools.LogDirsCommand``), of
-several brokers; and the form that KIP-113 proposed, of one broker which only the Kafka key names, its list spelled
-``log_dirs`` or ``log dirs``. Text may come before, after and between the JSON of several runs: the tool's messages,
-the JVM's options and garbage collector, lines of log4j. Together the runs must cover all topics: what a directory does
-not list counts as removed. A directory with an error is left out, so that its last known placements stay.
+Text may come before, after and between the JSON of several runs: the tool's messages, the JVM's options and garbage
+collector, lines of log4j. Together the runs must cover all topics: what a directory does not list counts as removed. A
+directory with an error is left out, so that its last known placements stay.
 """
 
 import json
@@ -13,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, field
 
 from logdirwatch.model.records import Placement, ReplicasRecord
-from logdirwatch.model.scalars import BrokerId, Count, Long, Name
+from logdirwatch.model.scalars import BrokerId, Long, Name
 
 COLLECTOR = "kafka-log-dirs"
 HIGHEST = 2**31 - 1
@@ -46,8 +44,6 @@ class Listing(NamedTuple):
 class _Probe(Struct):
     type: Any = UNSET
     brokers: Any = UNSET
-    log_dirs: Any = UNSET
-    log_dirs_with_blank: Any = field(default=UNSET, name="log dirs")
 
 
 class _Partition(Struct):
@@ -75,26 +71,6 @@ class _Printed(Struct):
     brokers: list[_Broker]
 
 
-class _ProposedPartition(Struct):
-    topic: Name
-    partition: Count
-    size: Long
-    offset_lag: Long
-    is_temporary: bool = False
-
-
-class _ProposedLogDir(Struct):
-    is_live: bool
-    path: Name
-    partitions: list[_ProposedPartition]
-
-
-class _Proposed(Struct):
-    version: Literal[1]
-    log_dirs: list[_ProposedLogDir] | UnsetType = UNSET
-    log_dirs_with_blank: list[_ProposedLogDir] | UnsetType = field(default=UNSET, name="log dirs")
-
-
 class _Answer(NamedTuple):
     broker: int
     log_dir: str
@@ -111,9 +87,8 @@ def read_listing(value: bytes, arrival: Arrival) -> Listing:
 
     The cluster is the key's (``CLUSTER`` or ``CLUSTER/BROKER``) or the default, the time is Kafka's.
     """
-    cluster, broker = _named_by((arrival.key or b"").decode())
-    cluster = cluster or arrival.default_cluster
-    answers = [answer for document in _documents(value) for answer in _answers(document, broker)]
+    cluster = _cluster_of((arrival.key or b"").decode()) or arrival.default_cluster
+    answers = [answer for document in _documents(value) for answer in _answers(document)]
     replicas = (
         ReplicasRecord(
             version=1,
@@ -156,8 +131,7 @@ def _is_document(value: bytes) -> bool:
         probe = msgspec.json.decode(value, type=_Probe)
     except msgspec.DecodeError:
         return False
-    listed = [part for part in (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) if part is not UNSET]
-    return probe.type is UNSET and bool(listed) and all(_is_list_of_objects(part) for part in listed)
+    return probe.type is UNSET and _is_list_of_objects(probe.brokers)
 
 
 def _is_list_of_objects(value: Any) -> bool:
@@ -174,27 +148,17 @@ def _united(answers: list[_Answer]) -> list[_Answer]:
     return [_Answer(broker, log_dir, list(known.values())) for (broker, log_dir), known in found.items()]
 
 
-def _named_by(key: str) -> tuple[str, int | None]:
+def _cluster_of(key: str) -> str:
     cluster, slash, broker = key.rpartition("/")
-    if slash and _is_number(broker):
-        return cluster, int(broker)
-    return key, None
+    return cluster if slash and _is_number(broker) else key
 
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) <= HIGHEST
 
 
-def _answers(value: bytes, key_broker: int | None) -> Iterator[_Answer]:
-    if msgspec.json.decode(value, type=_Probe).brokers is not UNSET:
-        return _printed(msgspec.json.decode(value, type=_Printed))
-    if key_broker is None:
-        raise ValueError("KIP-113's form of kafka-log-dirs has no broker: expected the Kafka key CLUSTER/BROKER")
-    return _proposed(msgspec.json.decode(value, type=_Proposed), key_broker)
-
-
-def _printed(output: _Printed) -> Iterator[_Answer]:
-    for broker in output.brokers:
+def _answers(value: bytes) -> Iterator[_Answer]:
+    for broker in msgspec.json.decode(value, type=_Printed).brokers:
         for log_dir in broker.log_dirs:
             if log_dir.error is None:
                 yield _Answer(broker.broker, log_dir.log_dir, [_placement(item) for item in log_dir.partitions])
@@ -211,22 +175,6 @@ def _placement(item: _Partition) -> Placement:
         offset_lag=_known(item.offset_lag),
         is_future=item.is_future,
     )
-
-
-def _proposed(output: _Proposed, broker: int) -> Iterator[_Answer]:
-    for log_dir in output.log_dirs or output.log_dirs_with_blank or ():
-        if log_dir.is_live:
-            replicas = [
-                Placement(
-                    topic=item.topic,
-                    partition=item.partition,
-                    size_bytes=_known(item.size),
-                    offset_lag=_known(item.offset_lag),
-                    is_future=item.is_temporary,
-                )
-                for item in log_dir.partitions
-            ]
-            yield _Answer(broker, log_dir.path, replicas)
 
 
 def _known(value: int) -> int | None:

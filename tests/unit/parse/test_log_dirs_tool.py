@@ -1,4 +1,4 @@
-"""What Kafka's own tool prints, in both of its forms."""
+"""What Kafka's own tool prints."""
 
 import json
 from typing import Any
@@ -24,11 +24,6 @@ def answer(*partitions: dict[str, Any], error: str | None = None) -> dict[str, A
 
 def partition(name: str = "orders-eu-12", **fields: Any) -> dict[str, Any]:
     return {"partition": name, "size": 5, "offsetLag": 0, "isFuture": False, **fields}
-
-
-def proposed(spelling: str = "log_dirs", **fields: Any) -> dict[str, Any]:
-    replica = {"topic": "a-b", "partition": 3, "size": 9, "offset_lag": -1, "is_temporary": True}
-    return {"version": 1, spelling: [{"is_live": True, "path": "/data/d1", "partitions": [replica], **fields}]}
 
 
 def read(text: str, key: bytes | None = None) -> Accepted | Rejected:
@@ -61,10 +56,6 @@ def test_the_highest_partition_and_broker_are_kept_and_what_is_not_said_of_a_rep
     (record,) = listing(printed(answer(short), broker=2**31 - 1)).replicas
     assert record.replicas == [Placement(topic="t", partition=2**31 - 1, size_bytes=5, offset_lag=0, is_future=False)]
     assert (record.version, record.broker) == (1, 2**31 - 1)
-    bare = {"topic": "t", "partition": 0, "size": 1, "offset_lag": 0}
-    (record,) = listing(proposed(partitions=[bare]), key=b"prod/2147483647").replicas
-    assert (record.broker, record.replicas[0].is_future) == (2**31 - 1, False)
-    assert isinstance(read(json.dumps(proposed()), b"prod/2147483648"), Rejected)
 
 
 def test_json_that_is_none_is_no_listing() -> None:
@@ -88,27 +79,17 @@ def test_a_partition_without_topic_or_number_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "cluster"), [(None, "home"), (b"prod", "prod"), (b"prod/7", "prod"), (b"eu/prod", "eu/prod")]
+    ("key", "cluster"),
+    [
+        (None, "home"),
+        (b"prod", "prod"),
+        (b"prod/7", "prod"),
+        (b"prod/2147483648", "prod/2147483648"),
+        (b"eu/prod", "eu/prod"),
+    ],
 )
 def test_the_cluster_is_the_keys_or_the_default(key: bytes | None, cluster: str) -> None:
     assert listing(printed(answer()), key).cluster == cluster
-
-
-@pytest.mark.parametrize("spelling", ["log_dirs", "log dirs"])
-def test_the_proposed_form_is_accepted_in_both_spellings(spelling: str) -> None:
-    (record,) = listing(proposed(spelling), key=b"prod/4").replicas
-    assert (record.cluster, record.broker, record.log_dir) == ("prod", 4, "/data/d1")
-    assert record.replicas == [Placement(topic="a-b", partition=3, size_bytes=9, is_future=True)]
-
-
-def test_a_dead_directory_of_the_proposed_form_keeps_its_last_placements() -> None:
-    assert listing(proposed(is_live=False), key=b"prod/4").replicas == ()
-
-
-def test_the_proposed_form_needs_a_key_that_names_the_broker() -> None:
-    result = read(json.dumps(proposed()), b"prod")
-    assert isinstance(result, Rejected)
-    assert "expected the Kafka key CLUSTER/BROKER" in result.reason
 
 
 def test_what_is_wrong_in_the_output_is_named() -> None:
