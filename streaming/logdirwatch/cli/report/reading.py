@@ -33,7 +33,7 @@ def usage(
         settings.report.cost_per_tb_month,
         earlier,
     )
-    return Usage(at_ms=at_ms, from_ms=from_ms, to_ms=to_ms, currency=settings.report.currency, clusters=clusters)
+    return Usage(at_ms=at_ms, from_ms=from_ms, to_ms=to_ms, clusters=clusters)
 
 
 def _used(tables: TableReader, from_ms: int, to_ms: int) -> list[Row]:

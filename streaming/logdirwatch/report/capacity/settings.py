@@ -14,4 +14,3 @@ class ReportSettings(Section):
         description="What 1 TB (10^12 bytes) of used disk costs a month, every replica counted; null: no costs are "
         "shown.",
     )
-    currency: str = Field("", max_length=10, description="Written behind costs, such as EUR.")

@@ -53,7 +53,6 @@ class Usage(Struct, frozen=True, kw_only=True):
     at_ms: int
     from_ms: int
     to_ms: int
-    currency: str
     clusters: list[ClusterUse]
 
 

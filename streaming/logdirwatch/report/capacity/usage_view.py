@@ -19,20 +19,20 @@ def view(usage: Usage, width: int) -> RenderableType:
     days = f"{utc(usage.from_ms)[:10]} to {utc(usage.to_ms)[:10]}"
     blocks: list[RenderableType] = [Text(f"capacity   {days}, sizes of {utc(usage.at_ms)}", style="bold")]
     for cluster in usage.clusters:
-        blocks += [Text(), *_cluster(cluster, usage.currency, width)]
+        blocks += [Text(), *_cluster(cluster, width)]
     return Group(*blocks)
 
 
-def _cluster(cluster: ClusterUse, currency: str, width: int) -> Iterator[RenderableType]:
+def _cluster(cluster: ClusterUse, width: int) -> Iterator[RenderableType]:
     grown = growth(cluster.used_growth_bytes)
     measured = counted(cluster.measured_log_dirs, "directory measured", "directories measured")
     yield Text(f"cluster {cluster.cluster}: {human_bytes(cluster.bytes)} in {counted(len(cluster.topics), 'topic')}")
     yield Text(f"its disks grew by {grown} ({measured} at both ends)" if cluster.measured_log_dirs else _NO_GROWTH)
     yield Text()
-    rows = [(Text(one.owner or NOBODY), Text(str(one.topics)), *_numbers(one, currency)) for one in cluster.owners]
+    rows = [(Text(one.owner or NOBODY), Text(str(one.topics)), *_numbers(one)) for one in cluster.owners]
     yield listing(("owner", "topics", "bytes", "growth", "cost a month"), rows, width)
     yield Text()
-    top = [(Text(one.topic), Text(one.owner or NOBODY), *_numbers(one, currency)) for one in cluster.topics[:SHOWN]]
+    top = [(Text(one.topic), Text(one.owner or NOBODY), *_numbers(one)) for one in cluster.topics[:SHOWN]]
     yield listing(("topic", "owner", "bytes", "growth", "cost a month"), top, width)
     if len(cluster.topics) > SHOWN:
         yield Text(f"and {len(cluster.topics) - SHOWN} smaller: --json or --csv")
@@ -41,8 +41,8 @@ def _cluster(cluster: ClusterUse, currency: str, width: int) -> Iterator[Rendera
 _NO_GROWTH = "by how much its disks grew is not known: no directory was measured at both ends of the month"
 
 
-def _numbers(one: OwnerUse | TopicUse, currency: str) -> tuple[Text, ...]:
-    return Text(human_bytes(one.bytes)), Text(growth(one.growth_bytes)), Text(cost(one.cost_per_month, currency))
+def _numbers(one: OwnerUse | TopicUse) -> tuple[Text, ...]:
+    return Text(human_bytes(one.bytes)), Text(growth(one.growth_bytes)), Text(cost(one.cost_per_month))
 
 
 def growth(size_bytes: int | None) -> str:
@@ -52,15 +52,15 @@ def growth(size_bytes: int | None) -> str:
     return f"{'-' if size_bytes < 0 else '+'}{human_bytes(abs(size_bytes))}"
 
 
-def cost(amount: float | None, currency: str) -> str:
-    """Return a cost with its currency; ``-`` if none is configured."""
-    return "-" if amount is None else f"{amount:,.2f} {currency}".strip()
+def cost(amount: float | None) -> str:
+    """Return a cost; ``-`` if none is configured."""
+    return "-" if amount is None else f"{amount:,.2f}"
 
 
 def table(usage: Usage) -> Iterator[tuple[object, ...]]:
     """Yield a header and one row per topic; an empty cell is unknown."""
-    yield ("cluster", "topic", "owner", "replicas", "bytes", "growth_bytes", "cost_per_month", "currency")
+    yield ("cluster", "topic", "owner", "replicas", "bytes", "growth_bytes", "cost_per_month")
     for cluster in usage.clusters:
         for one in cluster.topics:
-            cells = (one.owner, one.replicas, one.bytes, one.growth_bytes, one.cost_per_month, usage.currency)
+            cells = (one.owner, one.replicas, one.bytes, one.growth_bytes, one.cost_per_month)
             yield (cluster.cluster, one.topic, *("" if cell is None else cell for cell in cells))
