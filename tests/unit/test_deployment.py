@@ -4,12 +4,9 @@ import configparser
 import re
 from pathlib import Path
 
-import kubernetes_validate
 import pytest
 import yaml
-from check_jsonschema.builtin_schemas import get_builtin_schema
 from databricks.bundles.jobs import Job
-from jsonschema.validators import validator_for
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
@@ -19,105 +16,11 @@ from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import DELTA_CONF, SESSION_CONF
 from logdirwatch.reference.support import DATABRICKS_RUNTIMES
-from logdirwatch.settings import Settings
-from logdirwatch.store.schema.definitions import TABLES
 
 ROOT = Path(__file__).parents[2]
-COMPOSE = ROOT / "docker" / "compose.yaml"
-MANIFESTS = sorted((ROOT / "conf" / "kubernetes").glob("*.yaml"))
 BUNDLE = ROOT / "conf" / "databricks" / "databricks.yml"
 UNITS = sorted((ROOT / "conf" / "systemd").glob("*.*"))
 COMMANDS = set(get_command(app).commands)
-
-
-class Yaml12(yaml.SafeLoader):
-    """Octal numbers are written 0o17, as YAML 1.2 and Compose have it."""
-
-
-Yaml12.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("^0o[0-7]+$"), ["0"])
-Yaml12.add_constructor(
-    "tag:yaml.org,2002:int",
-    lambda loader, node: (
-        int(node.value[2:], 8) if node.value.startswith("0o") else yaml.SafeLoader.construct_yaml_int(loader, node)
-    ),
-)
-
-
-@pytest.fixture(scope="module")
-def compose():
-    return yaml.load(COMPOSE.read_text(), Yaml12)
-
-
-def test_the_composition_fits_its_schema(compose):
-    schema = get_builtin_schema("vendor.compose-spec")
-    errors = [error.message for error in validator_for(schema)(schema).iter_errors(compose)]
-    assert errors == []
-
-
-def test_every_image_is_pinned_and_every_port_is_of_this_machine_only(compose):
-    for name, service in compose["services"].items():
-        image, _, tag = service["image"].rpartition(":")
-        assert image, name
-        assert tag != "latest" or "build" in service, name
-        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
-
-
-def test_what_is_mounted_is_there(compose):
-    mounted = [v for service in compose["services"].values() for v in service.get("volumes", ()) if isinstance(v, str)]
-    paths = [text.split(":")[0] for text in mounted if text.startswith(".")]
-    assert paths
-    assert [path for path in paths if not (COMPOSE.parent / path).exists()] == []
-
-
-def test_the_brokers_disks_are_sized(compose):
-    for number in (1, 2, 3):
-        service = compose["services"][f"kafka-{number}"]
-        disks = {volume["target"]: volume["tmpfs"]["size"] for volume in service["volumes"]}
-        assert sorted(disks) == service["environment"]["KAFKA_LOG_DIRS"].split(",")
-        assert all(size == 256 << 20 for size in disks.values())
-
-
-def test_every_spark_worker_has_a_work_directory_that_it_may_make(compose):
-    commands = [service.get("command", ()) for service in compose["services"].values()]
-    workers = [command for command in commands if "org.apache.spark.deploy.worker.Worker" in command]
-    assert workers
-    assert all(command[command.index("--work-dir") + 1].startswith("/tmp/") for command in workers)
-
-
-def test_trino_learns_of_every_table():
-    script = (ROOT / "docker" / "trino" / "register.sh").read_text()
-    (names,) = re.findall(r'^tables="(.*)"$', script, re.MULTILINE)
-    assert sorted(names.split()) == sorted(TABLES)
-
-
-def test_the_configuration_of_the_composition_is_valid(compose):
-    settings = Settings(**yaml.safe_load((ROOT / "docker" / "logdirwatch.yaml").read_text()))
-    assert settings.stream.master is None
-    named = {address for cluster in settings.clusters.values() for address in cluster.bootstrap_servers.split(",")}
-    hosts = {address.split(":")[0] for address in (*named, settings.telemetry.bootstrap_servers)}
-    assert hosts <= set(compose["services"])
-    (demo,) = settings.clusters.values()
-    assert demo.tools.prefix == f"docker exec --interactive {compose['name']}-kafka-1-1 /opt/kafka/bin/"
-
-
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
-def test_the_manifests_fit_the_schemas_of_kubernetes(path):
-    for manifest in yaml.safe_load_all(path.read_text()):
-        kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
-
-
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
-def test_the_manifests_configuration_is_valid_and_its_probes_are_served(path):
-    config, deployment = yaml.safe_load_all(path.read_text())
-    settings = Settings(**yaml.safe_load(config["data"]["logdirwatch.yaml"]))
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    (port,) = container["ports"]
-    section = {"collector": settings.collect, "autopilot": settings.autopilot}[path.stem]
-    assert section.listen == f"0.0.0.0:{port['containerPort']}"
-    newest = re.search(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert container["image"] == f"logdirwatch:{newest[1]}", "the newest release of the changelog"
-    assert {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")} == {"/health", "/ready"}
-    assert set(container["args"]) <= COMMANDS
 
 
 def test_the_bundles_jobs_are_what_databricks_knows():

@@ -14,7 +14,7 @@ class StreamSettings(Section):
 
     master: str | None = Field(
         "local[8,4]",
-        pattern=r"^(local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn)$",
+        pattern=r"^(local(\[.+\])?|local-cluster\[.+\]|spark://.+)$",
         description="Spark master; null if spark-submit or Databricks sets it.",
     )
     driver_memory: str = Field(

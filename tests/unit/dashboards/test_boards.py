@@ -1,4 +1,4 @@
-"""The dashboards: what Compose mounts is what the code makes, links lead somewhere, nothing unknown looks good."""
+"""The dashboards: what Grafana mounts is what the code makes, links lead somewhere, nothing unknown looks good."""
 
 import json
 import re
