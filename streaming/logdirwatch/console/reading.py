@@ -6,12 +6,15 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from logdirwatch.clock import wall_ms
+from logdirwatch.console.timeline import changed
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord, ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, ReplicaStatus
 from logdirwatch.parse.reading import RecordReader, logged
-from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
+from logdirwatch.report.folding import is_heartbeat, latest
+from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, is_stale, read_tables, snapshot_of
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
@@ -24,6 +27,7 @@ from logdirwatch.store.schema.definitions import (
     TRANSITIONS,
 )
 from logdirwatch.store.sql import by_age, newest, quoted
+from logdirwatch.text.units import age_ms
 
 Row = Mapping[str, Any]
 R = TypeVar("R", bound=Struct)
@@ -40,6 +44,8 @@ MOST_TOPICS = 20
 HEAD_TABLES = (BROKER_STATE.name, EXECUTIONS.name)
 """The tables that the head of every page needs."""
 POINTS = 300
+SILENT_MS = 60_000
+"""Age of the newest alert or heartbeat from which the tables may be ahead of the topic: heartbeats are missing."""
 
 
 def nobody() -> None:
@@ -51,24 +57,24 @@ class Reader:
     """Reads with ``select``; ``rows`` are the rows of a table that the status needs, None if it was never written.
 
     ``live`` are the alerts and heartbeats of the telemetry cluster, newer than the tables; None while it does not
-    answer. ``records`` counts the records of both that cannot be read.
+    answer. ``records`` counts the records of both that cannot be read. Every page shows the newest revision of both.
     """
 
     select: Select
     rows: Callable[[str], list[Row] | None]
     live: Callable[[], list[AlertRecord] | None] = nobody
     records: RecordReader = field(default_factory=lambda: RecordReader(logged))
+    now_ms: Callable[[], int] = wall_ms
 
     def snapshot(self, tables: Iterable[str] = STATUS_TABLES) -> tuple[Snapshot, list[str]]:
         """Return the data for the status of every cluster, and which tables cannot be read and why."""
-        found, alerts = read_tables(self.rows, tables), self.live()
-        unreadable, is_heard = list(found.unreadable.values()), alerts is not None
-        if not is_heard:
-            try:
-                alerts = self.open_alerts()
-            except UserError as error:
-                unreadable.append(str(error))
-        snapshot = snapshot_of(found, alerts, is_heard=is_heard)
+        found, heard = read_tables(self.rows, tables), self.live()
+        unreadable, alerts = list(found.unreadable.values()), heard
+        try:
+            alerts = self._alerts(heard)
+        except UserError as error:
+            unreadable.append(str(error))
+        snapshot = snapshot_of(found, alerts, is_heard=heard is not None)
         return snapshot, [*unreadable, *self.records.summaries()]
 
     def heads(self) -> Snapshot:
@@ -86,10 +92,22 @@ class Reader:
         rows = self._newest(ACTIONS.name, "action_id", f"status IN ({statuses})")
         return None if rows is None else self._records(ActionRecord, rows)
 
+    def _alerts(self, heard: list[AlertRecord] | None) -> list[AlertRecord] | None:
+        """Return the alerts of the topic; if nothing arrives from it any more, with what was stored since."""
+        if heard is None:
+            return self.open_alerts()
+        heard_ms = max((alert.at_ms for alert in heard), default=None)
+        if heard_ms is None or not is_stale(age_ms(heard_ms, self.now_ms()), SILENT_MS):
+            return heard
+        rows = self.select(ALERTS.name, newest("alert_id", among=f"at_ms > {heard_ms - SILENT_MS}"))
+        return latest([*heard, *self._records(AlertRecord, rows or ())])
+
     def alert(self, alert_id: str) -> list[AlertRecord]:
-        """Return every revision of an alert, the newest first; if none is stored yet, the live one."""
+        """Return every revision of an alert, the newest first: the stored ones, and that of the topic."""
+        heard = [alert for alert in self.live() or () if alert.alert_id == alert_id]
         stored = self._records(AlertRecord, self._life(ALERTS.name, "alert_id", alert_id))
-        return stored or [alert for alert in self.live() or () if alert.alert_id == alert_id]
+        by_revision = {alert.revision: alert for alert in (*stored, *heard)}
+        return [by_revision[revision] for revision in sorted(by_revision, reverse=True)]
 
     def action(self, action_id: str) -> ActionRecord | None:
         """Return the latest revision of an action; None if there is none."""
@@ -179,6 +197,14 @@ class Reader:
 
     def alert_changes(self, from_ms: int, to_ms: int) -> list[AlertRecord]:
         """Return the revisions of a period with which alerts opened, changed severity or ended, the newest first."""
+        stored = self._stored_changes(from_ms, to_ms)
+        heard = [a for a in self.live() or () if from_ms <= a.at_ms <= to_ms and not is_heartbeat(a)]
+        names = ", ".join(quoted(alert.alert_id) for alert in heard)
+        rows = self.select(ALERTS.name, newest("alert_id", among=f"alert_id IN ({names})")) if names else None
+        found = [*changed(self._records(AlertRecord, rows or ()), heard), *stored]
+        return sorted(found, key=lambda alert: -alert.at_ms)[:MOST_CHANGES]
+
+    def _stored_changes(self, from_ms: int, to_ms: int) -> list[AlertRecord]:
         before = "OVER (PARTITION BY alert_id ORDER BY revision)"
         revisions = (
             f"SELECT *, lag(status) {before} AS status_before, lag(severity) {before} AS severity_before "  # noqa: S608

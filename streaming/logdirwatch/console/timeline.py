@@ -48,6 +48,19 @@ def moments(
     return ordered[:most], len(ordered) > most
 
 
+def changed(stored: Iterable[AlertRecord], heard: Iterable[AlertRecord]) -> list[AlertRecord]:
+    """Return the alerts of the topic that opened, changed severity or ended since the revision in the tables."""
+    before = {alert.alert_id: alert for alert in stored}
+    return [alert for alert in heard if _is_change(before.get(alert.alert_id), alert)]
+
+
+def _is_change(before: AlertRecord | None, after: AlertRecord) -> bool:
+    if before is None:
+        return True
+    is_same = (before.status, before.severity) == (after.status, after.severity)
+    return after.revision > before.revision and not is_same
+
+
 def _transition(row: Row) -> Moment:
     about = {"cluster": row["cluster"], "broker": row["broker"]}
     if row["log_dir"] is not None:

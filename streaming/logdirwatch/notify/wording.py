@@ -1,5 +1,6 @@
 """The text of a message: a title of one line and a body. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -70,16 +71,41 @@ def _title(message: Message, news: Sequence[Member]) -> str:
     if message.is_test:
         return f"[test] logdirwatch notify: nothing is wrong{'' if message.firing else ', the test is over'}"
     firing = [member.alert for member in message.firing]
-    alerts = [member.alert for member in news] or firing or list(message.ended)
-    over = "[partly resolved]" if message.left_out else "[resolved]"
-    word = f"[{_loudest(alerts)}]" if firing else over
+    tells_news = bool(news) or not message.ended
+    alerts = ([member.alert for member in news] or firing) if tells_news else list(message.ended)
+    known = [member.alert for member in message.firing if not message.is_new(member)] if news else []
+    word = (
+        _loudest(alerts) if tells_news and firing else "partly resolved" if firing or message.left_out else "resolved"
+    )
     again = " (still)" if message.reason is Reason.REPEAT else ""
-    known = len(firing) - len(alerts) if news else 0
-    more = f" (and {known} known)" if known > 0 else ""
+    besides = _besides(message, known) if tells_news else _still_firing(message)
+    tail = f" ({'; '.join(besides)})" if besides else ""
     if len(alerts) == 1:
-        return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}{more}"
-    new = "new " if known > 0 else ""
-    return f"{word}{again} {len(alerts)} {new}alerts: {_common_place(alerts)}: {'; '.join(headlines(alerts))}{more}"
+        return f"[{word}]{again} {alerts[0].rule}: {_place(alerts[0])}{tail}"
+    new = "new " if known else ""
+    return f"[{word}]{again} {len(alerts)} {new}alerts: {_common_place(alerts)}: {'; '.join(headlines(alerts))}{tail}"
+
+
+def _besides(message: Message, known: Sequence[AlertRecord]) -> list[str]:
+    """Return what a title counts besides its news."""
+    return [
+        *([f"known: {_by_severity(known)}"] if known else []),
+        *([f"resolved: {len(message.ended)}"] if message.ended and message.firing else []),
+    ]
+
+
+def _still_firing(message: Message) -> list[str]:
+    """Return what fires on after an end: whether somebody must still get up."""
+    firing = [member.alert for member in message.firing]
+    return [
+        *([f"still firing: {_by_severity(firing)}"] if firing else []),
+        *([f"silenced: {_by_severity(message.left_out)}"] if message.left_out else []),
+    ]
+
+
+def _by_severity(alerts: Iterable[AlertRecord]) -> str:
+    found = Counter(alert.severity for alert in alerts)
+    return ", ".join(f"{found[severity]} {severity}" for severity in sorted(found, key=lambda one: -one.rank))
 
 
 def headlines(alerts: Iterable[AlertRecord]) -> list[str]:

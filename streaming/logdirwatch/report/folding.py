@@ -125,6 +125,16 @@ class LatestAlerts(Latest[AlertRecord]):
         return self._severities.get(alert_id, ())
 
 
+def latest(alerts: Iterable[AlertRecord]) -> list[AlertRecord]:
+    """Return the latest revision of every alert, wherever it was read."""
+    found: dict[str, AlertRecord] = {}
+    for alert in alerts:
+        known = found.setdefault(alert.alert_id, alert)
+        if alert.revision > known.revision:
+            found[alert.alert_id] = alert
+    return list(found.values())
+
+
 def latest_alerts(reader: RecordReader | None = None) -> LatestAlerts:
     """Return an empty fold of ``logdir.alerts``."""
     return LatestAlerts(reader)

@@ -4,6 +4,7 @@ import base64
 import html
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -14,7 +15,7 @@ from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, ExecutionState, Rule
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, ExecutionState, Rule, Severity
 from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
@@ -34,7 +35,7 @@ class Site:
 
     def client(self, **settings):
         files = DeltaFiles(self.root)
-        reader = Reader(files.select, files.rows, lambda: self.live)
+        reader = Reader(files.select, files.rows, lambda: self.live, now_ms=lambda: NOW_MS)
         patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS, skew_ms=60_000)
         return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
 
@@ -247,6 +248,69 @@ class TestHeader:
         assert "Broker 7 is gone" in site.text(link(page, "Broker 7 is gone"))
         assert 'class="status offline"' in page
         assert "unknown, was online" in page
+
+
+NEW, OLD = {"severity": Severity.PAGE, "summary": "no, get up"}, {"severity": Severity.WARNING, "summary": "yes, sleep"}
+OVER = {"status": AlertStatus.RESOLVED, "severity": Severity.PAGE, "summary": "no, get up"}
+NAME = "a" * 32
+
+
+class TestTopicAndTables:
+    """Each page shows the newest revision of an alert, whether the topic or the tables have it."""
+
+    @pytest.mark.parametrize(
+        ("stored", "heard", "heard_age_ms", "revision", "is_open"),
+        [
+            ([(1, OLD)], [(2, NEW)], 1_000, 2, True),
+            ([(1, OLD)], [(5, NEW)], 1_000, 5, True),
+            ([(0, OLD)], [(1, NEW)], 1_000, 1, True),
+            ([], [(3, NEW)], 1_000, 3, True),
+            ([(1, NEW), (2, NEW)], [(2, NEW)], 1_000, 2, True),
+            # Ended on the topic, not yet in the tables.
+            ([(1, OLD)], [(2, OVER)], 1_000, 2, False),
+            ([(1, OLD), (2, NEW)], [(3, OVER)], 1_000, 3, False),
+            # Nothing arrives from the topic any more: what was stored since counts.
+            ([(1, OLD), (2, NEW)], [(1, OLD)], 91_000, 2, True),
+            ([(1, OLD), (2, OVER)], [(1, OLD)], 91_000, 2, False),
+            ([(7, NEW)], [], 91_000, 7, True),
+            # The telemetry cluster does not answer at all: the tables count.
+            ([(1, OLD), (2, NEW)], None, None, 2, True),
+            ([(1, OLD), (2, OVER)], None, None, 2, False),
+        ],
+    )
+    def test_list_page_fleet_broker_and_timeline_agree(self, site, stored, heard, heard_age_ms, revision, is_open):
+        site.cluster(log_dir())
+        made = [
+            [alert(NAME, n, at_ms=NOW_MS - 100_000 + n * 10_000, **fields) for n, fields in of]
+            for of in (stored, heard or ())
+        ]
+        site.tables.alerts(*made[0])
+        site.live = None if heard is None else [heartbeat(heard_age_ms), *made[1]]
+        page = site.text(f"/alerts/{NAME}")
+        shown = re.search(r"<td>(\d+) \(", page)
+        assert int(shown.group(1)) == revision, "the newest revision is the first of its history"
+        assert 'id="meaning">no, get up' in page
+        assert re.search("<title>([a-z]+): log_dir_offline", page).group(1) == ("page" if is_open else "resolved")
+        lists = [site.text(path) for path in ("/alerts", "/", "/broker?cluster=prod&broker=7")]
+        assert [f"/alerts/{NAME}" in text for text in lists] == [is_open] * 3
+        assert not any("yes, sleep" in text for text in lists)
+        assert re.search("(resolved|page)</span>", site.text("/timeline?kind=alerts")).group(1) == (
+            "page" if is_open else "resolved"
+        )
+
+    def test_the_topic_has_no_older_alert_than_the_tables_that_it_lost(self, site):
+        site.cluster(log_dir())
+        site.tables.alerts(alert("d" * 32, at_ms=NOW_MS - 10 * HOUR_MS))
+        site.live = [heartbeat(61_000)]
+        assert "d" * 32 not in site.text("/alerts")
+
+    def test_a_table_that_cannot_be_read_hides_no_alert_of_the_topic(self, site):
+        site.cluster(log_dir())
+        site.tables.alerts(alert(NAME))
+        for log in Path(site.root, "alerts", "_delta_log").glob("*.json"):
+            log.write_text("{")
+        site.live = [heartbeat(61_000), alert(NAME, 2, at_ms=NOW_MS - 61_000, **NEW)]
+        assert "no, get up" in site.text("/alerts")
 
 
 class TestDirectory:

@@ -241,7 +241,7 @@ def test_an_acknowledgement_without_an_end_holds_up_nobody(kafka, receiver):
         kafka.write(said("acknowledge", now_ms()), topics.DECISIONS)
         kafka.write(alert("b", severity=Severity.PAGE, log_dir="/data/d2"))
         wait_for(receiver, 2)
-    assert titles(receiver)[1].startswith("[page] log_dir_offline: prod broker 7 /data/d2 (and 1 known)")
+    assert titles(receiver)[1].startswith("[page] log_dir_offline: prod broker 7 /data/d2 (known: 1 ")
     assert "[acknowledged by bot until 2" in receiver.bodies[1]["message"]
 
 

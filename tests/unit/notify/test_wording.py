@@ -182,7 +182,7 @@ def known(*firing, told=(), ended=(), links=None, **fields):
 def test_what_is_new_is_marked_and_first_and_the_rest_is_one_line_each():
     old, new = alert("o" * 32, severity=PAGE, log_dir="/old"), alert("n" * 32, severity=WARNING, log_dir="/new")
     found = known(old, new, told=[(old, PAGE)], ended=[over()])
-    assert found.title == "[warning] log_dir_offline: prod broker 7 /new (and 1 known)"
+    assert found.title == "[warning] log_dir_offline: prod broker 7 /new (known: 1 page; resolved: 1)"
     assert found.severity is PAGE, "a service that keeps incidents keeps the loudest"
     assert found.body.splitlines() == [
         "new: warning log_dir_offline prod broker 7 /new, online > offline, opened 1 min ago, nnnnnnnn",
@@ -203,7 +203,56 @@ def test_what_became_louder_is_new():
 def test_of_several_new_ones_the_title_counts_those():
     old = alert("o" * 32, severity=PAGE)
     title = known(old, *many(2, severity=WARNING), told=[(old, PAGE)]).title
-    assert title == "[warning] 2 new alerts: prod broker 7: 2 disks offline (and 1 known)"
+    assert title == "[warning] 2 new alerts: prod broker 7: 2 disks offline (known: 1 page)"
+
+
+A, B, C = (alert(name * 32, severity=PAGE, log_dir=f"/{name}") for name in "abc")
+LOW, OTHER = alert("l" * 32, severity=WARNING, log_dir="/l"), alert("o" * 32, broker=9, severity=PAGE)
+ALL_TOLD = [(found, found.severity) for found in (A, B, C, LOW, OTHER)]
+
+
+@pytest.mark.parametrize(
+    ("firing", "ended", "left_out", "title"),
+    [
+        # Only an end: it is no new page, and what fires on is counted by severity.
+        ([A, B], 1, (), "[partly resolved] log_dir_offline: prod broker 7 /data/d1 (still firing: 2 page)"),
+        ([A], 2, (), "[partly resolved] 2 alerts: prod broker 7 /data/d1: 2 disks offline (still firing: 1 page)"),
+        (
+            [LOW, A],
+            1,
+            (),
+            "[partly resolved] log_dir_offline: prod broker 7 /data/d1 (still firing: 1 page, 1 warning)",
+        ),
+        (
+            [LOW],
+            1,
+            [A],
+            "[partly resolved] log_dir_offline: prod broker 7 /data/d1 (still firing: 1 warning; silenced: 1 page)",
+        ),
+        ([], 1, [A, LOW], "[partly resolved] log_dir_offline: prod broker 7 /data/d1 (silenced: 1 page, 1 warning)"),
+        ([], 1, (), "[resolved] log_dir_offline: prod broker 7 /data/d1"),
+        ([], 2, (), "[resolved] 2 alerts: prod broker 7 /data/d1: 2 disks offline"),
+        # News beside it: the news decides the word, what else is so is counted.
+        (
+            [alert("n" * 32, severity=WARNING), A],
+            1,
+            (),
+            "[warning] log_dir_offline: prod broker 7 /data/d1 (known: 1 page; resolved: 1)",
+        ),
+        (
+            [alert("n" * 32, severity=PAGE), LOW, OTHER],
+            2,
+            (),
+            "[page] log_dir_offline: prod broker 7 /data/d1 (known: 1 page, 1 warning; resolved: 2)",
+        ),
+        ([alert("n" * 32, severity=PAGE)], 1, (), "[page] log_dir_offline: prod broker 7 /data/d1 (resolved: 1)"),
+        # Nothing new and nothing over: what is shown is what still fires.
+        ([A, OTHER], 0, (), "[page] 2 alerts: prod: 2 disks offline"),
+    ],
+)
+def test_a_title_says_what_is_so_now(firing, ended, left_out, title):
+    gone = [over(f"{number:032}", severity=PAGE) for number in range(ended)]
+    assert known(*firing, told=ALL_TOLD, ended=gone, left_out=tuple(left_out)).title == title
 
 
 def test_the_next_step_and_the_links_follow_a_new_alert():
