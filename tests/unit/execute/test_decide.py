@@ -63,6 +63,28 @@ class TestMoves:
         assert decide(BETWEEN, in_sync, ()) == Reached()
 
 
+class TestBesideABrokerThatIsAway:
+    """Broker 2, which has another replica, is out of sync and does not answer."""
+
+    AWAY = {"partition": PartitionSeen((1, 2), (1,)), "silent": frozenset({2}), "log_dirs": {(1, "/a"): 0, (1, "/b"): 0}}
+
+    @pytest.mark.parametrize(
+        ("step", "at", "path"), [(WITHIN, "/a", "/b"), (BACK, "/b", "/a")], ids=["there", "back again"]
+    )
+    def test_a_copy_within_another_begins_and_ends(self, step, at, path):
+        assert decide(step, shown(at=at, **self.AWAY), ()) == Do((PlaceReplicas({("t", 0, 1): path}),))
+        assert isinstance(decide(step, shown(at=at, future=path, **self.AWAY), ()), Wait)
+        assert decide(step, shown(at=path, **self.AWAY), ()) == Reached()
+
+    def test_the_copied_replica_itself_has_to_be_in_sync(self):
+        behind = self.AWAY | {"partition": PartitionSeen((1, 2), (2,))}
+        assert isinstance(decide(WITHIN, shown(at="/b", **behind), ()), Wait)
+
+    def test_a_reassignment_waits_for_it(self):
+        there = self.AWAY | {"partition": PartitionSeen((3, 2), (3,)), "log_dirs": DIRS}
+        assert isinstance(decide(BETWEEN, shown(at=None, new="/b", **there), ()), Wait)
+
+
 class TestTheWayBack:
     def test_a_reassignment_that_runs_is_cancelled(self):
         assert decide(HOME, shown(ON_ITS_WAY, new="/b"), ()) == Do((Reassign({KEY: None}),))

@@ -98,7 +98,9 @@ def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, s
         _placement((one, here), (broker, path), seen, found)
         if found.stuck is not None:
             return found
-    behind = [broker for broker in one.replicas if broker not in partition.isr]
+    # A copy within a broker neither waits for the other brokers' replicas nor brings them back in sync.
+    waited_for = one.replicas if set(one.replicas) != set(here.replicas) else [broker for broker, _ in one.chosen]
+    behind = [broker for broker in waited_for if broker not in partition.isr]
     if found.waits is None and behind:
         found.waits = f"{one.label}: replica on broker {behind[0]} is not in sync yet"
     return found

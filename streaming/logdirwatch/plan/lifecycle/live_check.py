@@ -153,7 +153,8 @@ def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
     yield from standing_against(action, snapshot, policy)
     own = {(entry["topic"], entry["partition"]) for entry in action.reassignment["partitions"]}
     others = sorted(p.label for p in snapshot.partitions.values() if p.is_reassigned and p.key not in own)
-    if others and not any(ADDITIONAL in command for command in action.commands):
+    is_beside = any(one.args.additional for one in from_record(action.operations or ()))
+    if others and not (is_beside or any(ADDITIONAL in command for command in action.commands)):
         yield f"another reassignment runs ({some_of(others, 3)}); Kafka's tool refuses a second one"
     if any(partition.adding is None for partition in snapshot.partitions.values()):
         yield "whether a reassignment runs cannot be asked"

@@ -1,17 +1,17 @@
 """Running a reassignment with Kafka's tool: its file name, preconditions, and undo."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.cordons import KEY, others_cordoned
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, note
+from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, REASSIGN, note
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition
 from logdirwatch.text.words import some_of
@@ -38,6 +38,19 @@ def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
     return Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses otherwise", None)
 
 
+def refused_by_tool(plan: Iterable[Assignment], snapshot: ClusterSnapshot) -> tuple[str, ...]:
+    """Return the step instead of commands that Kafka's tool refuses; empty if it takes the plan.
+
+    The tool refuses every plan that names a broker which is not alive (4.3.1 ``verifyBrokerIds``), also where Kafka
+    itself needs that broker for nothing, and ``apply`` does not name it.
+    """
+    away = sorted({broker for one in plan for broker in one.replicas if not snapshot.is_alive(broker)})
+    if not away:
+        return ()
+    named = some_of((f"broker {broker}" for broker in away), _NAMED)
+    return (note(f"Carry it out with `logdirwatch apply`: {REASSIGN} refuses to name {named}, not known to be alive."),)
+
+
 def no_retention_cut() -> Precondition:
     """Return the precondition that no retention cut is pending: retention does not run on a moving replica."""
     return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)
@@ -56,6 +69,8 @@ def undo_of_reassignment(
     ``limits`` are the throttles that the reassignment set, which end with it; ``back`` are those of the undo.
     """
     tools, beside = policy.tools, bool(others_run(snapshot))
+    if refused := refused_by_tool(from_json(before), snapshot):
+        return {"while_running": list(refused), "commands": list(refused), "reassignment": before}
     return {
         "while_running": [tools.cancel(name), *tools.clear_limits(limits, name)],
         "commands": [

@@ -1,7 +1,8 @@
 """Moves of the largest replicas of a filling directory to the emptiest directory of the same broker (KIP-113).
 
 Kafka copies first and swaps afterwards: the destination needs the room at once, the source is freed only when the old
-files are deleted. Kafka refuses moves within a broker while any of its directories is offline.
+files are deleted. Kafka refuses moves within a broker while any of its directories is offline. The brokers of the other
+replicas take no part in it (``AlterReplicaLogDirs``), so they may be away.
 """
 
 from collections import Counter
@@ -176,7 +177,6 @@ class _Planner:
                 replica_vetoes.partition_claimed(self._snapshot, partition),
                 replica_vetoes.retention_waits(self._snapshot, topic.name),
                 replica_vetoes.name_too_long(topic.name, partition.partition),
-                *(replica_vetoes.broker_not_alive(self._snapshot, broker) for broker in partition.replicas),
                 self._too_slow(replica),
             ]
         )

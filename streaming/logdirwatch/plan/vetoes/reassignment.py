@@ -36,7 +36,7 @@ def _repeated(assignments: Iterable[Assignment]) -> Iterator[Veto]:
 
 def _of_partition(assignment: Assignment, partition: Partition, snapshot: ClusterSnapshot) -> Iterator[Veto]:
     yield from _of_form(assignment, partition)
-    found = [replica_vetoes.broker_not_alive(snapshot, broker) for broker in assignment.replicas]
+    found = [replica_vetoes.broker_not_alive(snapshot, broker) for broker in _taking_part(assignment, partition)]
     found.append(replica_vetoes.rack_spread_lost(snapshot, partition.replicas, assignment.replicas))
     found.append(replica_vetoes.partition_moving(snapshot, partition))
     found += [
@@ -53,6 +53,17 @@ def _of_partition(assignment: Assignment, partition: Partition, snapshot: Cluste
         found.append(replica_vetoes.log_dir_offline(snapshot, broker))
         found.append(replica_vetoes.log_dir_unknown(snapshot, broker))
     yield from (veto for veto in found if veto is not None)
+
+
+def _taking_part(assignment: Assignment, partition: Partition) -> Iterable[int]:
+    """Return the brokers without which an assignment is not reached.
+
+    Among the same brokers, only those whose directory is named copy anything (``AlterReplicaLogDirs``). With another
+    broker, Kafka waits until all that stay are in sync (4.3.1 ``PartitionReassignmentReplicas``).
+    """
+    if set(assignment.replicas) == set(partition.replicas):
+        return [broker for broker, _ in assignment.chosen]
+    return assignment.replicas
 
 
 def _chosen_by_kafka(assignment: Assignment, partition: Partition) -> list[int]:

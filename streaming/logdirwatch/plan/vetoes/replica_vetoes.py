@@ -25,11 +25,10 @@ def first(vetoes: Iterable[Veto | None]) -> Veto | None:
 
 
 def broker_not_alive(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
+    """Veto what needs a broker that is not alive."""
     if snapshot.is_alive(broker):
         return None
-    text = f"broker {broker} is not known to be alive; Kafka's tool refuses to name it"
-    return Veto("broker_not_alive", text, (broker,))
+    return Veto("broker_not_alive", f"broker {broker} is not known to be alive", (broker,))
 
 
 def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:

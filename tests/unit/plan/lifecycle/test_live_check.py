@@ -163,6 +163,12 @@ class TestReassignment:
             "another reassignment runs (u-0); Kafka's tool refuses a second one"
         ]
 
+    def test_beside_others_if_its_operations_say_so_even_without_a_command(self):
+        other = moving(topic("u", (1, 2, 3)), adding=(3,))
+        asked = planned(ActionKind.REASSIGN)
+        beside = [{**one, "args": {**one["args"], "additional": True}} for one in asked.operations]
+        assert against(changed(asked, operations=beside, commands=[]), *FAILED, other) == []
+
     def test_a_deleted_topic(self):
         (reason,) = against(planned(ActionKind.REASSIGN), *FAILED[:3])
         assert reason == "t-0 does not exist any more"

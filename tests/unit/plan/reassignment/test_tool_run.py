@@ -57,7 +57,8 @@ LIMITS = Limits()
 
 
 def undo(*parts, before=BEFORE, **fields):
-    snapshot = facts(*(parts or (directory(1, "/d1"), directory(1, "/d2"))), topic("t", [1, 2], [1]), **fields)
+    found = (*(parts or (directory(1, "/d1"), directory(1, "/d2"))), topic("t", [1, 2], [1]))
+    snapshot = facts(broker(1), broker(2), *found, **fields)
     return undo_of_reassignment(before, "plan.json", policy(), LIMITS, LIMITS, snapshot)
 
 
@@ -71,7 +72,7 @@ def test_the_way_back_stops_it_while_it_runs_and_else_puts_the_replicas_back():
 
 
 def test_beside_another_reassignment_the_way_back_is_in_addition():
-    snapshot = facts(directory(1, "/d1"), topic("t", [1, 2], [1], reassigned=[1]))
+    snapshot = facts(directory(1, "/d1"), broker(2), topic("t", [1, 2], [1], reassigned=[1]))
     found = undo_of_reassignment(BEFORE, "plan.json", policy(), LIMITS, LIMITS, snapshot)
     assert any(ADDITIONAL in command for command in found["commands"])
 

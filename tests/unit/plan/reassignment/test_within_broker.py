@@ -131,7 +131,6 @@ def test_a_directory_that_cannot_take_it_is_named_with_the_reason(other, veto):
         ([topic("__consumer_offsets", (1, 2)), replica(1, "/d1", "__consumer_offsets")], {}, "internal_topic"),
         ([topic("t", (1, 2), is_internal=True), replica(1, "/d1", "t")], {}, "internal_topic"),
         ([topic("t", (1, 2)), replica(1, "/d1", "t")], {"never_touch": ("t",)}, "never_touch"),
-        ([topic("t", (1, 9)), replica(1, "/d1", "t")], {}, "broker_not_alive"),
         ([topic("t" * 215, (1, 2)), replica(1, "/d1", "t" * 215)], {}, "name_too_long"),
         (
             [topic("t", (1, 2)), replica(1, "/d1", "t"), replica(1, "/d2", "t", size=MIB, is_future=True)],

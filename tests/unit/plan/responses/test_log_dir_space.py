@@ -1,10 +1,17 @@
 """A log directory that fills: the order of its actions."""
 
-from logdirwatch.model.vocabulary import ActionKind
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.commands.kafka_tools import step_of
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
+    broker,
     directory,
+    offline,
     replica,
     space_alert,
     topic,
@@ -25,3 +32,57 @@ def test_the_actions_of_an_alert_have_an_order():
     actions = recommended_for(space_alert(), directory(1, "/d1", 850 * MIB), *PARTS[1:])
     assert [action.position for action in actions] == list(range(len(actions)))
     assert actions[0].kind is ActionKind.MOVE_LOG_DIR
+
+
+FULL = [directory(1, "/d1", 850 * MIB), *PARTS[1:3], *PARTS[5:]]
+SPREAD = topic("t", (1, 2, 3), (1, 2, 3), isr={0: (1, 3), 1: (1, 3)})
+SUMMED_UP = "; only `logdirwatch apply` can do it, see its commands"
+
+
+def moves_within(*parts):
+    actions = recommended_for(space_alert(), *FULL, directory(3, used=500 * MIB), *parts)
+    return [one for one in actions if one.kind is ActionKind.MOVE_LOG_DIR and not one.vetoes]
+
+
+class TestABrokerThatIsAway:
+    """``AlterReplicaLogDirs`` copies within one broker; only Kafka's tool asks for the others (``verifyBrokerIds``)."""
+
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            [broker(2, BrokerStatus.OFFLINE), SPREAD],
+            [broker(2, BrokerStatus.UNKNOWN), directory(2, status=LogDirStatus.UNKNOWN), SPREAD],
+            [replace(broker(2), is_fenced=True), SPREAD],
+            [topic("t", (1, 9), (1, 9), isr={0: (1,), 1: (1,)})],
+            [broker(2, BrokerStatus.OFFLINE), broker(3, BrokerStatus.OFFLINE), SPREAD],
+            [broker(2, BrokerStatus.OFFLINE), topic("t", (2, 1), (2, 1), isr={0: (1,), 1: (1,)})],
+            [broker(2, BrokerStatus.OFFLINE), topic("t", (2, 1), (2, 1), leaderless=(0, 1))],
+        ],
+        ids=["down", "unknown", "fenced", "never seen", "two of them", "it led", "the leader that is needed for nothing"],
+    )
+    def test_moves_within_another_go_on_by_apply_alone(self, parts):
+        (found,) = moves_within(*parts)
+        assert found.reason.endswith(SUMMED_UP)
+        assert [one["op"] for one in found.operations] == ["reassign"]
+        for commands in (found.commands, found.undo["commands"], found.undo["while_running"]):
+            (step,) = map(step_of, commands)
+            assert step.startswith("Carry it out with `logdirwatch apply`: kafka-reassign-partitions refuses to name")
+
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            [broker(1, BrokerStatus.OFFLINE), SPREAD],
+            [broker(1, BrokerStatus.UNKNOWN), SPREAD],
+            [broker(2, BrokerStatus.OFFLINE), offline(1, "/d4"), SPREAD],
+            [broker(2, BrokerStatus.OFFLINE), directory(1, "/d4", status=LogDirStatus.UNKNOWN), SPREAD],
+            [broker(2, BrokerStatus.OFFLINE), topic("t", (1, 2), (1, 2), reassigned=(0, 1))],
+        ],
+        ids=["it is the broker", "nobody knows", "a directory of its own is offline", "or unknown", "already moved"],
+    )
+    def test_what_the_move_itself_needs_still_keeps_it_back(self, parts):
+        assert moves_within(*parts) == []
+
+    def test_one_without_replicas_of_what_moves_changes_nothing(self):
+        (found,) = moves_within(broker(4, BrokerStatus.OFFLINE), directory(2), topic("t", (1, 2), (1, 2)))
+        assert SUMMED_UP not in found.reason
+        assert any("--execute" in command for command in found.commands)

@@ -85,6 +85,32 @@ def test_a_fenced_broker_may_not_be_named():
     assert names(GOOD, extra=[fenced]) == ["broker_not_alive"]
 
 
+@pytest.mark.parametrize("status", [BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN])
+@pytest.mark.parametrize(
+    ("assignment", "away", "found"),
+    [
+        (INSIDE, 2, []),
+        (INSIDE, 1, ["broker_not_alive"]),
+        (Assignment("t", 0, (2, 1), ("any", "any")), 2, []),
+        (Assignment("t", 0, (2, 1), ("any", "/d2")), 2, []),
+        (GOOD, 3, ["broker_not_alive"]),
+        (GOOD, 2, ["broker_not_alive"]),
+        (GOOD, 1, []),
+    ],
+    ids=[
+        "a copy within another broker",
+        "a copy within it",
+        "an order that it is in",
+        "an order, and a copy within another",
+        "a reassignment to it",
+        "a reassignment in which it stays, which Kafka completes only once it is in sync",
+        "a reassignment off it",
+    ],
+)
+def test_a_broker_that_is_away_forbids_what_needs_it_and_nothing_else(assignment, away, found, status):
+    assert names(assignment, extra=[broker(away, status, rack="ab"[away == 2])]) == found
+
+
 def test_together_copies_may_overflow_where_each_alone_would_fit():
     extra = [
         topic("u", (1, 2)),

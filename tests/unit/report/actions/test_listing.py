@@ -63,7 +63,7 @@ class TestWhatCanBeDoneStandsFirst:
             (DOWN, "broker_unknown"),
             (DOWN, "broker_offline"),
             (("other_broker_down", "broker 5, 2 and 3 more is not known to be alive"), "broker_offline"),
-            (("broker_not_alive", "broker 2 is not known to be alive; Kafka's tool refuses"), "broker_unknown"),
+            (("broker_not_alive", "broker 2 is not known to be alive"), "broker_unknown"),
             (("log_dir_offline", "/d3 of broker 2 is offline; Kafka refuses moves"), "log_dir_offline"),
             (("log_dir_unknown", "the state of /d3 on broker 2 is not known"), "log_dir_unknown"),
         ],

@@ -28,7 +28,7 @@ from logdirwatch.plan.cluster.layout import Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import prefer_leaders, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
-from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
+from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run, refused_by_tool
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.words import counted
 
@@ -64,6 +64,7 @@ def demote(
     operation = prefer_leaders(
         to_json(after), to_json(before), _file_name(broker, path), beside=bool(others_run(snapshot))
     )
+    refused = refused_by_tool(after, snapshot)
     return [
         ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
@@ -76,10 +77,10 @@ def demote(
                 nothing_runs(snapshot),
             ),
             operations=(operation,),
-            commands=rendered([operation], policy.tools),
+            commands=refused or rendered([operation], policy.tools),
             reassignment=to_json(after),
             undo={
-                "commands": list(rendered([operation.inverse], policy.tools)),
+                "commands": list(refused or rendered([operation.inverse], policy.tools)),
                 "reassignment": to_json(before),
                 "text": "once the disk is good again",
             },
@@ -125,7 +126,6 @@ def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) ->
         replica_vetoes.never_touch(partition.topic, policy.limits),
         replica_vetoes.partition_moving(snapshot, partition),
         replica_vetoes.partition_claimed(snapshot, partition),
-        *(replica_vetoes.broker_not_alive(snapshot, other) for other in partition.replicas),
     ]
     return any(veto is not None for veto in found)
 

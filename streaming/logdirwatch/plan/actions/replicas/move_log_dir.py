@@ -33,6 +33,7 @@ from logdirwatch.plan.reassignment.tool_run import (
     no_retention_cut,
     nothing_runs,
     others_run,
+    refused_by_tool,
     undo_of_reassignment,
 )
 from logdirwatch.plan.reassignment.within_broker import Moves
@@ -80,10 +81,12 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         settle_ms=pace.settles_ms if len(waves.groups) > 1 else None,
         beside=bool(others_run(snapshot)),
     )
+    refused = refused_by_tool(moves.assignments, snapshot)
+    only_apply = "; only `logdirwatch apply` can do it, see its commands" if refused else ""
     return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
-        reason=_why_move(source, moves, waves, pace, policy),
+        reason=_why_move(source, moves, waves, pace, policy) + only_apply,
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -103,7 +106,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
             throttle_free({source.broker: (LOG_DIR_THROTTLE,)}, snapshot),
         ),
         operations=(operation,),
-        commands=rendered([operation], policy.tools),
+        commands=refused or rendered([operation], policy.tools),
         reassignment=plan,
         undo=undo_of_reassignment(before, name, policy, limits, back=limits, snapshot=snapshot),
     )
