@@ -87,7 +87,7 @@ test-versions-long: java $(STAMP) ## whole clusters of older Kafka under watch, 
 test-spark-versions: java $(STAMP) ## what touches Spark's API, with Spark 4.0 and 4.1 (VERSIONS="4.0.5"; downloads each once)
 	@VERSIONS="$(VERSIONS)" .ci/spark-versions "$(abspath $(VENV))" $(ARGS)
 
-test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
+test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the data of an earlier release
 	$(PYTEST) $(TRUST) -m "long and not release" $(ARGS)
 
 test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster (PART=1 of four that take as long; MINUTES=30)

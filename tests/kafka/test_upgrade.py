@@ -20,10 +20,7 @@ from tests.unit.report.builders import execution
 pytestmark = pytest.mark.long
 
 FOLDER = Path(release.__file__).parent
-ARCHIVES = [
-    pytest.param(FOLDER / "release-0.1.0.tar.xz", id="0.1.0", marks=pytest.mark.release),
-    pytest.param(FOLDER / "release-0.2.0.tar.xz", id="0.2.0"),
-]
+ARCHIVES = [pytest.param(FOLDER / "release-0.2.0.tar.xz", id="0.2.0")]
 KEPT_FOR_EVER = {"cleanup.policy": "delete", "retention.ms": "-1"}
 
 

@@ -52,7 +52,7 @@ INODES_SHORT_RATIO = 0.95
 SPACE_SHORT_RATIO = 0.99
 """From this ratio "no space left" refers to bytes: the rest can be written between two polls."""
 SPACE_WAS_LEFT = "space_was_left"
-"""No evidence of a failed disk, although release 0.1.0 called it ``failed``."""
+"""No evidence of a failed disk."""
 
 
 def weight(verdict: Verdict) -> int:
@@ -98,7 +98,7 @@ def _explains(other: Verdict, io_error: Verdict) -> bool:
 def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
     """Return the verdict on an offline directory from everything known about it now."""
     log_dir = memory.log_dirs[path]
-    known = standing(log_dir)
+    known = log_dir.verdict
     verdict = None if _says_nothing(known, log_dir) else known
     for found in (_by_kernel(log_dir), _by_host(log_dir), _by_pattern(memory, path), _by_space(log_dir, thresholds)):
         verdict = stronger(verdict, found)
@@ -125,20 +125,9 @@ def log_line(detail: str | None) -> str | None:
     return None if detail == POLLED_FAILURE else detail
 
 
-def standing(log_dir: LogDirMemory) -> Verdict | None:
-    """Return the standing verdict; an older release kept only the cause and the step."""
-    if log_dir.verdict is not None or log_dir.cause is None:
-        return log_dir.verdict
-    if log_dir.cause is Cause.FAILED and log_dir.decided_by == SPACE_WAS_LEFT:
-        return None
-    decided_by = log_dir.decided_by or EVENT
-    is_of_log = decided_by == EVENT and log_dir.cause is not Cause.UNKNOWN
-    return Verdict(cause=log_dir.cause, decided_by=BROKER_LOG if is_of_log else decided_by, said=log_dir.event_detail)
-
-
 def shown(log_dir: LogDirMemory) -> Verdict:
     """Return the verdict to report about an offline directory."""
-    return standing(log_dir) or Verdict(cause=Cause.UNKNOWN, decided_by=EVENT)
+    return log_dir.verdict or Verdict(cause=Cause.UNKNOWN, decided_by=EVENT)
 
 
 def set_verdict(log_dir: LogDirMemory, verdict: Verdict) -> None:

@@ -105,7 +105,8 @@ def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:
     Free space is not evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
     """
     log_dir = context.memory.log_dirs[path]
-    verdict, before = causes.stronger(causes.standing(log_dir), causes.by_event(record)), log_dir.verdict
+    before = log_dir.verdict
+    verdict = causes.stronger(before, causes.by_event(record))
     causes.set_verdict(log_dir, verdict or causes.shown(log_dir))
     line, known = causes.log_line(record.detail), causes.log_line(log_dir.event_detail)
     is_told_more = line is not None and (known is None or causes.by_event(record) is not None)

@@ -13,7 +13,7 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 
 
 def content_hash(action: ActionRecord) -> str:
-    """Return the hash of what an action does, 32 hex digits; records of 0.1.0 have none."""
+    """Return the hash of what an action does, 32 hex digits."""
     content: tuple[Any, ...] = (
         str(action.kind),
         action.target,
@@ -30,8 +30,8 @@ def content_hash(action: ActionRecord) -> str:
 def is_said_of(decision: DecisionRecord, action: ActionRecord) -> bool:
     """Tell whether a decision refers to what an action does now.
 
-    By the content hash, else by the revision. Decisions of 0.1.0 have neither: for those only the first revision is
-    certain to be what the person saw.
+    By the content hash, else by the revision. Of a decision that names neither, as other programs may write it, only
+    the first revision is certain to be what the person saw.
     """
     if decision.content_hash is not None:
         return decision.content_hash == content_hash(action)

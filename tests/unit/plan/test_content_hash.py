@@ -100,10 +100,10 @@ class TestTheAcceptance:
         assert decide(NOW, accepts(revision=4), LATER).status is ActionStatus.ACCEPTED
 
     @pytest.mark.parametrize(("revision", "status"), [(1, ActionStatus.ACCEPTED), (2, ActionStatus.PROPOSED)])
-    def test_a_word_of_0_1_0_names_nothing_so_only_the_first_revision_is_certain_to_be_meant(self, revision, status):
+    def test_a_word_that_names_nothing_holds_for_the_first_revision_only(self, revision, status):
         assert decide(cut(1 << 40, revision), accepts(), LATER).status is status
 
-    def test_a_record_of_0_1_0_without_a_hash_is_judged_by_its_content(self):
+    def test_a_record_without_a_hash_is_judged_by_its_content(self):
         old = changed(SEEN, content_hash=None)
         assert decide(old, accepts(content_hash=SEEN.content_hash), LATER).status is ActionStatus.ACCEPTED
         assert decide(old, accepts(content_hash=NOW.content_hash), LATER).status is ActionStatus.PROPOSED

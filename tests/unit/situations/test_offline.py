@@ -171,13 +171,6 @@ ROWS = [
         lossless=True,
     ),
     Advice(
-        "called failed by free space alone, as release 0.1.0 did",
-        _lost(Cause.FAILED, evidence={"decided_by": "space_was_left"}),
-        first="investigate",
-        ready=("restart_broker",),
-        never=("replace_disk",),
-    ),
-    Advice(
         "the fast lane knows nothing yet",
         _lost(Cause.UNKNOWN, lane=Lane.FAST, revision=0),
         first="investigate",

@@ -341,7 +341,7 @@ ACCEPTANCES = [
         "accepted",
         {"content_hash": None, "revision": 4},
     ),
-    Acceptance("a word of 0.1.0 for a later revision", CUT, CUT, "proposed", {"content_hash": None, "revision": None}),
+    Acceptance("a bare word for a later revision", CUT, CUT, "proposed", {"content_hash": None, "revision": None}),
     Acceptance("another plan of moves", MOVE, MOVE | {"reassignment": {"version": 1, "partitions": [1]}}, "proposed"),
     Acceptance("other commands", MOVE, MOVE | {"commands": ["execute", "more"]}, "proposed"),
     Acceptance("it would now lose data", MOVE, MOVE | {"data_loss": True}, "proposed"),

@@ -176,7 +176,7 @@ def lowest_positions(states: DataFrame) -> list[Row]:
     Silent brokers do not count: their last state was written when nothing had arrived from them for long, and starting
     there would read days again.
     """
-    # Records of 0.1.0 say it in the reason only; read so as long as states of 0.1.0 may be on the topic.
+    # Records of 0.2.0 say it in the reason only; read so as long as states of 0.2.0 may be on the topic.
     is_heard = F.coalesce(~F.col("is_silent"), ~F.col("reason").startswith(SILENT), F.lit(True))
     positions = states.where(is_heard).select(F.explode("positions").alias("source", "offset"))
     return positions.groupBy("source").agg(F.min("offset").alias("offset")).collect()

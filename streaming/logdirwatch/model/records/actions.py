@@ -67,7 +67,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         Name | None,
         Meta(
             description="Hash of what it would do, without its texts: an acceptance is valid only for the content "
-            "that was accepted; null: a record of release 0.1.0."
+            "that was accepted; null: unknown."
         ),
     ] = None
     operations: Annotated[

@@ -73,6 +73,6 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
         Name | None,
         Meta(
             description="content_hash of the action that was accepted or rejected; null: a decision about an "
-            "alert or broker, or a record of release 0.1.0."
+            "alert or broker, or by a program that does not name it."
         ),
     ] = None

@@ -132,7 +132,7 @@ class Transition(Struct, frozen=True, kw_only=True):
 
 
 SILENT = "silent: "
-"""How the reason begins of a broker that no collector reports: for people, and in records of 0.1.0 the only sign."""
+"""How the reason begins of a broker that no collector reports: for people, and in records of 0.2.0 the only sign."""
 ADVANCES_NOT = "their time does not advance"
 """In the reason of a silent broker whose samples arrive, but none of them is newer than the last."""
 
@@ -206,7 +206,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     is_silent: Annotated[
-        bool | None, Meta(description="Whether no collector reports the broker; null: a record of release 0.1.0.")
+        bool | None, Meta(description="Whether no collector reports the broker; null: a record of release 0.2.0.")
     ] = None
     machine: Annotated[
         str,
@@ -218,7 +218,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def is_reported(self) -> bool:
-        """Whether a collector reports the broker. Release 0.1.0 said so in the reason only; its states end with it."""
+        """Whether a collector reports the broker. Release 0.2.0 said so in the reason only; its states end with it."""
         if self.is_silent is not None:
             return not self.is_silent
         return not (self.reason or "").startswith(SILENT)

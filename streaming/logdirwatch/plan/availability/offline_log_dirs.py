@@ -14,9 +14,6 @@ from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_ratio
 
-NO_PROOF = "space_was_left"
-"""The evidence for ``failed`` in release 0.1.0, which does not prove a failed disk."""
-
 
 @dataclass(frozen=True)
 class OfflineEvidence:
@@ -98,9 +95,7 @@ def cause_at(alert: AlertRecord, path: str) -> Cause | None:
     """
     told = _listed(alert).get(path)
     cause = alert.cause if told is None else _word(told.cause)
-    if cause is Cause.UNKNOWN and alert.cause is Cause.LIMIT:
-        return Cause.LIMIT
-    return Cause.UNKNOWN if cause is Cause.FAILED and (told or _shown(alert)).decided_by == NO_PROOF else cause
+    return Cause.LIMIT if cause is Cause.UNKNOWN and alert.cause is Cause.LIMIT else cause
 
 
 def evidence_of(shown: LogDirOfflineEvidence | OfflineLogDir) -> OfflineEvidence:

@@ -19,7 +19,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _is_unauthorized(shown: BrokerAwayEvidence) -> bool:
-    """Tell whether the broker refused the collector; alerts opened by 0.1.0 say so only in their reason."""
+    """Tell whether the broker refused the collector; alerts opened by 0.2.0 say so only in their reason."""
     if shown.poll_status is not None:
         return shown.poll_status == PollStatus.UNAUTHORIZED
     return (shown.reason or "").startswith(PollStatus.UNAUTHORIZED)

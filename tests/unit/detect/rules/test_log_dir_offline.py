@@ -2,9 +2,8 @@
 
 import pytest
 
-from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert
 from logdirwatch.model.identity import alert_id
-from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import POLLED_FAILURE, Rule
 from tests.unit.detect.builders import POLL_MS, T0, Driver, host_dir, log_dir
 
 PATHS = ("/d1", "/d2", "/d3")
@@ -208,41 +207,6 @@ def test_a_line_of_the_log_that_names_no_cause_is_told_beside_the_poll_whichever
     assert f"the broker's log says: {line}" in driver.open_alerts()[0].summary
     told = len(driver.alerts)
     assert len(poll(driver, "/d1").alerts) == told, "nothing new, nothing said"
-
-
-@pytest.mark.parametrize(
-    ("cause", "decided_by", "expected"),
-    [
-        (Cause.FAILED, "space_was_left", ("unknown", "space_was_left")),
-        (Cause.FULL, "usable_under_reserve", ("full", "usable_under_reserve")),
-        (Cause.LIMIT, "event", ("limit", "broker_log")),
-    ],
-)
-def test_what_release_0_1_0_left_open_is_believed_only_where_there_was_evidence(cause, decided_by, expected):
-    driver = poll(Driver())
-    alert = OpenAlert(
-        alert_id="old",
-        revision=1,
-        severity=Severity.CRITICAL,
-        opened_at_ms=T0,
-        from_status="online",
-        to_status="offline",
-    )
-    driver.memory.log_dirs["/d1"] = LogDirMemory(
-        status=LogDirStatus.OFFLINE,
-        cause=cause,
-        decided_by=decided_by,
-        offline_ms=T0,
-        sample_at_ms=T0 - 1_000,
-        interval_ms=POLL_MS,
-        total_bytes=1_000 << 30,
-        usable_bytes=500 << 30,
-        reason="error 56",
-        alerts={Rule.LOG_DIR_OFFLINE: alert},
-    )
-    poll(driver, "/d1")
-    (told,) = driver.open_alerts()
-    assert (told.alert_id, told.cause, told.evidence["decided_by"]) == ("old", *expected)
 
 
 def test_directories_that_were_never_seen_to_serve_share_an_alert_and_prove_no_common_fault():

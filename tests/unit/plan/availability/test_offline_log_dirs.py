@@ -63,19 +63,6 @@ class TestWhichDirectories:
 
 class TestCauses:
     @pytest.mark.parametrize(
-        ("cause", "evidence", "found"),
-        [
-            (Cause.FAILED, {}, Cause.FAILED),
-            (Cause.FAILED, {"decided_by": "kernel"}, Cause.FAILED),
-            (Cause.FAILED, {"decided_by": "space_was_left"}, Cause.UNKNOWN),
-            (Cause.FULL, {"decided_by": "space_was_left"}, Cause.FULL),
-            (None, {}, None),
-        ],
-    )
-    def test_space_that_was_left_proves_no_broken_disk(self, cause, evidence, found):
-        assert cause_at(about(evidence, cause), "/d1") is found
-
-    @pytest.mark.parametrize(
         ("told", "of_alert", "found"),
         [
             ({"cause": "full"}, Cause.FAILED, Cause.FULL),
@@ -83,7 +70,6 @@ class TestCauses:
             ({"cause": "unknown"}, Cause.FAILED, Cause.UNKNOWN),
             ({"cause": "failed"}, Cause.LIMIT, Cause.FAILED),
             ({"cause": "of a later release"}, Cause.FAILED, Cause.UNKNOWN),
-            ({"cause": "failed", "decided_by": "space_was_left"}, Cause.FULL, Cause.UNKNOWN),
         ],
     )
     def test_each_has_its_own_and_a_limit_is_the_cause_of_all(self, told, of_alert, found):

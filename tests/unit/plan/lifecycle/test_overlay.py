@@ -134,11 +134,6 @@ def test_directories_that_share_an_alert_are_offline_each_with_its_own_cause():
     assert [after.directories[1, path].usable_bytes == 1 for path in ("/d1", "/d2", "/d3")] == [False, True, False]
 
 
-def test_a_disk_that_free_space_alone_called_failed_is_not_believed_to_be():
-    old = alert(cause=Cause.FAILED, evidence={"decided_by": "space_was_left"})
-    assert seen(old, directory(1), directory(2)).directories[1, "/d1"].cause is Cause.UNKNOWN
-
-
 SAID = {"decision": "accept", "by": "autopilot", "reason": "unattended", "at_ms": 1}
 SPACE = {"rule": "log_dir_space", "severity": "critical"}
 

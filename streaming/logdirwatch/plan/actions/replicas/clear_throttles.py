@@ -121,10 +121,7 @@ def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[s
 
 
 def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
-    """Return the deletion of throttles that a plan set and did not clear, if they still have its values.
-
-    Plans of 0.1.0 do not record what they set: the evidence of ``throttle_left`` names the throttles instead.
-    """
+    """Return the deletion of throttles that a plan set and did not clear, if they still have its values."""
     if SETS_LIMITS not in action.expected or not was_begun(action):
         return None
     target = {"broker": action.target["broker"], "log_dir": action.target["log_dir"], "after": action.action_id}
