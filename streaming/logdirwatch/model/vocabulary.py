@@ -292,6 +292,7 @@ class ActionKind(StrEnum):
     ADD_LOG_DIR = "add_log_dir"
     RELEASE_RESERVE = "release_reserve"
     RECREATE_RESERVE = "recreate_reserve"
+    # Only in records of release 0.2.0.
     DELETE_TOPIC_CANDIDATE = "delete_topic_candidate"
     GRANT_PERMISSION = "grant_permission"
     RAISE_LIMIT = "raise_limit"

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from logdirwatch.config.section import DAY_MS, GIB, Ms, Ratio, Section
+from logdirwatch.config.section import DAY_MS, Ms, Ratio, Section
 from logdirwatch.config.servers import Servers
 
 
@@ -122,12 +122,6 @@ class PlanSettings(Section):
     )
     network_bandwidth_bytes_per_s: int | None = Field(
         None, gt=0, description="The same for a broker's network, and moves between brokers."
-    )
-    idle_topic_after_ms: Ms = Field(
-        7 * DAY_MS, description="A topic whose sizes did not change for so long may be named for deletion."
-    )
-    idle_topic_min_bytes: int = Field(
-        GIB, ge=0, description="A smaller topic, by its bytes in the log directory, is never named for deletion."
     )
     partitions_per_reassignment: int = Field(
         500, ge=1, description="Most partitions in one plan for lost replicas; the rest follows when these are rebuilt."

@@ -8,7 +8,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import actions
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.actions.action_type import FixRole, Stage
+from logdirwatch.plan.actions.action_type import FixRole
 
 FOLDER = Path(actions.__file__).parent
 
@@ -34,11 +34,6 @@ def test_every_kind_says_itself_what_holds_of_it(kind, name):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ActionType"
     ]
     assert name in {keyword.arg for keyword in made.keywords}
-
-
-def test_what_is_only_named_is_never_planned():
-    named = {kind for kind, found in ACTION_TYPES.items() if found.relief.stage is Stage.ONLY_NAMED}
-    assert named == {kind for kind, found in ACTION_TYPES.items() if found.fix_role is FixRole.NEVER}
 
 
 def test_no_two_kinds_share_a_rank_among_what_gives_room():

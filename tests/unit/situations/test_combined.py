@@ -423,7 +423,7 @@ SPACE = [
         ),
         first="investigate",
         ready=("expand_disk",),
-        never=("lower_retention", "delete_records", "delete_topic_candidate"),
+        never=("lower_retention", "delete_records"),
         lossless=True,
     ),
     Advice(
@@ -431,7 +431,7 @@ SPACE = [
         given(*racks(), source(), ROOM, *FULL_OTHERS, *BIG),
         policy=policy(never_touch=("*",)),
         first="expand_disk",
-        never=("move_log_dir", "reassign", "lower_retention", "delete_topic_candidate"),
+        never=("move_log_dir", "reassign", "lower_retention"),
         lossless=True,
     ),
     Advice(

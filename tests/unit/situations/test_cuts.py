@@ -147,7 +147,7 @@ NOT_KEPT = [
 
 def ledger(configs, overridden):
     made = topic("ledger", (1,), (1,), configs=configs | {"segment.bytes": str(GIB)}, overridden=overridden, unread={})
-    sized = [replica(1, "/d1", "ledger", number, 1700 * GIB, same_since_ms=0) for number in (0, 1)]
+    sized = [replica(1, "/d1", "ledger", number, 1700 * GIB) for number in (0, 1)]
     return [made, *sized]
 
 
@@ -156,7 +156,7 @@ ADVICE = [
         Advice(
             f"history kept for ever: {name}",
             given(*ledger(configs, overridden)),
-            never=("lower_retention", "delete_records", "delete_topic_candidate"),
+            never=("lower_retention", "delete_records"),
             lossless=True,
         )
         for name, configs, overridden in KEPT

@@ -181,7 +181,7 @@ class DeleteRecordsExpected(Expected, frozen=True, kw_only=True):
 
 @expected_of(ActionKind.DELETE_TOPIC_CANDIDATE)
 class DeleteTopicExpected(Expected, frozen=True, kw_only=True):
-    """``delete_topic_candidate``: a topic that may be deleted."""
+    """``delete_topic_candidate``, which release 0.2.0 proposed: a topic that may be deleted."""
 
     owner: Owner = NULL
 

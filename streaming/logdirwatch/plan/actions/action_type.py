@@ -30,8 +30,7 @@ class Stage(IntEnum):
     MAY_BE_LATE = 4
     LOSES_DATA = 5
     LATE = 6
-    ONLY_NAMED = 7
-    VETOED = 8
+    VETOED = 7
 
 
 class Relief(NamedTuple):
@@ -56,14 +55,13 @@ NO_RELIEF = Relief(if_in_time=5, if_not=7)
 class FixRole(Enum):
     """The role of a kind in one plan for all alerts: it ends something, makes room until there is enough, or neither.
 
-    ``MAKES_ROOM_WITH_LOSS`` frees no more than is needed for now. ``NEVER`` is listed for a person to consider.
+    ``MAKES_ROOM_WITH_LOSS`` frees no more than is needed for now.
     """
 
     FIRST = "first"
     MAKES_ROOM = "makes room"
     MAKES_ROOM_WITH_LOSS = "makes room with loss"
     BESIDE = "beside"
-    NEVER = "never"
 
 
 class FollowUp(NamedTuple):

@@ -55,7 +55,7 @@ _DIRECTORY_COLUMNS = (
     "strays",
     "at_ms",
 )
-_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future", "inventory_at_ms")
+_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future")
 _ELIGIBLE = ("elr", "last_known_elr", "adding", "removing")
 _CONSUMERS = ("groups", "slowest_group", "unread_ratio")
 _PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", *_ELIGIBLE, *_CONSUMERS)
@@ -134,7 +134,6 @@ def _replica(row: Row) -> Replica:
         partition=row["partition"],
         size_bytes=row["size_bytes"],
         is_future=bool(row["is_future"]),
-        same_since_ms=row["inventory_at_ms"],
     )
 
 

@@ -15,10 +15,7 @@ LogDirId = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica in one directory; one that moves between directories has a second row, the future replica.
-
-    ``same_since_ms`` is the first scan that found it in this place with this size.
-    """
+    """One replica in one directory; one that moves between directories has a second row, the future replica."""
 
     broker: int
     log_dir: str
@@ -26,7 +23,6 @@ class Replica:
     partition: int
     size_bytes: int | None = None
     is_future: bool = False
-    same_since_ms: int | None = None
 
     @property
     def key(self) -> TopicPartition:

@@ -248,7 +248,7 @@ def _is_taken_up(action: ActionRecord) -> bool:
 
 def _independent(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
     """Yield proposals that have no veto and none of the ``roles``."""
-    return (action for action in planned if not action.vetoes and _role(action) not in {*roles, FixRole.NEVER})
+    return (action for action in planned if not action.vetoes and _role(action) not in roles)
 
 
 def _helps(action: ActionRecord) -> bool:

@@ -13,7 +13,6 @@ DECLARED = frozenset(
         ActionKind.LOWER_RETENTION,
         ActionKind.RESTORE_RETENTION,
         ActionKind.THROTTLE_PRODUCERS,
-        ActionKind.DELETE_TOPIC_CANDIDATE,
         ActionKind.EXPAND_DISK,
         ActionKind.ADD_LOG_DIR,
         ActionKind.GRANT_PERMISSION,

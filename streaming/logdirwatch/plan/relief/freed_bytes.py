@@ -9,8 +9,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction
@@ -30,11 +28,7 @@ def promised_bytes(proposal: ProposedAction) -> int:
 
 def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; 0 if it has vetoes."""
-    if (
-        proposal.vetoes
-        or ACTION_TYPES[proposal.kind].relief.stage is Stage.ONLY_NAMED
-        or proposal.expected["needs_ms"] is None
-    ):
+    if proposal.vetoes or proposal.expected["needs_ms"] is None:
         return 0
     frees = promised_bytes(proposal)
     if time_to_full_ms(source) is None or is_in_time(proposal):

@@ -15,7 +15,6 @@ from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_cancel
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
-from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
@@ -220,12 +219,11 @@ def _losses(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction], now_ms: int
 ) -> list[ProposedAction]:
     """Return the actions that lose data beyond retention, if cuts are not enough."""
-    if missing <= 0:
+    if missing <= 0 or source.status not in URGENT:
         return []
     targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
-    deletions = propose_deletion(source, snapshot, policy, missing, cut, now_ms) if source.status in URGENT else []
-    return apply_decisions([*deletions, *propose_candidates(source, snapshot, policy, now_ms)], snapshot.decisions)
+    return apply_decisions(propose_deletion(source, snapshot, policy, missing, cut, now_ms), snapshot.decisions)
 
 
 def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) -> list[ProposedAction]:

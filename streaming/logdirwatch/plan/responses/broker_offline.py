@@ -25,7 +25,6 @@ from logdirwatch.plan.actions.brokers.restart_broker import start_broker
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later
-from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
@@ -113,7 +112,7 @@ def _rebuilt(
     repair = plan_rebuild(broker, partitions_on(broker, snapshot), snapshot, policy)
     target: Mapping[str, Any] = {"broker": broker, "log_dir": None}
     if not repair.assignments:
-        return room_elsewhere(broker, target, repair, snapshot, policy, now_ms)
+        return []
     loss = Loss(
         what=f"of broker {broker}",
         stray=f"the old copies on broker {broker} are strays when it is back",

@@ -1,4 +1,4 @@
-"""A whole cluster that fills: moves only shift the problem, so retention, idle topics and new space remain.
+"""A whole cluster that fills: moves only shift the problem, so retention and new space remain.
 
 Cuts are planned for all directories above the target ratio together; an alert on one of them plans for that one alone.
 """
@@ -6,7 +6,6 @@ Cuts are planned for all directories above the target ratio together; an alert o
 from collections import Counter
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
-from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates_in
 from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import is_full_within_the_hour
@@ -20,7 +19,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what room is missing, the cuts that free most in a cluster's filling directories, and idle topics.
+    """Return what room is missing, and the cuts that free most in a cluster's filling directories.
 
     New room loses nothing, so it comes first while there is time to get it.
     """
@@ -32,10 +31,6 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts]
     still = sum(left(needed, cuts).values())
     places = [snapshot.directories[place] for place in needed]
-    if still > 0:
-        proposals += propose_candidates_in(
-            places, {"broker": None, "log_dir": None}, snapshot, policy, situation.now_ms
-        )
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
     look = situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))
     return [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]

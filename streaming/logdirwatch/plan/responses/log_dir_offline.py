@@ -25,7 +25,6 @@ from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, r
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, offline_log_dirs_of
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, shares_volume
@@ -71,7 +70,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         *([] if repair is None else _replaced(step, away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
         *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
-        *([] if repair is None else _room_for(away, repair, policy, now_ms)),
+        *([] if repair is None or repair.assignments else elect_preferred(away.target, snapshot, policy)),
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
         return proposals
@@ -186,12 +185,6 @@ def _replaced(
 def _is_unnamed(proof: OfflineEvidence) -> bool:
     """Tell whether the only evidence against a disk is an I/O error that the kernel did not report."""
     return proof.said is not None and proof.device is None and proof.kernel_error is None
-
-
-def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
-    """Return how to make room elsewhere, and leaders back if nothing was rebuilt."""
-    found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
-    return [*found, *([] if repair.assignments else elect_preferred(away.target, away.snapshot, policy))]
 
 
 def _rebuilt_in_the_end(

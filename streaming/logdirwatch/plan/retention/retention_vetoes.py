@@ -188,20 +188,6 @@ def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
     return Veto("leaders_missing", f"{some_of(without, _NAMED)} has no leader to ask") if without else None
 
 
-def deleted_leaderless(partitions: Iterable[Partition]) -> Veto | None:
-    """Veto deleting a topic with a leaderless partition.
-
-    Observed once with Kafka 4.3.1: the deleted topic stayed in the controller's list of in-sync replicas, and at the
-    next failure of a directory one controller after the other ended with "existed in isrMembers, but not in the topics
-    map".
-    """
-    without = [partition.label for partition in partitions if partition.leader is None]
-    if not without:
-        return None
-    told = "has no leader: Kafka's controllers were seen to fail after such a deletion, at the next failing directory"
-    return Veto("deleted_leaderless", f"{some_of(without, _NAMED)} {told}")
-
-
 def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None:
     """Veto a path that ``log.dirs`` spells differently: Kafka accepts such a cordon and ignores it (KAFKA-20901)."""
     listed = tuple(listed)

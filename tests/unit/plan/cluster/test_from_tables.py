@@ -99,10 +99,6 @@ def test_what_the_newest_state_says_of_the_metadata_version_holds():
     assert facts_from(reader(**unknown), "c").metadata_version is None
 
 
-def test_a_replica_knows_since_when_it_is_as_it_is():
-    assert [r.same_since_ms for r in facts_from(reader(**ROWS), "c").layout.replicas] == [3]
-
-
 def test_a_cluster_that_no_table_knows_has_no_facts():
     assert facts_from(reader(), "c") is None
 

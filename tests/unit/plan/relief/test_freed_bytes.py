@@ -84,7 +84,6 @@ class TestOneAction:
             ({"in_time": None}, 0),
             ({"in_time": True, "vetoed": True}, 0),
             ({"in_time": True, "needs_ms": None}, 0),
-            ({"in_time": True, "kind": ActionKind.DELETE_TOPIC_CANDIDATE}, 0),
         ],
     )
     def test_it_counts_as_far_as_it_is_in_time(self, fields, freed):

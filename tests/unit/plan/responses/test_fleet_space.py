@@ -56,15 +56,6 @@ def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
     assert "1 brokers like the present ones" in look.reason
 
 
-def test_idle_topics_are_named_where_cuts_are_not_enough():
-    parts = [*SHORT, topic("t", (1, 2, 3), configs={"cleanup.policy": "compact"})]
-    idle = [replica(number, "/d1", "t", size=400 * MIB, same_since_ms=0) for number in (1, 2, 3)]
-    _, candidate = recommended(*parts[:3], parts[-1], *idle, idle_topic_min_bytes=0)
-    assert candidate.kind is ActionKind.DELETE_TOPIC_CANDIDATE
-    assert candidate.target == {"broker": None, "log_dir": None, "topic": "t"}
-    assert "t has 800 MiB in 2 directories" in candidate.reason
-
-
 def test_internal_topics_and_those_that_must_not_be_touched_give_nothing():
     assert len(recommended(*SHORT, topics=(TopicRule(never_touch=True),))) == 1
     assert len(recommended(*SHORT, internal_topics=("t",))) == 1

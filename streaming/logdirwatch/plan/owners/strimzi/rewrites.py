@@ -9,7 +9,6 @@ from logdirwatch.plan.proposal import Policy, ProposedAction
 REWRITES: Mapping[ActionKind, Callable[[ProposedAction, Policy], ProposedAction]] = {
     ActionKind.LOWER_RETENTION: topics.patched,
     ActionKind.RESTORE_RETENTION: topics.patched,
-    ActionKind.DELETE_TOPIC_CANDIDATE: topics.deleted,
     ActionKind.EXPAND_DISK: storage.expanded,
     ActionKind.ADD_LOG_DIR: storage.added,
     ActionKind.RESTART_BROKER: brokers.restarted,

@@ -29,15 +29,6 @@ def patched(proposal: ProposedAction, policy: Policy) -> ProposedAction:
     )
 
 
-def deleted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return the candidate with how to delete it: the operator recreates a topic that is deleted directly."""
-    name = str(proposal.target["topic"])
-    how = note(
-        "To delete it, delete its KafkaTopic: the topic operator creates a topic again that was deleted directly."
-    )
-    return replace(proposal, commands=(*proposal.commands, kubectl_of(policy).topic(name), how))
-
-
 def _patches(changes: Iterable[Operation | Inverse], kubectl: Kubectl) -> list[str]:
     values: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
     for change in changes:

@@ -293,19 +293,6 @@ class TestNothingFits:
             "room on another broker: topics deleted, retention cut, a disk more or a bigger volume"
         ]
 
-    def test_idle_topics_whose_deletion_would_make_room_are_named(self):
-        week = 7 * 86_400_000
-        full = [offline(1), directory(2, used=840 * MIB), directory(3, used=840 * MIB), topic("t", (1, 2))]
-        idle = [
-            topic("old", (3, 2)),
-            *(replica(n, "/d1", "old", size=500 * MIB, same_since_ms=NOW_MS - week) for n in (2, 3)),
-        ]
-        actions = recommended(*full, *idle, replica(1, "/d1", "t"), idle_topic_min_bytes=MIB)
-        candidate = of_kind(actions, ActionKind.DELETE_TOPIC_CANDIDATE)
-        assert candidate.target == {"broker": 1, "log_dir": "/d1", "topic": "old"}
-        third = [offline(1), directory(2, used=840 * MIB), topic("t", (1, 2)), replica(1, "/d1", "t")]
-        assert "delete_topic_candidate" not in kinds(recommended(*third)), "a broker is missing, not room"
-
     def test_a_copy_on_another_dead_disk_is_nothing_to_copy_from(self):
         parts = [offline(1), offline(2), directory(2, "/d2"), directory(3), topic("t", (1, 2))]
         action = of_kind(recommended(*parts, replica(1, "/d1", "t"), replica(2, "/d1", "t")), ActionKind.REPLACE_DISK)
