@@ -1,5 +1,7 @@
 """What is done next follows from what the cluster shows, and what somebody else did is left alone."""
 
+from typing import ClassVar
+
 import pytest
 
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
@@ -66,7 +68,11 @@ class TestMoves:
 class TestBesideABrokerThatIsAway:
     """Broker 2, which has another replica, is out of sync and does not answer."""
 
-    AWAY = {"partition": PartitionSeen((1, 2), (1,)), "silent": frozenset({2}), "log_dirs": {(1, "/a"): 0, (1, "/b"): 0}}
+    AWAY: ClassVar = {
+        "partition": PartitionSeen((1, 2), (1,)),
+        "silent": frozenset({2}),
+        "log_dirs": {(1, "/a"): 0, (1, "/b"): 0},
+    }
 
     @pytest.mark.parametrize(
         ("step", "at", "path"), [(WITHIN, "/a", "/b"), (BACK, "/b", "/a")], ids=["there", "back again"]

@@ -58,7 +58,7 @@ class TestABrokerThatIsAway:
             [broker(2, BrokerStatus.OFFLINE), topic("t", (2, 1), (2, 1), isr={0: (1,), 1: (1,)})],
             [broker(2, BrokerStatus.OFFLINE), topic("t", (2, 1), (2, 1), leaderless=(0, 1))],
         ],
-        ids=["down", "unknown", "fenced", "never seen", "two of them", "it led", "the leader that is needed for nothing"],
+        ids=["down", "unknown", "fenced", "never seen", "two of them", "it led", "a leader needed for nothing"],
     )
     def test_moves_within_another_go_on_by_apply_alone(self, parts):
         (found,) = moves_within(*parts)

@@ -7,7 +7,7 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.commands.kafka_tools import step_of
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
@@ -120,11 +120,11 @@ def test_a_broker_that_is_away_is_not_made_leader_and_keeps_nobody_from_it():
     """Its replica only gets another place in the order, which ``apply`` may give it and Kafka's tool may not."""
     action = demoted(*PARTS, broker(3, BrokerStatus.OFFLINE), directory(3, status=LogDirStatus.UNKNOWN))[0]
     assert orders(action) == {"t-0": (2, 3, 1), "t-1": (2, 3, 1)}
-    for commands in (action.commands, action.undo["commands"]):
-        assert [step_of(one) for one in commands] == [
-            "Carry it out with `logdirwatch apply`: kafka-reassign-partitions refuses to name broker 3, not known to "
-            "be alive."
-        ]
+    step = (
+        "Carry it out with `logdirwatch apply`: kafka-reassign-partitions refuses to name broker 3, not known to be "
+        "alive."
+    )
+    assert action.commands == action.undo["commands"] == [note(step)]
     assert [one["op"] for one in action.operations] == ["prefer_leaders"]
 
 
