@@ -1,7 +1,7 @@
 """Whether a running execution may continue: checked before every call."""
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.autopilot.rules.paused import pause_of
+from logdirwatch.autopilot.rules import pause_of
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash

@@ -1,0 +1,273 @@
+"""Why an action must not start unattended: the rules in the order in which they are checked.
+
+What a person would have to change first comes first.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from logdirwatch.autopilot import fits_kind, floor
+from logdirwatch.autopilot.facts import MARK, Facts
+from logdirwatch.autopilot.settings import AutopilotClusterSettings
+from logdirwatch.autopilot.windows import described, is_open
+from logdirwatch.config.section import HOUR_MS
+from logdirwatch.execute.begin import bytes_of
+from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.journal import unknown_execution
+from logdirwatch.execute.need import is_cut
+from logdirwatch.execute.steps import steps_of
+from logdirwatch.executions import held_by, hold_of, is_unfinished, may_pass
+from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
+from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.text.units import human_bytes, human_ms
+
+Rule = Callable[[ActionRecord, Facts, int], str | None]
+"""Returns why an action must not start at a time, as the end of a sentence; None if it may."""
+
+RETENTION = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION})
+
+SEEN = frozenset({"no_reassignment_runs", "no_retention_cut", "throttle_free", "in_time", "born_elsewhere"})
+"""Preconditions that a person need not check.
+
+The live check and the executor do, which places new replicas before it assigns them.
+"""
+
+LATE = "in_time"
+"""Of a late action a person decides whether it is better than never: until it ends, nothing else starts."""
+
+OF_RETENTION = frozenset({"owner_agrees", "timestamps", "limit_known"})
+"""Those of a cut and of its way back that need nobody.
+
+The floor is the owner's word, a time in the future only keeps data longer, and the executor restores a limit only where
+the value is still that of the cut.
+"""
+
+
+def _telemetry(_action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """Nothing starts while the telemetry cluster is unavailable: a rejection could not be read."""
+    if facts.read_at_ms is None:
+        return "waits: the telemetry topics have not been read yet"
+    age_ms = now_ms - facts.read_at_ms
+    if age_ms > facts.settings.telemetry_max_age_ms:
+        return f"waits: the telemetry topics could not be read for {human_ms(age_ms)}"
+    return None
+
+
+def _kind(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
+    """Only kinds that the configuration names for the cluster are carried out."""
+    if facts.kind(action.cluster, action.kind) is not None:
+        return None
+    return f"is not allowed: autopilot.clusters.{action.cluster}.kinds does not name {action.kind}"
+
+
+def _record(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
+    """The record itself must allow it, as for ``apply``: no veto, operations, a matching hash, a status to start from."""
+    by = str((action.decision or {}).get("by") or "")
+    if facts.is_unattended(action) and by.startswith(MARK):
+        # The planner was quicker than its own acceptance: it accepts what the action says by now.
+        action = replace(action, decision=None)
+    return reason_against_applying(action)
+
+
+def _decision(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """An action needs an acceptance of its present content, or a kind that may start unattended; a rejection counts.
+
+    Decisions are read from their own topic. The status ``accepted`` in an action's record proves nothing, because
+    permission to write actions is not permission to decide.
+    """
+    said = facts.said.get(action.action_id)
+    if said is not None and said.decision is Decision.REJECT:
+        return f"was rejected by {said.by}: {said.reason}"
+    if facts.acceptance(action, now_ms) is not None or facts.is_unattended(action):
+        return None
+    if said is None:
+        return f"waits for an acceptance: logdirwatch actions accept {action.action_id} --by NAME --reason WHY"
+    if said.content_hash != content_hash(action):
+        return f"says something else than what {said.by} accepted: read it again and accept it"
+    return f"waits for a new acceptance: the one by {said.by} is too old"
+
+
+def _data_loss(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """An action that deletes the only copy of data needs a person, or the minimum that the data's owner declared."""
+    if facts.acceptance(action, now_ms) is not None:
+        return None
+    if action.kind in RETENTION:
+        # Neither the kind nor the record's data_loss proves that a value is not lower: a forged record can lie in both.
+        missing = [cut for cut in floor.cuts(action) if not _is_declared(cut, facts.plan)]
+        if missing:
+            key = "min_retention_ms" if missing[0].key == "retention.ms" else "min_retention_bytes"
+            return f"deletes data, and nobody declared a floor ({key} in plan.topics) for {missing[0].topic}: accept it"
+        return None
+    return "deletes data: it needs an acceptance" if action.data_loss else None
+
+
+def _is_declared(cut: floor.Cut, plan: PlanSettings) -> bool:
+    rule = plan.topic_rule(cut.topic)
+    if cut.value is None:
+        return False
+    if cut.key.startswith("local."):
+        return True
+    return rule.min_retention_ms is not None if cut.key == "retention.ms" else rule.min_retention_bytes is not None
+
+
+def _to_check(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """An action with conditions that only a person can check needs a person."""
+    if facts.acceptance(action, now_ms) is not None:
+        return None
+    known = SEEN | OF_RETENTION if action.kind in RETENTION else SEEN
+    left = [one["text"] for one in action.preconditions if one.get("holds") is None and one.get("name") not in known]
+    if left:
+        return f"needs a person who checks: {left[0]}"
+    late = [one["text"] for one in action.preconditions if one.get("holds") is False and one.get("name") == LATE]
+    return f"comes late and needs an acceptance: {late[0]}" if late else None
+
+
+def _expired(action: ActionRecord, _facts: Facts, now_ms: int) -> str | None:
+    """A proposal that was not renewed has expired: the stream that would renew it may be down."""
+    if action.status is ActionStatus.PROPOSED and action.expires_at_ms < now_ms:
+        return f"expired {human_ms(now_ms - action.expires_at_ms)} ago and was not renewed"
+    return None
+
+
+def _repeated(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """An acceptance starts one execution; after it a new acceptance is needed."""
+    last = facts.last_of(action.action_id)
+    if last is None or _is_renewed(action, last, facts, now_ms):
+        return None
+    if last.state is ExecutionState.STUCK:
+        return f"is stuck ({last.reason}): logdirwatch apply --resume or --undo {action.action_id}"
+    return "is being carried out" if is_unfinished(last) else f"was carried out ({last.state}): accept it again"
+
+
+def _is_renewed(action: ActionRecord, last: ExecutionRecord, facts: Facts, now_ms: int) -> bool:
+    """Tell whether an action may be carried out again after its last execution.
+
+    An unattended kind may if its action is newer than the execution by ``settle_ms``, unless that is stuck.
+    """
+    accepted = facts.acceptance(action, now_ms)
+    if accepted is not None and accepted.at_ms > last.started_at_ms:
+        return True
+    is_new = action.at_ms > last.at_ms + facts.settings.settle_ms
+    return facts.is_unattended(action) and last.state is not ExecutionState.STUCK and is_new
+
+
+def _paused(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
+    """The autopilot can be paused by a person or by the configuration."""
+    paused = pause_of(action.cluster, facts)
+    return None if paused is None else f"waits: {paused}"
+
+
+def pause_of(cluster: str, facts: Facts) -> str | None:
+    """Return why nothing may run on a cluster; None if it is not paused."""
+    if facts.settings.paused:
+        return "autopilot.paused is set"
+    allowed = facts.cluster(cluster)
+    if allowed is not None and allowed.paused:
+        return f"autopilot.clusters.{cluster}.paused is set"
+    return None if facts.pause is None else f"{facts.pause.by} paused it: {facts.pause.reason}"
+
+
+def _window(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """Actions start only within their configured windows."""
+    allowed = facts.cluster(action.cluster)
+    if allowed is None or is_open(allowed.windows, allowed.time_zone, now_ms):
+        return None
+    return f"waits for a window: {described(allowed.windows, allowed.time_zone)}"
+
+
+def _alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """One execution runs on a cluster at a time, whoever started it, and on a limited number of clusters at once.
+
+    After a stop none begins before that has ended; where its cause may be over, ``worker`` looks at the cluster.
+    """
+    hold = hold_of(facts.executions_on(action.cluster))
+    if hold is not None and not may_pass(hold):
+        return f"waits: {held_by(hold, now_ms)}"
+    if (unknown := facts.unknown_execution) is not None:
+        return f"waits: {unknown_execution(unknown)}"
+    if facts.running_elsewhere >= facts.settings.clusters_at_once:
+        return "waits: actions run on as many clusters as may be (autopilot.clusters_at_once)"
+    return None
+
+
+def _need(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """What deletes history starts only while the alert that it serves fires, by samples that pass the stream now."""
+    if not any(map(is_cut, steps_of(action.operations or (), back=False))):
+        return None
+    against = facts.shown.reason_against(action.alert_id, action.cluster, now_ms)
+    return None if against is None else f"waits: {against}"
+
+
+def _settled(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """The next unattended action of an alert waits until the effect of the last one is visible."""
+    if facts.acceptance(action, now_ms) is not None:
+        return None
+    ended = [one.at_ms for one in facts.executions if facts.alerts.get(one.action_id) == action.alert_id]
+    if not ended:
+        return None
+    left_ms = max(ended) + facts.settings.settle_ms - now_ms
+    if left_ms > 0:
+        return f"waits {human_ms(left_ms)}: another action of its alert was carried out, and its effect is awaited"
+    if action.at_ms <= max(ended):
+        return "waits until it is planned again: it does not know of the last action of its alert"
+    return None
+
+
+def _budget(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """What may start within an hour, and the partitions that one action may move, are limited."""
+    allowed = facts.cluster(action.cluster)
+    if allowed is None:
+        return None
+    partitions = sum(_partitions(one) for one in action.operations or ())
+    if partitions > allowed.max_partitions:
+        return f"moves {partitions} partitions, more than max_partitions ({allowed.max_partitions})"
+    recent = [
+        one
+        for one in facts.executions
+        if one.cluster == action.cluster and one.by.startswith(MARK) and one.started_at_ms > now_ms - HOUR_MS
+    ]
+    if len(recent) >= allowed.max_actions_per_hour:
+        return f"waits: {len(recent)} actions started within the last hour (max_actions_per_hour)"
+    return _over_bytes(action, allowed, sum(one.bytes or 0 for one in recent))
+
+
+def _over_bytes(action: ActionRecord, allowed: AutopilotClusterSettings, spent: int) -> str | None:
+    limit, wanted = allowed.max_bytes_per_hour, bytes_of(action)
+    if limit is None:
+        return None
+    if wanted is None:
+        return "copies an unknown number of bytes, and max_bytes_per_hour is set"
+    if wanted > limit:
+        return f"copies {human_bytes(wanted)}, more than max_bytes_per_hour ({human_bytes(limit)})"
+    if spent + wanted > limit:
+        return f"waits: {human_bytes(spent)} were begun within the last hour (max_bytes_per_hour)"
+    return None
+
+
+def _partitions(operation: dict[str, object]) -> int:
+    args = operation.get("args")
+    plan = args.get("reassignment") if isinstance(args, dict) else None
+    return len(plan["partitions"]) if isinstance(plan, dict) else 0
+
+
+RULES: Mapping[str, Rule] = {
+    "telemetry": _telemetry,
+    "kind": _kind,
+    "record": _record,
+    "fits_kind": fits_kind.reason,
+    "floor": floor.reason,
+    "decision": _decision,
+    "data_loss": _data_loss,
+    "to_check": _to_check,
+    "expired": _expired,
+    "repeated": _repeated,
+    "paused": _paused,
+    "window": _window,
+    "alone": _alone,
+    "need": _need,
+    "settled": _settled,
+    "budget": _budget,
+}
