@@ -21,9 +21,8 @@ _RATES = frozenset({*REPLICATION_THROTTLES, LOG_DIR_THROTTLE})
 _LISTS = frozenset(THROTTLED_REPLICAS)
 
 
-def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+def reason(action: ActionRecord, _facts: Facts, _now_ms: int) -> str | None:
     """Return the operation that does something else than the action's kind."""
-    del facts, now_ms
     fits = _FITS.get(action.kind)
     for operation in from_record(action.operations or ()):
         if fits is None or not fits(operation, action.target):
@@ -56,28 +55,23 @@ def _is_move_within(operation: Operation, target: Mapping[str, Any]) -> bool:
     return _is_move_between(operation, target) and all(there == here for there, here in _replicas(operation))
 
 
-def _is_move_between(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
+def _is_move_between(operation: Operation, _target: Mapping[str, Any]) -> bool:
     return _is(operation, OperationKind.REASSIGN)
 
 
-def _is_order(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
+def _is_order(operation: Operation, _target: Mapping[str, Any]) -> bool:
     return _is(operation, OperationKind.PREFER_LEADERS)
 
 
-def _is_election(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
+def _is_election(operation: Operation, _target: Mapping[str, Any]) -> bool:
     return _is(operation, OperationKind.ELECT_LEADERS)
 
 
-def _is_cancel(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
+def _is_cancel(operation: Operation, _target: Mapping[str, Any]) -> bool:
     return _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
 
 
-def _is_clear(operation: Operation, target: Mapping[str, Any]) -> bool:
-    del target
+def _is_clear(operation: Operation, _target: Mapping[str, Any]) -> bool:
     return _is(operation, OperationKind.CLEAR_THROTTLES, OperationKind.SET_THROTTLES)
 
 

@@ -28,9 +28,8 @@ class Cut(NamedTuple):
     before: tuple[str | None, ...] = ()
 
 
-def reason(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+def reason(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
     """Return the topic that must not be touched, or the value below its minimum."""
-    del now_ms
     plan = facts.plan
     for topic in dict.fromkeys((*(cut.topic for cut in cuts(action)), *_moved(action))):
         if plan.topic_rule(topic).never_touch or _matches(topic, plan.never_touch):

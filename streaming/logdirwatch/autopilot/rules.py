@@ -47,7 +47,7 @@ the value is still that of the cut.
 
 
 def _telemetry(_action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Nothing starts while the telemetry cluster is unavailable: a rejection could not be read."""
+    """Refuse while the telemetry cluster is unavailable: a rejection could not be read."""
     if facts.read_at_ms is None:
         return "waits: the telemetry topics have not been read yet"
     age_ms = now_ms - facts.read_at_ms
@@ -57,14 +57,14 @@ def _telemetry(_action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _kind(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
-    """Only kinds that the configuration names for the cluster are carried out."""
+    """Allow only kinds that the configuration names for the cluster."""
     if facts.kind(action.cluster, action.kind) is not None:
         return None
     return f"is not allowed: autopilot.clusters.{action.cluster}.kinds does not name {action.kind}"
 
 
 def _record(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
-    """The record itself must allow it, as for ``apply``: no veto, operations, a matching hash, a status to start from."""
+    """Ask the record itself, as ``apply`` does: no veto, operations, a matching hash, a status to start from."""
     by = str((action.decision or {}).get("by") or "")
     if facts.is_unattended(action) and by.startswith(MARK):
         # The planner was quicker than its own acceptance: it accepts what the action says by now.
@@ -73,7 +73,7 @@ def _record(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
 
 
 def _decision(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """An action needs an acceptance of its present content, or a kind that may start unattended; a rejection counts.
+    """Need an acceptance of its present content, or a kind that may start unattended; a rejection always counts.
 
     Decisions are read from their own topic. The status ``accepted`` in an action's record proves nothing, because
     permission to write actions is not permission to decide.
@@ -91,7 +91,7 @@ def _decision(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _data_loss(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """An action that deletes the only copy of data needs a person, or the minimum that the data's owner declared."""
+    """Need a person, or the minimum that the owner declared, to delete the only copy of data."""
     if facts.acceptance(action, now_ms) is not None:
         return None
     if action.kind in RETENTION:
@@ -114,7 +114,7 @@ def _is_declared(cut: floor.Cut, plan: PlanSettings) -> bool:
 
 
 def _to_check(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """An action with conditions that only a person can check needs a person."""
+    """Need a person for conditions that only a person can check."""
     if facts.acceptance(action, now_ms) is not None:
         return None
     known = SEEN | OF_RETENTION if action.kind in RETENTION else SEEN
@@ -126,14 +126,14 @@ def _to_check(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _expired(action: ActionRecord, _facts: Facts, now_ms: int) -> str | None:
-    """A proposal that was not renewed has expired: the stream that would renew it may be down."""
+    """Refuse a proposal that was not renewed: the stream that would renew it may be down."""
     if action.status is ActionStatus.PROPOSED and action.expires_at_ms < now_ms:
         return f"expired {human_ms(now_ms - action.expires_at_ms)} ago and was not renewed"
     return None
 
 
 def _repeated(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """An acceptance starts one execution; after it a new acceptance is needed."""
+    """Let an acceptance start one execution; after it a new acceptance is needed."""
     last = facts.last_of(action.action_id)
     if last is None or _is_renewed(action, last, facts, now_ms):
         return None
@@ -155,7 +155,7 @@ def _is_renewed(action: ActionRecord, last: ExecutionRecord, facts: Facts, now_m
 
 
 def _paused(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
-    """The autopilot can be paused by a person or by the configuration."""
+    """Refuse while a person or the configuration has paused the autopilot."""
     paused = pause_of(action.cluster, facts)
     return None if paused is None else f"waits: {paused}"
 
@@ -171,7 +171,7 @@ def pause_of(cluster: str, facts: Facts) -> str | None:
 
 
 def _window(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Actions start only within their configured windows."""
+    """Start only within the configured windows."""
     allowed = facts.cluster(action.cluster)
     if allowed is None or is_open(allowed.windows, allowed.time_zone, now_ms):
         return None
@@ -179,7 +179,7 @@ def _window(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """One execution runs on a cluster at a time, whoever started it, and on a limited number of clusters at once.
+    """Let one execution run on a cluster at a time, whoever started it, and on a limited number of clusters.
 
     After a stop none begins before that has ended; where its cause may be over, ``worker`` looks at the cluster.
     """
@@ -194,7 +194,7 @@ def _alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _need(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """What deletes history starts only while the alert that it serves fires, by samples that pass the stream now."""
+    """Delete history only while the alert that it serves fires, by samples that pass the stream now."""
     if not any(map(is_cut, steps_of(action.operations or (), back=False))):
         return None
     against = facts.shown.reason_against(action.alert_id, action.cluster, now_ms)
@@ -202,7 +202,7 @@ def _need(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _settled(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """The next unattended action of an alert waits until the effect of the last one is visible."""
+    """Let an alert's next unattended action wait until the effect of the last one is visible."""
     if facts.acceptance(action, now_ms) is not None:
         return None
     ended = [one.at_ms for one in facts.executions if facts.alerts.get(one.action_id) == action.alert_id]
@@ -217,7 +217,7 @@ def _settled(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 
 def _budget(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """What may start within an hour, and the partitions that one action may move, are limited."""
+    """Limit what may start within an hour, and the partitions that one action may move."""
     allowed = facts.cluster(action.cluster)
     if allowed is None:
         return None

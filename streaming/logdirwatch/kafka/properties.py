@@ -29,8 +29,7 @@ INT_MAX = 2**31 - 1
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
-def _text(key: str, value: str) -> str:
-    del key
+def _text(_key: str, value: str) -> str:
     return value
 
 

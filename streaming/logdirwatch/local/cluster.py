@@ -23,8 +23,8 @@ from logdirwatch.local.waiting import wait_until
 SIGNAL_DEADLINE_S = 120.0
 
 
-def _silent(line: str) -> None:
-    del line
+def _silent(_line: str) -> None:
+    """Tell nobody."""
 
 
 class LocalCluster:

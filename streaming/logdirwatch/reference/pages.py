@@ -1,8 +1,10 @@
 """The pages of the documentation's reference, written from the code."""
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
+
+from typer import Context
+from typer.cli import get_docs_for_click
 
 from logdirwatch.model.topics import TOPICS
 from logdirwatch.reference import support
@@ -28,6 +30,7 @@ _PARTITIONS = {
     "logdir.events": "`topics.events_partitions`",
     "logdir.inventory": "`topics.inventory_partitions`",
 }
+_EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 wrong use. Global options go before the name of the command."
 
 
 def generated(root_command: Any) -> dict[str, str]:
@@ -173,35 +176,5 @@ def _tables() -> Iterator[str]:
 
 
 def _commands(root: Any) -> Iterator[str]:
-    yield "# Commands\n"
-    yield (
-        "Every command with its arguments and options. Exit codes: 0 success, 1 failure, 2 wrong use. Global options "
-        "go before the name of the command.\n"
-    )
-    yield from _command(root, "logdirwatch")
-
-
-def _command(command: Any, name: str) -> Iterator[str]:
-    """Describe a command and those below it; both click's and typer's own classes have these attributes."""
-    yield f"## {name}\n\n{inspect.cleandoc(command.help or '')}\n"
-    rows = [row for row in map(_parameter, command.params) if row]
-    if rows:
-        yield "| | |\n|---|---|"
-        yield from rows
-        yield ""
-    for below, child in getattr(command, "commands", {}).items():
-        yield from _command(child, f"{name} {below}")
-
-
-def _parameter(parameter: Any) -> str | None:
-    if (
-        getattr(parameter, "hidden", False)
-        or "--install-completion" in parameter.opts
-        or "--show-completion" in parameter.opts
-    ):
-        return None
-    is_option = parameter.param_type_name == "option"
-    spelled = (
-        ", ".join(f"`{word}`" for word in parameter.opts) if is_option else f"`{parameter.metavar or parameter.name}`"
-    )
-    return f"| {spelled} | {parameter.help or ''} |"
+    text = get_docs_for_click(obj=root, ctx=Context(root), name="logdirwatch", title="Commands")
+    yield text.replace("# Commands\n", f"# Commands\n\n{_EXIT_CODES}\n", 1).rstrip("\n")

@@ -238,8 +238,7 @@ def _is_cancelled(target: Assignment, snapshot: ClusterSnapshot) -> bool:
     return partition is not None and not partition.is_reassigned and partition.replicas != target.replicas
 
 
-def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    del quorum
+def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     if "cancels" not in action.expected:
         return
     keys = [(entry["topic"], entry["partition"]) for entry in action.expected["cancels"]["partitions"]]

@@ -183,9 +183,8 @@ def _is_elected(key: tuple[str, int], snapshot: ClusterSnapshot, *, is_preferred
     return partition.leader == partition.replicas[0] or not is_preferred
 
 
-def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
+def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     """Yield why an election would elect no leader, or is no longer needed."""
-    del quorum
     is_preferred = action.target.get("election") == "preferred"
     entries = (action.expected.get("election") or {}).get("partitions", ())
     keys = [(entry["topic"], entry["partition"]) for entry in entries]

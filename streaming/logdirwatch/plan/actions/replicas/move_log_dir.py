@@ -175,8 +175,7 @@ HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes
 """The vetoes of a move that are published, because a move is what people try first."""
 
 
-def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    del quorum
+def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     directory = directory_of(action, snapshot)
     if directory is not None and not directory.is_serving:
         yield f"{directory.path} of broker {directory.broker} is {directory.status}"

@@ -199,9 +199,8 @@ def _restored(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -
     return propose_restore(action, snapshot, policy) if is_cut(action, snapshot) else None
 
 
-def _moves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
+def _moves(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     """Yield a veto if the topic moves: retention does not run on moving replicas."""
-    del quorum
     topic = snapshot.topics.get(str(action.target.get("topic")))
     found = (replica_vetoes.partition_moving(snapshot, partition) for partition in (topic.partitions if topic else ()))
     yield from (veto.reason for veto in found if veto is not None)

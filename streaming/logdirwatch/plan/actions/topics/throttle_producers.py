@@ -144,9 +144,8 @@ def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
     return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"
 
 
-def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
+def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the removal of a producer's quota: brokers do not show whether it was set, but its action was accepted."""
-    del snapshot
     if not was_accepted(action):
         return None
     return ProposedAction(

@@ -6,13 +6,12 @@ from logdirwatch.plan.commands.operations import limits_of
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 
 
-def with_limits_known(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+def with_limits_known(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
     """Return moves with the precondition for their throttles to last.
 
     The topic operator deletes these lists from topics that it manages, unless Cruise Control is deployed (Strimzi 1.2
     ``BatchingTopicController``). Broker rates stay: the operator does not compare these keys.
     """
-    del policy
     if not any(limits_of(operation.args).topics for operation in proposal.operations):
         return proposal
     text = (

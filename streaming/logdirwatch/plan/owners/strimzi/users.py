@@ -6,9 +6,8 @@ from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
 
-def granted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+def granted(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
     """Return the collector's permissions as those of its KafkaUser; file ownership on disk is not Strimzi's."""
-    del policy
     if proposal.target["log_dir"] is not None:
         return proposal
     first = note(
