@@ -17,7 +17,7 @@ from logdirwatch.detect.rules import (
     unnamed_failures,
 )
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state import clocks, host_sizes, log_recovery, maintenance
+from logdirwatch.detect.state import clocks, episodes, host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import ADVANCES_NOT, SILENT, MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode, PollStatus, Rule
@@ -50,6 +50,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
     maintenance.end_if_due(memory, at_ms)
     if record.status is not PollStatus.OK:
         log_recovery.note(memory, record, at_ms)
+        episodes.note_failed_poll(memory, record, at_ms)
     given_up = _given_up(record, memory.metadata_mode, at_ms)
     _note_registration(memory, is_missing=given_up == UNREGISTERED)
     if memory.is_gone:
@@ -60,6 +61,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
         _lose(context, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
+        episodes.note_answer(memory)
         broker_log.forget_if_over(memory, at_ms)
         log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)

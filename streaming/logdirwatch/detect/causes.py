@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
+from logdirwatch.detect.state import episodes
 from logdirwatch.detect.state.broker_state import BrokerMemory, KernelFinding, LogDirMemory, Verdict
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.times import GAP_POLLS
-from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
+from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble, LogDirStatus
 from logdirwatch.parse.broker_log.causes import is_of_quota
 from logdirwatch.parse.kernel_log.lines import tells_damage
 
@@ -125,6 +126,42 @@ def log_line(detail: str | None) -> str | None:
     return None if detail == POLLED_FAILURE else detail
 
 
+def is_by_log(record: EventRecord) -> bool:
+    """Tell whether an event quotes the broker's own log, or names a cause, which only the log does."""
+    return log_line(record.detail) is not None or by_event(record) is not None
+
+
+def is_of_log(log_dir: LogDirMemory) -> bool:
+    """Tell whether what is known of a directory's failure rests on a line of the broker's own log."""
+    known = log_dir.verdict
+    return log_line(log_dir.event_detail) is not None or (known is not None and known.decided_by == BROKER_LOG)
+
+
+def is_condemned(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
+    """Tell whether only the broker's log says that a directory failed, and the broker has not started since.
+
+    Kafka writes that line first. From then on it refuses every write there, and the thread that takes the directory
+    offline may die of the same error: then leaders stay, and DescribeLogDirs goes on answering 0 (Kafka 4.3.1
+    ``LogDirFailureChannel``, ``UnifiedLog.maybeHandleIOException``). Only a start tries the directory again.
+    """
+    status = log_dir.last_status if log_dir.status is LogDirStatus.UNKNOWN else log_dir.status
+    return (
+        status is LogDirStatus.OFFLINE
+        and is_of_log(log_dir)
+        and log_dir.decided_by is None
+        and log_dir.event_ms is not None
+        and not episodes.has_started_since(memory, log_dir.event_ms)
+    )
+
+
+def ignored_since_ms(memory: BrokerMemory, log_dir: LogDirMemory) -> int | None:
+    """Return since when Kafka has not acted on a failure in its log; None if it has, or if it may need a moment."""
+    since_ms = log_dir.contradicted_ms
+    if since_ms is None or memory.newest_ms - since_ms < predicates.SILENCE_POLLS * log_dir.interval_ms:
+        return None
+    return since_ms
+
+
 def shown(log_dir: LogDirMemory) -> Verdict:
     """Return the verdict to report about an offline directory."""
     return log_dir.verdict or Verdict(cause=Cause.UNKNOWN, decided_by=EVENT)
@@ -184,7 +221,7 @@ def _by_pattern(memory: BrokerMemory, path: str) -> Verdict | None:
 def _was_seen_to_fail(log_dir: LogDirMemory) -> bool:
     if log_dir.offline_ms is None:
         return False
-    if log_dir.event_ms == log_dir.offline_ms:
+    if log_dir.event_ms is not None and log_dir.event_ms >= log_dir.offline_ms:
         return True
     sample_at_ms = log_dir.sample_at_ms
     return sample_at_ms is not None and log_dir.offline_ms - sample_at_ms <= GAP_POLLS * log_dir.interval_ms

@@ -19,7 +19,7 @@ from logdirwatch.detect.rules import (
     uncleanable_partitions,
     unnamed_failures,
 )
-from logdirwatch.detect.state import clocks
+from logdirwatch.detect.state import clocks, episodes
 from logdirwatch.detect.state.bounds import clipped
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.identity import alert_id
@@ -60,18 +60,17 @@ def _take_failure(context: BrokerContext, record: EventRecord, path: str, identi
     open_alert = log_dir_offline.alert_of(context.memory, path)
     if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
         context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+        if log_dir.decided_by is None and causes.is_by_log(record):
+            log_dir.event_ms = max(moment.at_ms, log_dir.event_ms or 0)
         if _weigh(context, path, record):
             log_dir_offline.tell(context, path, log_dir.status, moment)
         return
-    is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
-    if is_outdated or is_repeat:
+    if is_repeat or _is_outdated(context, log_dir, record, moment.at_ms):
         context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, None)
-        if is_outdated and not is_repeat:
-            _keep_words(log_dir, record, moment.at_ms)
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
-    log_dir.verdict = log_dir.cause = log_dir.event_detail = None
+    log_dir.verdict = log_dir.cause = log_dir.event_detail = log_dir.contradicted_ms = None
     log_dir_offline.join(context.memory, path)
     open_alert = log_dir_offline.alert_of(context.memory, path)
     _weigh(context, path, record)
@@ -83,20 +82,11 @@ def _take_failure(context: BrokerContext, record: EventRecord, path: str, identi
     unnamed_failures.settle(context, [path], moment)
 
 
-def _keep_words(log_dir: LogDirMemory, record: EventRecord, at_ms: int) -> None:
-    """Keep what an event older than a good sample says: the host's clock may be behind that of the collector.
-
-    It counts if the directory is reported offline soon, see ``forget_words``.
-    """
-    if log_dir.status in SPACE_STATUSES:
-        log_dir.event_ms = at_ms
-        log_dir.verdict, log_dir.event_detail = causes.by_event(record), record.detail
-
-
-def forget_words(log_dir: LogDirMemory, at_ms: int, near_ms: int) -> None:
-    """Forget what an event said of a directory that served, unless it was said ``near_ms`` before it went offline."""
-    if log_dir.event_ms is None or at_ms - log_dir.event_ms > near_ms:
-        log_dir.verdict = log_dir.event_detail = None
+def _is_outdated(context: BrokerContext, log_dir: LogDirMemory, record: EventRecord, at_ms: int) -> bool:
+    """Tell whether newer evidence contradicts an event: a start, or a good sample where no line of the log says so."""
+    if causes.is_by_log(record):
+        return episodes.has_started_since(context.memory, at_ms)
+    return log_dir.sample_at_ms is not None and at_ms < log_dir.sample_at_ms
 
 
 def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:

@@ -12,7 +12,7 @@ from logdirwatch.detect.rules import (
     log_dir_suspect,
     remote_copies,
 )
-from logdirwatch.detect.state import clocks, host_sizes
+from logdirwatch.detect.state import clocks, episodes, host_sizes
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import LogDirStatus
@@ -35,6 +35,8 @@ def take_host_view(context: BrokerContext, view: HostView, now_ms: int) -> None:
     moment = EvidenceTime(at_ms, str(view.origin))
     if record.log_entries is not None:
         remote_copies.note_log_read(memory, at_ms)
+    if record.broker_started_ms is not None:
+        episodes.note_start(memory, record.broker_started_ms)
     for seen in record.log_dirs:
         log_dir = memory.log_dirs.get(seen.path)
         if log_dir is not None and (log_dir.host_ms is None or at_ms > log_dir.host_ms):

@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, events, rest
+from logdirwatch.detect import causes, rest
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
@@ -45,10 +45,24 @@ def _take_sample(context: BrokerContext, sample: LogDirSample, collector: str, m
         _become_suspect(context, sample, log_dir, moment)
     elif log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms:
         return
+    elif causes.is_condemned(context.memory, log_dir):
+        _contradict(context, sample, log_dir, moment)
     elif not sample.total_bytes or sample.usable_bytes is None:
         _take_unmeasured(context, sample, log_dir, moment)
     elif not rest.take_sample(context, sample, log_dir, collector, moment.at_ms):
         log_dir_space.take_good_sample(context, sample, collector, moment)
+
+
+def _contradict(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
+    """Keep a directory offline that its broker's log condemned: an answer of DescribeLogDirs is no evidence of health.
+
+    The first such answers may come before Kafka's handler has acted.
+    """
+    log_dir_space.remember_numbers(log_dir, sample, moment.at_ms, starts_again=True)
+    log_dir.contradicted_ms = log_dir.contradicted_ms or moment.at_ms
+    before = context.set_log_dir(sample.path, LogDirStatus.OFFLINE, "its broker's log says that it failed", moment)
+    if causes.ignored_since_ms(context.memory, log_dir) is not None:
+        log_dir_offline.tell(context, sample.path, before, moment)
 
 
 def _take_unmeasured(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
@@ -84,7 +98,7 @@ def _take_offline(context: BrokerContext, gone: list[str], moment: EvidenceTime)
         known[path].error_code = KAFKA_STORAGE_ERROR
         if known[path].offline_ms is None:
             known[path].offline_ms = moment.at_ms
-            events.forget_words(known[path], moment.at_ms, context.settings.event_wait_ms)
+            known[path].verdict = known[path].event_detail = None
     for number, path in enumerate(failing):
         log_dir_offline.join(context.memory, path, failing[:number])
     meant, before = (
@@ -102,7 +116,7 @@ def _confirm(context: BrokerContext, path: str, moment: EvidenceTime) -> str | N
     """Judge an offline directory again, since evidence may have arrived; return its previous status."""
     log_dir = context.memory.log_dirs[path]
     log_dir_offline.judge(context, path)
-    log_dir.decided_by = causes.shown(log_dir).decided_by
+    log_dir.decided_by, log_dir.contradicted_ms = causes.shown(log_dir).decided_by, None
     return context.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
 
 

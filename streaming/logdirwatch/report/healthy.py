@@ -5,6 +5,8 @@ For every other alert it says what ends it, so that nobody waits in vain.
 
 from typing import NamedTuple
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import REMOTE_COPY_FAILS, KernelTrouble, Rule
 from logdirwatch.plan.rule_responses import RESPONSES
@@ -23,6 +25,8 @@ class Effect(NamedTuple):
 def effect(alert: AlertRecord) -> Effect:
     """Return what the decision does to an alert."""
     ends = f"it ends when {RESPONSES[alert.rule].ends_when}"
+    if alert.rule is Rule.LOG_DIR_OFFLINE and read_as(alert.evidence, LogDirOfflineEvidence).is_ignored:
+        return Effect(True, None)
     if alert.rule is Rule.LOG_DIR_OFFLINE:
         return Effect(True, f"{alert.rule} keeps firing: {ends}; earlier kernel errors no longer explain it")
     if alert.rule not in BY_WORD:

@@ -55,14 +55,22 @@ def test_an_event_older_than_a_good_sample_is_answered_but_not_believed():
     assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
 
 
-@pytest.mark.parametrize(("polls", "cause"), [(0, "failed"), (20, "unknown")])
-def test_what_an_event_older_than_a_good_sample_says_explains_a_failure_that_follows_soon(polls, cause):
+@pytest.mark.parametrize("polls", [0, 20])
+def test_a_line_of_the_log_counts_although_a_good_sample_is_newer(polls):
     driver = Driver().polls(0.5)
     driver.event(log_dir="/d1", after_ms=-1_000, cause="failed", detail="append failed: Input/output error")
     driver.polls(*[0.5] * polls).poll(offline())
-    assert driver.cause() == cause
+    assert driver.cause() == "failed"
     driver.poll(status="timeout").poll(offline())
-    assert driver.cause() == cause
+    assert driver.cause() == "failed"
+    assert {alert.alert_id for alert in driver.alerts if alert.rule == "log_dir_offline"} == {driver.alerts[0].alert_id}
+
+
+def test_a_line_of_the_log_from_before_a_start_of_the_broker_is_answered_but_not_believed():
+    driver = Driver().polls(0.5).poll(status="error", error="connection refused").polls(0.5)
+    driver.event(log_dir="/d1", after_ms=-2 * POLL_MS, cause="failed", detail="append failed: Input/output error")
+    assert driver.status() == "online"
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
 
 
 def test_a_sample_older_than_an_event_does_not_revive_the_directory():

@@ -54,6 +54,8 @@ class NewsDesk:
         self._explained: dict[tuple[str, int], str | None] = {}
         self._told_failure: tuple[Reason, int] | None = None
         self._told_tasks = dict.fromkeys(told_tasks, -PARTITION_QUIET_MS)
+        self.starts = 0
+        """How many starts of the broker were read."""
 
     @property
     def told_tasks(self) -> list[str]:
@@ -83,6 +85,7 @@ class NewsDesk:
             case Started():
                 self._told_dirs, self._told_partitions, self._explained = {}, {}, {}
                 self._told_failure = None
+                self.starts += 1
             case MarkExplained():
                 self._note(finding)
             case TaskState():

@@ -71,8 +71,12 @@ def host_record(
     unplaced: Sequence[KernelError],
     at_ms: int,
     read: LogRead | None = None,
+    started_ms: int | None = None,
 ) -> HostRecord:
-    """Return the record of one observation of a host's directories; ``unplaced`` are troubles of other devices."""
+    """Return the record of one observation of a host's directories; ``unplaced`` are troubles of other devices.
+
+    ``started_ms`` is when the broker's last start was read in its log.
+    """
     return HostRecord(
         version=1,
         cluster=origin.cluster,
@@ -86,4 +90,5 @@ def host_record(
         kernel=[error.news for error in unplaced if error.device is None and error.trouble is KernelTrouble.HUNG],
         log_entries=None if read is None else read.entries,
         log_lines_not_understood=None if read is None else read.lines_not_understood,
+        broker_started_ms=started_ms,
     )

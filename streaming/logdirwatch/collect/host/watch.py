@@ -72,6 +72,7 @@ class HostWatch:
         self._reading = threading.Lock()
         self._told_unproven: set[str] = set()
         self._is_layout_told = False
+        self._started_ms: int | None = None
         # A log on a dead disk hangs in a new process too, and the directories are observed meanwhile.
         self._read = Beat("logs", ends_process=False)
         self._looked = Beat("log_dirs", more_s=settings.interval_ms / 1000)
@@ -106,6 +107,7 @@ class HostWatch:
             unplaced,
             self._record_clock(),
             self._eyes.log_read,
+            self._started_ms,
         )
         self._publish(outgoing(topics.METRICS, [(f"{record.cluster}/{record.broker}", record)]))
         self._tell_unproven(log_dirs)
@@ -136,7 +138,10 @@ class HostWatch:
                 self._kernel_news.put(found)
 
     def _tell(self, findings: Iterable[Finding]) -> None:
-        for news in self._desk.of_present_run(findings, self._waiting_ms()):
+        starts, found = self._desk.starts, self._desk.of_present_run(findings, self._waiting_ms())
+        if self._desk.starts != starts:
+            self._started_ms = self._event_clock()  # earlier than the events of the new run
+        for news in found:
             self._is_event_out = True
             event = host_records.event_record(self._origin, self._broker, news, self._event_clock())
             self._publish([event_outgoing(event)])

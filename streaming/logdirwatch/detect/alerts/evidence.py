@@ -46,6 +46,7 @@ def of_offline(context: BrokerContext, path: str, away: Sequence[str]) -> LogDir
         event_detail=log_dir.event_detail,
         decided_by=verdict.decided_by,
         said=verdict.said,
+        contradicted_ms=causes.ignored_since_ms(context.memory, log_dir),
         full_by=None if verdict.full_by is None else str(verdict.full_by),
         device=verdict.device,
         kernel_error=None if kernel is None else kernel.text,
@@ -60,8 +61,10 @@ def of_offline(context: BrokerContext, path: str, away: Sequence[str]) -> LogDir
 
 def _why(context: BrokerContext, path: str) -> str:
     """Return the verdict on an offline directory in one line: a change of it makes a revision due."""
-    verdict = causes.shown(context.memory.log_dirs[path])
-    more = [str(part) for part in (verdict.full_by, verdict.device) if part is not None]
+    log_dir = context.memory.log_dirs[path]
+    verdict = causes.shown(log_dir)
+    ignored = None if causes.ignored_since_ms(context.memory, log_dir) is None else "Kafka did not act on it"
+    more = [str(part) for part in (verdict.full_by, verdict.device, ignored) if part is not None]
     return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
 
 
@@ -78,6 +81,7 @@ def _one(context: BrokerContext, path: str) -> OfflineLogDir:
         full_by=None if verdict.full_by is None else str(verdict.full_by),
         device=verdict.device,
         said=verdict.said,
+        contradicted_ms=causes.ignored_since_ms(context.memory, log_dir),
     )
 
 

@@ -73,14 +73,16 @@ def space(
 def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
     """Say which directories went offline, why, and what is affected."""
     waits = _waits_for_partitions(memory.partitions)
-    if severity is Severity.PAGE and ": yes" in waits:
+    if offline_messages.ignored(memory, away):
+        waits = "can wait until morning: no, because its leaders stay and their clients get errors until it restarts"
+    elif severity is Severity.PAGE and ": yes" in waits:
         waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
     elif ": yes" in waits and not all(memory.log_dirs[path].decided_by for path in away):
         # The partitions are those of the poll before: what they lost with the directory no poll has shown yet.
         waits = "can wait until morning: no, because the next poll must show first what its partitions lost"
     return (
         f"{offline_messages.place_and_cause(memory, away)}; {offline_messages.replicas_there(memory, away)}"
-        f"{_hurt(memory)}; {waits}"
+        f"{offline_messages.ignored(memory, away)}{_hurt(memory)}; {waits}"
     )
 
 

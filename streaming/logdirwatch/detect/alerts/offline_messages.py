@@ -6,7 +6,7 @@ from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
 from logdirwatch.text.units import human_ratio
-from logdirwatch.text.words import counted, short_id, some_of
+from logdirwatch.text.words import counted, short_id, some_of, utc
 
 NAMED = 3
 SAID_CHARACTERS = 160
@@ -52,6 +52,19 @@ def replicas_there(memory: BrokerMemory, away: Sequence[str]) -> str:
     if None in counts:
         return "an unknown number of replicas unavailable there"
     return f"{counted(sum(count or 0 for count in counts), 'replica')} unavailable there"
+
+
+def ignored(memory: BrokerMemory, away: Sequence[str]) -> str:
+    """Say which failures are only in the broker's log, because Kafka did not act on them; empty if none."""
+    since = {path: causes.ignored_since_ms(memory, memory.log_dirs[path]) for path in away}
+    told = [(path, at_ms) for path, at_ms in since.items() if at_ms is not None]
+    if not told:
+        return ""
+    paths = some_of([path for path, _ in told], NAMED)
+    return (
+        f"; the broker's log says so, but Kafka did not act on it: DescribeLogDirs has called {paths} online since "
+        f"{utc(min(at_ms for _, at_ms in told))}"
+    )
 
 
 def closed(memory: BrokerMemory, path: str, rule: Rule) -> str:

@@ -1,8 +1,8 @@
 """A person's declaration that a disk, or what a broker's log reported, is healthy: evidence where nothing is measured.
 
-It ends what only log lines hold open: kernel errors that do not clear by themselves, partitions that the cleaner gave
-up or the log reports as failed, a dead cleaner, and failed copies to remote storage that are not counted. Measured
-faults continue until the measurement is good.
+It ends what only log lines hold open: kernel errors that do not clear by themselves, a failed directory that Kafka did
+not take offline, partitions that the cleaner gave up or the log reports as failed, a dead cleaner, and failed copies to
+remote storage that are not counted. Measured faults continue until the measurement is good.
 """
 
 from logdirwatch.decisions import dated
@@ -12,11 +12,22 @@ from logdirwatch.detect.rules import (
     broker_gauges,
     broker_tasks,
     kernel_errors,
+    log_dir_offline,
     partition_failed,
     remote_copies,
     uncleanable_partitions,
 )
 from logdirwatch.model.vocabulary import Decision
+
+_FORGETTING = (
+    kernel_errors,
+    broker_gauges,
+    uncleanable_partitions,
+    partition_failed,
+    remote_copies,
+    broker_tasks,
+    log_dir_offline,
+)
 
 
 def take_word(context: BrokerContext, decided: Decided) -> None:
@@ -29,5 +40,5 @@ def take_word(context: BrokerContext, decided: Decided) -> None:
         return
     moment = EvidenceTime(max(context.memory.newest_ms, record.at_ms), str(decided.origin))
     reason = f"{record.by} declared it healthy: {record.reason}"
-    for module in (kernel_errors, broker_gauges, uncleanable_partitions, partition_failed, remote_copies, broker_tasks):
+    for module in _FORGETTING:
         module.forget(context, path, record.at_ms, moment, reason)

@@ -83,6 +83,16 @@ def tell(
     )
 
 
+def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
+    """End what only the broker's log says of a directory that a person declared healthy."""
+    if path is None or not causes.is_condemned(context.memory, log_dir := context.memory.log_dirs[path]):
+        return
+    if (log_dir.event_ms or 0) <= until_ms and log_dir.error_code == 0:
+        log_dir.verdict = log_dir.cause = log_dir.event_detail = None
+        if not is_shared(context.memory, path):
+            context.alerts.resolve(Rule.LOG_DIR_OFFLINE, path, reason, moment.at_ms, to_status=log_dir.status)
+
+
 def end_lesser(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
     """End the alerts about lesser states of a directory that is offline now."""
     log_dir = context.memory.log_dirs[path]
@@ -120,7 +130,8 @@ def _settle(context: BrokerContext, carrier: str, moment: EvidenceTime) -> None:
         for path in set(members) - set(left):
             context.memory.log_dirs[path].carrier = None
         return
-    was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None
+    is_of_log = shown.event_detail is not None or shown.decided_by == causes.BROKER_LOG
+    was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None or is_of_log
     status = context.memory.log_dirs[carrier].status
     context.alerts.resolve(
         Rule.LOG_DIR_OFFLINE,

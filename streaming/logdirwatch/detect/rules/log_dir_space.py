@@ -1,6 +1,6 @@
 """Judges a writable directory: its level by space and forecast, and what else its numbers show."""
 
-from logdirwatch.detect import predicates
+from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts import evidence, hints, messages, urgency
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
@@ -88,10 +88,10 @@ def set_level(
         return
     alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
     is_held = alert is not None and alert.calm_since_ms is not None
-    was_confirmed = is_held or log_dir.decided_by is not None
+    was_confirmed = is_held or log_dir.decided_by is not None or causes.is_of_log(log_dir)
     before = context.set_log_dir(path, wanted, reason, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
-    log_dir.verdict = None
+    log_dir.verdict = log_dir.contradicted_ms = None
     if not log_dir_offline.is_shared(context.memory, path):
         ended = RECOVERED if was_confirmed else "unconfirmed"
         context.alerts.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)

@@ -226,7 +226,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     """One log directory; numbers are those of the last sample that had them.
 
     ``carrier`` is the directory whose alert covers this one too: both went offline at once. ``is_level_by_ratio``: used
-    space or inodes reached the threshold of its level, and hold it until they are a step below.
+    space or inodes reached the threshold of its level, and hold it until they are a step below. ``contradicted_ms``:
+    since when DescribeLogDirs calls it online although the broker's own log says that it failed.
     """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN
@@ -294,13 +295,15 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     host_total_bytes: int | None = None
     host_usable_bytes: int | None = None
     host_measured_ms: int | None = None
+    contradicted_ms: int | None = None
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     """One broker with all its directories.
 
     ``clocks`` are those of writers whose times are not taken as they are. ``away_since_ms`` is the first sign of an
-    absence that goes on; None while the broker answers.
+    absence that goes on; None while the broker answers. The process that runs now, or next, started after
+    ``started_ms``; None: not known.
     """
 
     cluster: str
@@ -366,6 +369,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     log_read_ms: int | None = None
     poll_status: PollStatus | None = None
     clocks: dict[str, WriterClock] = field(default_factory=dict)
+    started_ms: int | None = None
 
     def __post_init__(self) -> None:
         """Read what a decoded memory has of its alerts, and those of its directories."""

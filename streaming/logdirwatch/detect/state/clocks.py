@@ -42,7 +42,12 @@ def _shifted(record: R, by_ms: int) -> R:
     if not by_ms:
         return record
     if isinstance(record, HostRecord):
-        return replace(record, timestamp_ms=record.timestamp_ms + by_ms)
+        started_ms = record.broker_started_ms
+        return replace(
+            record,
+            timestamp_ms=record.timestamp_ms + by_ms,
+            broker_started_ms=None if started_ms is None else max(0, started_ms + by_ms),
+        )
     moves, read_ms = record.moves, record.controller_at_ms
     return replace(
         record,

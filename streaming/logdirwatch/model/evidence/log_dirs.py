@@ -24,6 +24,13 @@ from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
 UsedInodesRatio = Annotated[float | None, Meta(description="Share of the file system's inodes in use, from 0 to 1.")]
+ContradictedMs = Annotated[
+    int | None,
+    Meta(
+        description="Since when DescribeLogDirs calls it online although the broker's log says that it failed: Kafka "
+        "did not act on it; null: it does not."
+    ),
+]
 EventDetail = Annotated[str | None, Meta(description="The line or text of the LogDirFailure event.")]
 FullByText = Annotated[str | None, Meta(description="What ran out, if the cause is full: space, quota or inodes.")]
 Device = Annotated[str | None, Meta(description="The block device that failed, where the evidence names it.")]
@@ -94,6 +101,7 @@ class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
     full_by: FullByText = NULL
     device: Device = NULL
     said: Said = NULL
+    contradicted_ms: ContradictedMs = None
 
 
 @shown_by(Rule.LOG_DIR_OFFLINE)
@@ -120,10 +128,17 @@ class LogDirOfflineEvidence(LogDirEvidence, frozen=True, kw_only=True):
     new_replicas_go_to: Annotated[
         list[str] | None, Meta(description="Paths of the directories that may get the broker's next new replica.")
     ] = NULL
+    contradicted_ms: ContradictedMs = None
     log_dirs: Annotated[
         dict[str, OfflineLogDir] | None,
         Meta(description="Each directory that the alert tells of, by path; where it is another than its own."),
     ] = None
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether Kafka did not act on the failure of some directory."""
+        listed = (self.log_dirs or {}).values()
+        return self.contradicted_ms is not None or any(one.contradicted_ms is not None for one in listed)
 
 
 @shown_by(Rule.LOG_DIR_OFFLINE, marker="event")

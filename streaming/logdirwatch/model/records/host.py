@@ -108,3 +108,10 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
         list[KernelNews],
         Meta(description="Lines of the kernel's log that concern the broker whatever the directory: tasks that hang."),
     ] = []
+    broker_started_ms: Annotated[
+        EpochMs | None,
+        Meta(
+            description="When the host source read in the broker's log that it started, in milliseconds since the "
+            "epoch; null: it has read no start yet."
+        ),
+    ] = None

@@ -59,6 +59,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
     looks = _looks(situation.look, away, policy, arrays)
     step = None if looks else situation.look
+    if read_as(alert.evidence, LogDirOfflineEvidence).is_ignored:
+        return [_acted_on(restarted), *looks, *_repaired(away, snapshot, policy)]
     proposals = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
         *(
@@ -76,6 +78,15 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return proposals
     text = common_cause([found.place for found in away.directories], snapshot)
     return proposals if text is None or not proposals else _with_common_cause(proposals, text, away)
+
+
+def _acted_on(restarted: ProposedAction) -> ProposedAction:
+    """Return the restart that makes Kafka act: at its start it takes a directory offline that still fails.
+
+    Until then no leader moves away, so that nothing which needs time comes before it.
+    """
+    why = "its log says that a directory failed, Kafka did not act on it, and leaders stay where every write fails"
+    return replace(restarted, reason=f"restart broker {restarted.target['broker']}: {why}")
 
 
 def _with_common_cause(proposals: list[ProposedAction], text: str, away: OfflineLogDirs) -> list[ProposedAction]:

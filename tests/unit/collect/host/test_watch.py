@@ -281,3 +281,14 @@ def test_without_logs_the_directories_are_looked_at_all_the_same(tmp_path):
     record, events = asyncio.run(look_once(settings, eyes, T0))
     assert (record.log_entries, record.log_lines_not_understood) == (None, None)
     assert (record.log_dirs[0].probe_error, events, eyes.positions()) == (None, [], {})
+
+
+def test_a_start_in_the_log_is_reported_from_then_on_and_is_older_than_the_failures_behind_it(machine):
+    machine.start()
+    asyncio.run(machine.watch.look())
+    machine.write(START, failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.read()
+    asyncio.run(machine.watch.look())
+    before, event, after = machine.records
+    assert (before.broker_started_ms, event.event) == (None, "LogDirFailure")
+    assert before.timestamp_ms <= after.broker_started_ms < event.timestamp_ms

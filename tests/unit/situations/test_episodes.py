@@ -1,0 +1,201 @@
+"""What a broker went through before, as evidence: failures that Kafka did not act on."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.plan.recommend import recommend
+from tests.unit.detect.builders import POLL_MS, Driver, host_dir, host_view, log_dir
+from tests.unit.detect.rules.test_kernel_errors import healthy
+from tests.unit.plan import builders
+from tests.unit.situations.broker_logs import entry, show_log
+from tests.unit.situations.table import check_schema
+
+CHANNEL = "org.apache.kafka.storage.internals.log.LogDirFailureChannel"
+MINUTE = 60_000 // POLL_MS
+WELL = PartitionHealth()
+
+
+def says(message, exception):
+    return lambda driver: show_log(driver, entry(message, exception, CHANNEL))
+
+
+def serves(polls, *offline, **fields):
+    def given(driver):
+        for _ in range(polls):
+            driver.poll(*(log_dir(path, 0.5, error_code=56 * (path in offline)) for path in ("/d0", "/d1")), **fields)
+
+    return given
+
+
+def away(polls, error="connection refused", **fields):
+    def given(driver):
+        for _ in range(polls):
+            driver.poll(status="timeout", error=error, controller_at_ms=driver.at_ms + POLL_MS, **fields)
+
+    return given
+
+
+def fenced(polls, error="connection refused", **fields):
+    return away(polls, error, is_registered=True, is_fenced=True, **fields)
+
+
+def host_reads_start(after_ms=1):
+    def given(driver):
+        driver.at_ms += after_ms
+        driver.show(host_view(driver.at_ms, host_dir("/d1"), broker_started_ms=driver.at_ms))
+
+    return given
+
+
+def declared_healthy(driver):
+    healthy(driver, path="/d1")
+
+
+READ_ONLY = says(
+    "Error while writing to checkpoint file /d1/recovery-point-offset-checkpoint",
+    "java.io.IOException: Read-only file system",
+)
+QUOTA = says("Error while appending records to t-0 in dir /d1", "java.io.IOException: Disk quota exceeded")
+BROKEN = says("Error while flushing log for t-0 in dir /d1 with offset 7", "java.io.IOException: Input/output error")
+UNNAMED = says("Error while deleting segments for t-0 in dir /d1", "java.nio.file.NoSuchFileException: /d1/t-0/1.log")
+OTHER_READ_ONLY = says(
+    "Error while rolling log segment for t-0 in dir /d0", "java.io.IOException: Read-only file system"
+)
+BARE = Driver.event
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is shown after both directories served, and what ``log_dir_offline`` of /d1 says in the end.
+
+    ``open``: its cause if it fires, None if it does not. ``ends``: how often one ended, with whatever reason.
+    """
+
+    name: str
+    given: tuple
+    open: str | None
+    ends: tuple = ()
+    says: tuple[str, ...] = ()
+    never_says: tuple[str, ...] = ()
+
+
+IGNORED = "Kafka did not act on it: DescribeLogDirs has called /d1 online since"
+ROWS = [
+    Row("polls alone heal nothing", (READ_ONLY, serves(5 * MINUTE)), "read_only", says=(IGNORED, "until morning: no")),
+    Row("nor for a day", (BROKEN, serves(24 * 60)), "failed", says=(IGNORED,)),
+    Row(
+        "nor if the line names no cause", (UNNAMED, serves(MINUTE)), "unknown", says=(IGNORED, "the broker's log says")
+    ),
+    Row(
+        "nor if every partition is well",
+        (READ_ONLY, serves(MINUTE, partitions=WELL)),
+        "read_only",
+        says=("morning: no",),
+    ),
+    Row("the handler has not acted yet", (QUOTA, serves(1)), "full", never_says=(IGNORED,)),
+    Row("the handler needs one poll", (QUOTA, serves(1), serves(4, "/d1")), "full", never_says=(IGNORED,)),
+    Row("the handler needs two minutes", (QUOTA, serves(2 * MINUTE), serves(4, "/d1")), "full"),
+    Row("the line is read after two good polls", (serves(2), QUOTA, serves(1), serves(4, "/d1")), "full"),
+    Row("the poll comes first", (serves(1, "/d1"), QUOTA, serves(2, "/d1")), "full", never_says=(IGNORED,)),
+    Row("two timeouts are no start", (READ_ONLY, serves(9), away(2, "no answer in 4000 ms"), serves(9)), "read_only"),
+    Row(
+        "a pause with a fence is no start",
+        (READ_ONLY, serves(9), fenced(9, "no answer in 4000 ms"), serves(9)),
+        "read_only",
+    ),
+    Row(
+        "nobody looked for a while",
+        (READ_ONLY, serves(9), lambda d: d.wait(120_000), serves(9)),
+        "read_only",
+        says=(IGNORED,),
+    ),
+    Row("a start, by its port", (READ_ONLY, serves(9), fenced(20), serves(1)), None, ("recovered",)),
+    Row("a start, by its log", (READ_ONLY, serves(9), host_reads_start(), serves(1)), None, ("recovered",)),
+    Row(
+        "a start, by the end that its log told",
+        (READ_ONLY, lambda d: d.event("BrokerFailure", reason="killed"), fenced(9, "no answer in 4000 ms"), serves(1)),
+        None,
+        ("recovered",),
+    ),
+    Row(
+        "a start, by its recovery",
+        (READ_ONLY, fenced(9, "no route", metrics={"remainingLogsToRecover:/d1": 9.0}), serves(1)),
+        None,
+        ("recovered",),
+    ),
+    Row("a start before the failure", (fenced(20), serves(1), READ_ONLY, serves(9)), "read_only", says=(IGNORED,)),
+    Row("it fails again after the start", (READ_ONLY, fenced(20), READ_ONLY, serves(9)), "read_only", says=(IGNORED,)),
+    Row(
+        "it fails again before the start was seen",
+        (READ_ONLY, serves(9), host_reads_start(), READ_ONLY, serves(9)),
+        "read_only",
+    ),
+    Row("the start takes it offline", (READ_ONLY, serves(9), fenced(20), serves(9, "/d1")), "read_only"),
+    Row(
+        "Kafka took it offline before the start", (QUOTA, serves(9, "/d1"), fenced(20), serves(1)), None, ("recovered",)
+    ),
+    Row("a person declares it healthy", (READ_ONLY, serves(9), declared_healthy, serves(1)), None, ("ada declared",)),
+    Row(
+        "two directories, one of them acted on",
+        (OTHER_READ_ONLY, READ_ONLY, serves(1), serves(9, "/d0")),
+        "read_only",
+        says=(IGNORED,),
+    ),
+    Row("no line, only the event", (lambda d: d.event(log_dir="/d1"), serves(1)), None, ("unconfirmed",)),
+    Row(
+        "a neighbour is not told of",
+        (
+            lambda d: show_log(
+                d,
+                entry(
+                    "Error while flushing log for t-0 in dir /d0 with offset 7",
+                    "java.io.IOException: Input/output error",
+                    CHANNEL,
+                ),
+            ),
+            serves(9),
+        ),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_failure_in_the_log_ends_by_evidence_that_is_newer(row):
+    driver = Driver()
+    serves(4)(driver)
+    for step in row.given:
+        step(driver)
+    told = [alert for alert in driver.alerts if alert.rule == "log_dir_offline" and alert.reason != "merged"]
+    of_d1 = [
+        a for a in driver.open_alerts() if a.rule == "log_dir_offline" and "/d1" in (a.evidence.log_dirs or [a.log_dir])
+    ]
+    assert [str(alert.cause) for alert in of_d1] == ([] if row.open is None else [row.open])
+    ends = [str(alert.reason) for alert in told if alert.status == "resolved"]
+    assert [end[: len(wanted)] for end, wanted in zip(ends, row.ends, strict=True)] == list(row.ends)
+    text = "\n".join(alert.summary for alert in of_d1 or told)
+    assert all(wanted in text for wanted in row.says), text
+    assert not any(unwanted in "\n".join(a.summary for a in told) for unwanted in row.never_says)
+    waits = [
+        "until morning: no" in alert.summary
+        for alert in told
+        if alert.status == "firing" and alert.stale_since_ms is None
+    ]
+    assert sum(one != other for one, other in pairwise(waits)) <= 1, "the answer does not flip back and forth"
+    check_schema("alerts", told)
+
+
+def test_the_restart_comes_first_where_kafka_did_not_act():
+    driver = Driver()
+    serves(4)(driver)
+    READ_ONLY(driver)
+    serves(9)(driver)
+    (alert,) = driver.open_alerts()
+    copies = builders.topic("t", (1, 2)), *(builders.replica(number, "/d1", "t") for number in (1, 2))
+    facts = builders.facts(builders.offline(1, "/d1", cause=alert.cause), builders.directory(2, "/d1"), *copies)
+    shown = builders.alert(log_dir="/d1", cause=alert.cause, evidence=alert.evidence)
+    found = recommend(shown, facts, builders.policy(), builders.NOW_MS)
+    assert (str(found[0].kind), "Kafka did not act on it" in found[0].reason) == ("restart_broker", True)
