@@ -6,7 +6,7 @@ from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.owners.strimzi.reverted import REVERTED
+from logdirwatch.plan.owners.owner import REVERTED
 from logdirwatch.plan.settings import PlanSettings
 
 _OF_PARTITIONS = MOVES | {ActionKind.CANCEL_MOVES, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.owners.strimzi.reverted import why_reverted
+from logdirwatch.plan.owners.owner import why_reverted
 
 
 def why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:

@@ -19,7 +19,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
-from logdirwatch.plan.owners.strimzi.reverted import why_reverted
+from logdirwatch.plan.owners.owner import why_reverted
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.text.units import human_ms, human_ratio
 from logdirwatch.text.words import some_of

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
-from logdirwatch.plan.owners.declared import DECLARED, declared_too
+from logdirwatch.plan.owners.owner import DECLARED, declared_too
 from logdirwatch.plan.proposal import ProposedAction
 
 OWNERS = {ClusterOwner.GITOPS: "its next sync", ClusterOwner.TERRAFORM: "its next apply"}

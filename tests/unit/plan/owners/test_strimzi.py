@@ -9,10 +9,8 @@ from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner, Rule
 from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
 from logdirwatch.plan.commands.operations import from_record
-from logdirwatch.plan.owners.strimzi.patches import quantity, topic_configs
-from logdirwatch.plan.owners.strimzi.rewrites import REWRITES
-from logdirwatch.plan.owners.strimzi.users import granted
-from logdirwatch.plan.owners.strimzi.volumes import Volume, volume_of
+from logdirwatch.plan.owners.strimzi import REWRITES, granted
+from logdirwatch.plan.owners.strimzi_resources import Volume, quantity, topic_configs, volume_of
 from logdirwatch.plan.proposal import Owner, ProposedAction
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, StrimziSettings, ToolSettings
