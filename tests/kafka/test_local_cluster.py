@@ -132,7 +132,7 @@ def segments(log_dir):
 @pytest.fixture
 def command(cluster):
     app = typer.Typer()
-    cluster_command.register(app)
+    app.add_typer(cluster_command.commands, name="cluster")
     app.callback()(lambda: None)
 
     def run(*arguments):

@@ -45,8 +45,8 @@ def _options(
     ctx.obj = Context(config_path=config, debug=debug)
 
 
-# One file holds one command. It is imported by name, and only when it is asked for: all of them take two to three times
-# as long to import as one.
+# One file holds one command: a function of its name, or ``commands``, a group of them. It is imported by name, and only
+# when it is asked for: all of them take two to three times as long to import as one.
 COMMANDS = (
     "demo",
     "init",
@@ -73,6 +73,7 @@ COMMANDS = (
     "schema",
     "cluster",
 )
+_DEPRECATED = frozenset({"maintain"})
 _WITH_FOLDER = frozenset({"alerts", "actions", "autopilot", "console", "report"})
 
 
@@ -87,7 +88,11 @@ def application(*commands: str) -> typer.Typer:
     )
     made.callback()(_options)
     for command in commands or COMMANDS:
-        importlib.import_module(f"logdirwatch.cli.{_module(command)}").register(made)
+        module = importlib.import_module(f"logdirwatch.cli.{_module(command)}")
+        if hasattr(module, "commands"):
+            made.add_typer(module.commands, name=command)
+        else:
+            made.command(command, hidden=command in _DEPRECATED)(getattr(module, command.replace("-", "_")))
     return made
 
 

@@ -102,7 +102,6 @@ ERRORS = (
     OsError("ENOENT", 2, Cause.UNKNOWN, ("NoSuchFileException",)),
 )
 _BY_NUMBER = {error.number: error for error in ERRORS}
-_BY_NAME = {error.name: error for error in ERRORS}
 # Of a path the bare name of an error is no error.
 _NAMED = re.compile(r"(?<![\w/.-])E[A-Z]{2,11}(?![\w/.-])")
 _NUMBERED = re.compile(r"(?:\b(?:errno|os error)[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b", re.IGNORECASE)

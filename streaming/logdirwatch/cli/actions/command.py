@@ -21,18 +21,10 @@ from logdirwatch.report.actions.listing import details, line, listed, view
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.text.printable import printable
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(invoke_without_command=True)
-    commands.callback()(actions)
-    commands.command("show")(show)
-    commands.command("check")(check)
-    commands.command("accept")(accept)
-    commands.command("reject")(reject)
-    app.add_typer(commands, name="actions")
+commands = typer.Typer(invoke_without_command=True)
 
 
+@commands.callback()
 def actions(
     ctx: typer.Context,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new revisions until Ctrl-C.")] = False,
@@ -68,11 +60,13 @@ def actions(
                 _print_one(action, as_json=as_json)
 
 
+@commands.command()
 def show(ctx: typer.Context, identity: ActionId) -> None:
     """Print one action in full: reason, effect, preconditions, commands ready to paste, and rollback."""
     typer.echo(details(read_action(ctx.obj, identity), now_ms()), nl=False)
 
 
+@commands.command()
 def check(ctx: typer.Context, identity: ActionId) -> None:
     """Check whether an action still holds on the live cluster. Exit code 1 if it does not, with one reason per line."""
     # The planner takes a moment to import, which the list of actions should not pay for.
@@ -81,11 +75,13 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
     checking.check(ctx.obj, identity)
 
 
+@commands.command()
 def accept(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:
     """Record that an action is accepted. Nothing is executed; the decision says that somebody carries it out."""
     _decide(ctx, identity, Decision.ACCEPT, by, reason)
 
 
+@commands.command()
 def reject(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:
     """Record that an action is rejected. It is not proposed again for its alert unless the severity rises."""
     _decide(ctx, identity, Decision.REJECT, by, reason)

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch.cli.alerts import decisions as alert_decisions
+from logdirwatch.cli.alerts.decisions import commands
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
@@ -21,14 +21,7 @@ from logdirwatch.report.handling import UNDECIDED, document
 REREAD_MS = 10_000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(invoke_without_command=True)
-    commands.callback()(alerts)
-    alert_decisions.register(commands)
-    app.add_typer(commands, name="alerts")
-
-
+@commands.callback()
 def alerts(
     ctx: typer.Context,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new revisions until Ctrl-C.")] = False,

@@ -22,16 +22,10 @@ AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id or th
 Taken = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
-def register(commands: typer.Typer) -> None:
-    """Add the commands below ``alerts``."""
-    commands.command("ack")(ack)
-    commands.command("unack")(unack)
-    commands.command("silence")(silence)
-    commands.command("healthy")(healthy)
-    commands.command("unsilence")(unsilence)
-    commands.command("decisions")(decisions)
+commands = typer.Typer(invoke_without_command=True)
 
 
+@commands.command()
 def ack(
     ctx: typer.Context,
     identity: AlertId,
@@ -47,6 +41,7 @@ def ack(
     _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
 
 
+@commands.command()
 def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "withdrawn") -> None:
     """Withdraw an acknowledgement."""
     _take_back(ctx, Decision.ACKNOWLEDGE, identity, deciding.signed(by, reason))
@@ -61,6 +56,7 @@ def _rule_named(name: str) -> Rule:
         raise typer.BadParameter(printable(f"there is no rule {name}{near}")) from None
 
 
+@commands.command()
 def silence(
     ctx: typer.Context,
     by: By,
@@ -105,6 +101,7 @@ def silence(
     _say(ctx, Decision.SILENCE, alert, signed, lasting, severity=covered)
 
 
+@commands.command()
 def unsilence(
     ctx: typer.Context,
     identity: Annotated[str, typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.")],
@@ -115,6 +112,7 @@ def unsilence(
     _take_back(ctx, Decision.SILENCE, identity, deciding.signed(by, reason))
 
 
+@commands.command()
 def decisions(
     ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON decision per line.")] = False,
@@ -135,6 +133,7 @@ def decisions(
         typer.echo("No alert is acknowledged or silenced.")
 
 
+@commands.command()
 def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> None:
     """Declare that a suspect disk, or what a broker's log reported as bad, is healthy: replaced, repaired or tested.
 

@@ -15,7 +15,7 @@ from logdirwatch.autopilot.metrics import AutopilotMetrics
 from logdirwatch.autopilot.service import Autopilot, Surroundings, reading_of
 from logdirwatch.cli import stopping
 from logdirwatch.cli.actions.check import still_against
-from logdirwatch.cli.autopilot import pausing
+from logdirwatch.cli.autopilot.pausing import commands
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
@@ -29,15 +29,7 @@ from logdirwatch.text.printable import printable
 log = structlog.get_logger(__name__)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(invoke_without_command=True)
-    commands.callback()(autopilot)
-    commands.command("pause")(pausing.pause)
-    commands.command("resume")(pausing.resume)
-    app.add_typer(commands, name="autopilot")
-
-
+@commands.callback()
 def autopilot(
     ctx: typer.Context,
     dry_run: Annotated[

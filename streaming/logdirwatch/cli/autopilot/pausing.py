@@ -14,9 +14,12 @@ from logdirwatch.text.words import utc
 
 SETTING = "decisions.longest_ms"
 
+commands = typer.Typer(invoke_without_command=True)
+
 ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="The cluster's name in the configuration.")]
 
 
+@commands.command()
 def pause(
     ctx: typer.Context,
     cluster: ClusterName,
@@ -30,6 +33,7 @@ def pause(
     _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
 
 
+@commands.command()
 def resume(ctx: typer.Context, cluster: ClusterName, by: By, reason: Reason = "done") -> None:
     """End the pause of the autopilot on a cluster.
 

@@ -26,11 +26,6 @@ from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.plan.content_hash import content_hash
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("apply")(apply)
-
-
 def apply(
     ctx: typer.Context,
     identity: Annotated[str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.")],

@@ -36,11 +36,6 @@ class Range:
     cluster: str | None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("backtest")(backtest)
-
-
 def backtest(
     ctx: typer.Context,
     from_: Annotated[

@@ -38,17 +38,12 @@ LogDir = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    commands = typer.Typer(
-        help="A local Kafka cluster whose log directories can be filled, broken and repaired.", no_args_is_help=True
-    )
-    for command in (up, status, fill, restore, kill, pause, resume, stop, start, down):
-        commands.command(command.__name__)(command)
-    commands.command("break")(break_)
-    app.add_typer(commands, name="cluster")
+commands = typer.Typer(
+    help="A local Kafka cluster whose log directories can be filled, broken and repaired.", no_args_is_help=True
+)
 
 
+@commands.command()
 def up(
     ctx: typer.Context,
     brokers: Annotated[int, typer.Option(help="Number of monitored brokers; up to three are controllers too.")] = 4,
@@ -98,6 +93,7 @@ def up(
     say_next(ctx.obj, "topics create")
 
 
+@commands.command()
 def status(ctx: typer.Context, json: JsonOption = False) -> None:
     """Show the brokers and log directories as they are on this machine, whatever Kafka reports."""
     found = _cluster(ctx).status()
@@ -108,6 +104,7 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
     console().print(_table(found))
 
 
+@commands.command("break")
 def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     """Break a log directory: replace it with a file, so that every operation in it fails."""
     _cluster(ctx).break_log_dir(broker, log_dir)
@@ -115,6 +112,7 @@ def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     typer.echo(f"broker {broker}: log directory {log_dir} is broken; repair it with: {repair}")
 
 
+@commands.command()
 def fill(
     ctx: typer.Context,
     broker: Broker,
@@ -145,6 +143,7 @@ def fill(
     typer.echo(f"wrote {human_bytes(done.written_bytes)}{into}, ended: {done.ended.value}{free}")
 
 
+@commands.command()
 def restore(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     """Repair a log directory and wait until it is online: replaced if it was broken, enlarged if it is full of data.
 
@@ -154,36 +153,42 @@ def restore(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     typer.echo(f"broker {broker}: log directory {log_dir} is online")
 
 
+@commands.command()
 def kill(ctx: typer.Context, broker: Broker) -> None:
     """Kill a broker (SIGKILL)."""
     _cluster(ctx).kill(broker)
     typer.echo(f"broker {broker} is killed")
 
 
+@commands.command()
 def pause(ctx: typer.Context, broker: Broker) -> None:
     """Pause a broker (SIGSTOP): its connections stay open, but it does not answer."""
     _cluster(ctx).pause(broker)
     typer.echo(f"broker {broker} is paused")
 
 
+@commands.command()
 def resume(ctx: typer.Context, broker: Broker) -> None:
     """Resume a paused broker (SIGCONT)."""
     _cluster(ctx).resume(broker)
     typer.echo(f"broker {broker} is resumed")
 
 
+@commands.command()
 def stop(ctx: typer.Context, broker: Broker) -> None:
     """Shut a broker down cleanly (SIGTERM)."""
     _cluster(ctx).stop(broker)
     typer.echo(f"broker {broker} is stopped")
 
 
+@commands.command()
 def start(ctx: typer.Context, broker: Broker) -> None:
     """Start a killed or stopped broker and wait until it is ready."""
     _cluster(ctx).start(broker)
     typer.echo(f"broker {broker} is ready")
 
 
+@commands.command()
 def down(ctx: typer.Context) -> None:
     """Stop and remove everything: processes, file systems and files. Only the downloaded jars stay."""
     existed = _cluster(ctx).down()

@@ -30,11 +30,6 @@ DRAIN_S = 3.0
 ONCE_DRAIN_S = 30.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("collect")(collect)
-
-
 def collect(
     ctx: typer.Context,
     cluster: Annotated[

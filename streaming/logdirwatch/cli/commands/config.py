@@ -15,15 +15,10 @@ from logdirwatch.reference.configuration import reference_yaml
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import masked
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(help="Check the configuration, or print every key with its meaning.", no_args_is_help=True)
-    commands.command("check")(check)
-    commands.command("reference")(reference)
-    app.add_typer(commands, name="config")
+commands = typer.Typer(help="Check the configuration, or print every key with its meaning.", no_args_is_help=True)
 
 
+@commands.command()
 def check(
     ctx: typer.Context,
     everything: Annotated[
@@ -79,6 +74,7 @@ def differing(settings: Settings) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value != {}}
 
 
+@commands.command()
 def reference() -> None:
     """Print every key with its meaning and default, as a file to start from."""
     typer.echo(reference_yaml(Settings), nl=False)

@@ -30,11 +30,6 @@ EXPLORE = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
-
-
 def demo(
     ctx: typer.Context,
     once: Annotated[

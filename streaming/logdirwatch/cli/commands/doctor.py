@@ -19,11 +19,6 @@ from logdirwatch.text.printable import printable
 NAMES = ", ".join(CHECKS)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor")(doctor)
-
-
 def doctor(
     ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -45,11 +45,6 @@ class Answers(NamedTuple):
     ca_file: str | None = None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(init)
-
-
 def init(
     cluster: Annotated[
         str,

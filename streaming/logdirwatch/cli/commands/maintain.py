@@ -7,12 +7,8 @@ import typer
 from logdirwatch.cli.commands.tables import optimize
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("maintain", hidden=True)(_maintain)
-
-
 @functools.wraps(optimize)
-def _maintain(*arguments: object, **options: object) -> None:
+def maintain(*arguments: object, **options: object) -> None:
+    """Call ``optimize`` by the name that it had."""
     typer.echo("logdirwatch: maintain is deprecated, use: logdirwatch tables optimize", err=True)
     optimize(*arguments, **options)  # type: ignore[arg-type]

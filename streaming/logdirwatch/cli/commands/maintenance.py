@@ -21,18 +21,12 @@ ClusterName = Annotated[str, typer.Option("--cluster", help="The cluster's name 
 Brokers = Annotated[list[int], typer.Option("--broker", min=0, help="A broker's id; may be repeated.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(
-        help="Plan the absence of brokers: during maintenance their absence is only an info alert.",
-        no_args_is_help=True,
-    )
-    commands.command("start")(start)
-    commands.command("end")(end)
-    commands.command("list")(list_planned)
-    app.add_typer(commands, name="maintenance")
+commands = typer.Typer(
+    help="Plan the absence of brokers: during maintenance their absence is only an info alert.", no_args_is_help=True
+)
 
 
+@commands.command()
 def start(
     ctx: typer.Context,
     cluster: ClusterName,
@@ -53,6 +47,7 @@ def start(
     _decide(ctx, cluster, broker, signed, lasting_ms)
 
 
+@commands.command()
 def end(
     ctx: typer.Context,
     cluster: ClusterName,
@@ -69,6 +64,7 @@ def end(
     _decide(ctx, cluster, broker, signed, 0)
 
 
+@commands.command("list")
 def list_planned(
     ctx: typer.Context,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("notify")(notify)
-
-
 def notify(
     ctx: typer.Context,
     test: Annotated[

@@ -55,11 +55,6 @@ class _Before(NamedTuple):
     tools: Tools | None = None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("plan")(plan)
-
-
 def plan(
     ctx: typer.Context,
     mode: Annotated[

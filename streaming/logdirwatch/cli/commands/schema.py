@@ -11,11 +11,6 @@ from logdirwatch.reference.schemas import RECORDS, json_schema
 _NAMES = ", ".join(RECORDS)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema")(schema)
-
-
 def schema(name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {_NAMES}.")]) -> None:
     """Print the JSON Schema of the record NAME, as it is on its topic.
 

@@ -39,11 +39,6 @@ from logdirwatch.text.printable import printable_lines
 WATCH_S = 5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("status")(status)
-
-
 def status(
     ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -21,11 +21,6 @@ class Query(str, Enum):
     RECOMMEND = "recommend"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stream")(stream)
-
-
 def stream(
     ctx: typer.Context,
     query: Annotated[

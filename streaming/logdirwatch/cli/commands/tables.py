@@ -16,14 +16,10 @@ from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.upkeep.results import Upkept, line
 from logdirwatch.text.printable import printable
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(help="Maintain the Delta tables.", no_args_is_help=True)
-    commands.command("optimize")(optimize)
-    app.add_typer(commands, name="tables")
+commands = typer.Typer(help="Maintain the Delta tables.", no_args_is_help=True)
 
 
+@commands.command()
 def optimize(
     ctx: typer.Context,
     table: Names = None,

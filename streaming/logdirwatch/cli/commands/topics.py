@@ -12,15 +12,10 @@ from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.telemetry_topics import Existing
 from logdirwatch.settings import Settings
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(help="Create the telemetry topics, or show their state.", no_args_is_help=True)
-    commands.command("create")(create)
-    commands.command("list")(list_topics)
-    app.add_typer(commands, name="topics")
+commands = typer.Typer(help="Create the telemetry topics, or show their state.", no_args_is_help=True)
 
 
+@commands.command()
 def create(ctx: typer.Context) -> None:
     """Create the telemetry topics that do not exist yet; it is safe to run again.
 
@@ -40,6 +35,7 @@ def create(ctx: typer.Context) -> None:
     say_next(ctx.obj, "doctor")
 
 
+@commands.command("list")
 def list_topics(ctx: typer.Context) -> None:
     """Show the telemetry topics and how they differ from the configuration."""
     settings = _settings(ctx)

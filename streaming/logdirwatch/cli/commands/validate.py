@@ -18,11 +18,6 @@ from logdirwatch.text.printable import printable
 CHECKED = [name for name in TABLES if name != QUALITY_RESULTS.name]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("validate")(validate)
-
-
 def validate(
     ctx: typer.Context,
     table: Names = None,

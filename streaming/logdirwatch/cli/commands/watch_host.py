@@ -28,11 +28,6 @@ from logdirwatch.settings import Settings
 log = structlog.get_logger(__name__)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("watch-host")(watch_host)
-
-
 def watch_host(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Check once, print the result, send nothing, and exit.")] = False,

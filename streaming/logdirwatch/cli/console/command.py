@@ -1,6 +1,7 @@
-"""``logdirwatch console``: a web page over the tables, read-only unless there is a login, until Ctrl-C."""
+"""``logdirwatch console``: a web page over the tables, read-only unless there is a login, and the login's users."""
 
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,6 @@ import typer
 from pydantic import ValidationError
 
 from logdirwatch.cli.console.decisions import ConsoleDecisions
-from logdirwatch.cli.console.users import add_user
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import now_ms, telemetry
@@ -24,14 +24,10 @@ log = structlog.get_logger(__name__)
 THREADS = 4
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    commands = typer.Typer(invoke_without_command=True)
-    commands.callback()(console)
-    commands.command("add-user")(add_user)
-    app.add_typer(commands, name="console")
+commands = typer.Typer(invoke_without_command=True)
 
 
+@commands.callback()
 def console(
     ctx: typer.Context,
     listen: Annotated[
@@ -78,6 +74,33 @@ def console(
         server.run()
     except KeyboardInterrupt:
         log.info("console.stopped")
+
+
+@commands.command()
+def add_user(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The user's name, recorded with each decision.")],
+) -> None:
+    """Add a user to console.login.users_file, or change the password of one, which ends the user's sessions.
+
+    Asks for the password twice; without a terminal it is the first line of standard input. Remove a user by deleting
+    the line of the file.
+    """
+    from logdirwatch.console.login.users import add  # noqa: PLC0415 - hashing takes a moment to import
+
+    context: Context = ctx.obj
+    login = context.settings.console.login
+    if login is None:
+        raise UserError("console add-user: console.login.users_file is not configured", exit_code=2)
+    was_known = add(Path(login.users_file), name, _password())
+    typer.echo(f"{name}: {'has another password' if was_known else 'added'} in {login.users_file}")
+
+
+def _password() -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    password: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return password
 
 
 def _proxy(settings: ConsoleSettings) -> dict[str, Any]:

@@ -20,11 +20,6 @@ from logdirwatch.report.capacity.usage_view import table, view
 from logdirwatch.text.words import did_you_mean
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(report)
-
-
 def report(
     ctx: typer.Context,
     month: Annotated[

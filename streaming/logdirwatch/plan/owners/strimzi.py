@@ -2,8 +2,8 @@
 
 Topic configuration: the topic operator sets a topic's own values to those of its KafkaTopic. Space: volumes are
 declared once for all brokers of a node pool. Restarts and new disks: the operator restarts pods and creates volumes;
-people do not stop, format or start brokers. Moves: Strimzi leaves Kafka's reassignments alone, but not the topics' lists of
-throttled replicas. Permissions: the user operator sets the ACLs of a user to those of its KafkaUser.
+people do not stop, format or start brokers. Moves: Strimzi leaves Kafka's reassignments alone, but not the lists of
+throttled replicas of topics. Permissions: the user operator sets the ACLs of a user to those of its KafkaUser.
 """
 
 import json
