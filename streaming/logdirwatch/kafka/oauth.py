@@ -1,15 +1,18 @@
-"""Tokens for SASL/OAUTHBEARER from a token endpoint (OAuth client credentials), with Kafka's own properties."""
+"""What kafka-python needs to log in as Java's client does: tokens (OAuth client credentials), and a profile of AWS."""
 
 import time
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import quote_plus
 
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
+from kafka.net.sasl import register_sasl_mechanism
+from kafka.net.sasl.msk import SaslMechanismAwsMskIam
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka.properties import MSK_IAM, ClientCredentials
+from logdirwatch.kafka.logins import GSSAPI, MSK_IAM, ClientCredentials
 
 TIMEOUT_S = 10
 RENEWED_AFTER = 0.8
@@ -35,6 +38,10 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
             self._renew_s = time.monotonic() + RENEWED_AFTER * float(granted.get("expires_in") or SHORT_LIFE_S)
         return self._token
 
+    def extensions(self) -> dict[str, str]:
+        """Return the SASL extensions that go to the broker with each token (RFC 7628)."""
+        return dict(self._credentials.extensions)
+
     def _granted(self) -> dict[str, Any]:
         # Most clusters need no tokens, and it takes a moment to import.
         import requests  # noqa: PLC0415
@@ -42,13 +49,14 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         from logdirwatch import bounded  # noqa: PLC0415
 
         asked = self._credentials
+        quoted = quote_plus if asked.is_urlencoded else str
         scope = {"scope": asked.scope} if asked.scope else {}
         try:
             ask = partial(
                 requests.post,
                 asked.endpoint,
                 data={"grant_type": "client_credentials", **scope},
-                auth=(asked.client_id, asked.client_secret),
+                auth=(quoted(asked.client_id), quoted(asked.client_secret)),
                 timeout=TIMEOUT_S,
             )
             answer = bounded.within(TIMEOUT_S * 1000, ask, asked.endpoint)
@@ -64,13 +72,34 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         return granted
 
 
-def with_tokens(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return kafka-python's arguments with a token provider instead of the credentials.
+class _OfProfile(SaslMechanismAwsMskIam):  # type: ignore[misc]
+    """Amazon's mechanism with a profile, as ``sasl_plain_username``: kafka-python has no argument for it."""
 
-    Raises UserError without botocore, which signs for Amazon's mechanism.
+    _boto_session_cls: Any
+
+    def __init__(self, **config: Any) -> None:
+        super().__init__(**config)
+        self._boto_session_cls = partial(self._boto_session_cls, profile=config.get("sasl_plain_username"))
+
+
+register_sasl_mechanism(MSK_IAM, _OfProfile, overwrite=True)
+_PACKAGES = {MSK_IAM: "botocore", GSSAPI: "gssapi"}
+"""What kafka-python needs for a mechanism, besides itself."""
+
+
+def with_tokens(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return kafka-python's arguments with a token provider and a profile in place of ours.
+
+    Raises UserError without the package that a mechanism needs.
     """
-    if arguments.get("sasl_mechanism") == MSK_IAM and find_spec("botocore") is None:
-        raise UserError(f"Kafka client property sasl.mechanism: {MSK_IAM} needs botocore: pip install botocore")
-    rest = {key: value for key, value in arguments.items() if key != "client_credentials"}
-    credentials = arguments.get("client_credentials")
-    return rest if credentials is None else {**rest, "sasl_oauth_token_provider": Tokens(credentials)}
+    mechanism = arguments.get("sasl_mechanism", "") if "SASL" in arguments.get("security_protocol", "") else ""
+    if (package := _PACKAGES.get(mechanism)) is not None and find_spec(package) is None:
+        raise UserError(
+            f"Kafka client property sasl.mechanism: {mechanism} needs {package}: pip install {package}", exit_code=2
+        )
+    rest = {key: value for key, value in arguments.items() if key not in ("client_credentials", "aws_profile")}
+    if "client_credentials" in arguments:
+        rest["sasl_oauth_token_provider"] = Tokens(arguments["client_credentials"])
+    if "aws_profile" in arguments:
+        rest["sasl_plain_username"] = arguments["aws_profile"]
+    return rest

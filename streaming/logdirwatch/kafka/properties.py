@@ -2,27 +2,23 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from logdirwatch.config.servers import is_web_url, server_list
-from logdirwatch.errors import UserError
-from logdirwatch.kafka import jaas
+from logdirwatch.config.servers import server_list
+from logdirwatch.kafka import jaas, logins
+from logdirwatch.kafka.logins import (
+    DEFAULTS,
+    GSSAPI,
+    JAAS_KEY,
+    MECHANISM_MODULES,
+    MECHANISMS,
+    MSK_IAM,
+    OAUTH,
+    PASSWORD_MODULES,
+    refused,
+)
 from logdirwatch.text.words import did_you_mean
 
-_PASSWORD_MODULES = {
-    "PlainLoginModule": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "ScramLoginModule": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-_MECHANISM_MODULES = {
-    "PLAIN": "PlainLoginModule",
-    "SCRAM-SHA-256": "ScramLoginModule",
-    "SCRAM-SHA-512": "ScramLoginModule",
-}
-OAUTH, MSK_IAM = "OAUTHBEARER", "AWS_MSK_IAM"
-MECHANISMS = (*_MECHANISM_MODULES, "GSSAPI", OAUTH, MSK_IAM)
-_OAUTH_MODULE, _MSK_MODULE = "OAuthBearerLoginModule", "IAMLoginModule"
-_MODULES = (*_PASSWORD_MODULES, _OAUTH_MODULE, _MSK_MODULE)
 DNS_LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
 INT_MAX = 2**31 - 1
 """The largest int of Java."""
@@ -35,34 +31,40 @@ def _text(_key: str, value: str) -> str:
 
 def _milliseconds(key: str, value: str) -> int:
     if re.fullmatch(r"[0-9]{1,10}", value) is None or int(value) > INT_MAX:
-        raise _refused(key, f"expected a whole number of milliseconds, at most {INT_MAX}")
+        raise refused(key, f"expected a whole number of milliseconds, at most {INT_MAX}")
     return int(value)
 
 
 def _path(key: str, value: str) -> str:
     if not value.strip():
-        raise _refused(key, "expected the path of a file")
+        raise refused(key, "expected the path of a file")
     return value
 
 
 def _dns_lookup(key: str, value: str) -> str:
     if value not in DNS_LOOKUPS:
-        raise _refused(key, f"expected one of {', '.join(DNS_LOOKUPS)}")
+        raise refused(key, f"expected one of {', '.join(DNS_LOOKUPS)}")
     return value
 
 
 def _one_of(*allowed: str) -> Callable[[str, str], str]:
     def check(key: str, value: str) -> str:
         if value.upper() not in allowed:
-            raise _refused(key, f"expected one of {', '.join(allowed)}")
+            raise refused(key, f"expected one of {', '.join(allowed)}")
         return value.upper()
 
     return check
 
 
+def _pem(key: str, value: str) -> str:
+    if value.upper() != "PEM":
+        raise refused(key, "expected PEM: Python's client reads no JKS or PKCS12; convert it (docs/guides/sasl-tls.md)")
+    return value
+
+
 def _hostname_check(key: str, value: str) -> bool:
     if value.lower() not in ("", "https"):
-        raise _refused(key, "expected https, or nothing to turn the check off")
+        raise refused(key, "expected https, or nothing to turn the check off")
     return value != ""
 
 
@@ -79,11 +81,11 @@ _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "sasl.kerberos.service.name": ("sasl_kerberos_service_name", _text),
     "ssl.truststore.location": ("ssl_cafile", _path),
     "ssl.truststore.certificates": ("ssl_ca_pem", _text),
-    "ssl.truststore.type": (None, _one_of("PEM")),
+    "ssl.truststore.type": (None, _pem),
     "ssl.keystore.location": ("ssl_certfile", _path),
     "ssl.keystore.certificate.chain": ("ssl_cert_pem", _text),
     "ssl.keystore.key": ("ssl_key_pem", _text),
-    "ssl.keystore.type": (None, _one_of("PEM")),
+    "ssl.keystore.type": (None, _pem),
     "ssl.key.password": ("ssl_password", _text),
     "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", _hostname_check),
     "request.timeout.ms": ("request_timeout_ms", _milliseconds),
@@ -98,33 +100,19 @@ _NEEDS = {
     "sasl.password": ("sasl_plain_password", "sasl.username"),
     "ssl.keystore.key": ("ssl_key_pem", "ssl.keystore.certificate.chain"),
 }
-_JAAS_KEY = "sasl.jaas.config"
-_ENDPOINT_KEY = "sasl.oauthbearer.token.endpoint.url"
-_LOGIN_HANDLER_KEY, _CLIENT_HANDLER_KEY = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
 _SERVICE_CREDENTIAL = "databricks.serviceCredential"
-# What only clients in Java understand: their classes, and how they ask for tokens.
-_JAVA_ONLY = re.compile(
-    r"sasl\.(login|oauthbearer)\..+|"
-    + "|".join(map(re.escape, (_CLIENT_HANDLER_KEY, _SERVICE_CREDENTIAL)))
-    + r"(\.scope)?"
-)
+_OF_DATABRICKS = (_SERVICE_CREDENTIAL, f"{_SERVICE_CREDENTIAL}.scope")
+_INSTEAD = {
+    r"sasl\.oauthbearer\.assertion\..+": "tokens are asked for by client credentials only; see "
+    "sasl.oauthbearer.client.credentials.client.id",
+    r"ssl\.(truststore|keystore)\.password": "stores are PEM files without a password; ssl.key.password opens a key",
+    r"ssl\.(protocol|enabled\.protocols|cipher\.suites)": "leave it out: each client agrees on it with the broker",
+    r"ssl\.(provider|engine\.factory\.class|(key|trust)manager\.algorithm|secure\.random\.implementation)"
+    r"|security\.providers": "leave it out: only Java's client has it",
+}
+"""Properties of Java's client that Python's does not have -> what to do instead."""
 _ON_DATABRICKS = {"org.apache.kafka.": "kafkashaded.", "software.amazon.msk.": "shadedmskiam."}
 """Databricks' prefix for the names of Kafka's classes, and of Amazon's login module."""
-_OF_MSK = {
-    _JAAS_KEY: "software.amazon.msk.auth.iam.IAMLoginModule required;",
-    _CLIENT_HANDLER_KEY: "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
-}
-_OF_OAUTH = {_LOGIN_HANDLER_KEY: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}
-
-
-@dataclass(frozen=True)
-class ClientCredentials:
-    """The credentials for a token endpoint."""
-
-    endpoint: str
-    client_id: str = field(repr=False)
-    client_secret: str = field(repr=False)
-    scope: str | None = None
 
 
 def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, Any]:
@@ -133,8 +121,8 @@ def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[
     Raises UserError naming a property that cannot be translated or is missing, never its value.
     """
     arguments = _arguments(client)
-    if (missing := _missing(arguments)) is not None:
-        raise _refused(missing, "is missing")
+    if (missing := _missing(arguments, client)) is not None:
+        raise refused(missing, "is missing")
     return {"bootstrap_servers": server_list(bootstrap_servers), **arguments}
 
 
@@ -146,8 +134,8 @@ def check(client: Mapping[str, str]) -> None:
     arguments = _arguments(client)
     for key, (secret, other) in _NEEDS.items():
         if secret in arguments and _translation(other)[0] not in arguments:
-            raise _refused(key, f"needs {other}")
-    is_used = _JAAS_KEY not in client or "sasl_mechanism" in arguments
+            raise refused(key, f"needs {other}")
+    is_used = JAAS_KEY not in client or "sasl_mechanism" in arguments
     if "sasl_plain_username" in arguments and is_used and _SERVICE_CREDENTIAL not in client:
         _jaas_config(arguments)
 
@@ -157,7 +145,7 @@ def remarks(client: Mapping[str, str]) -> list[str]:
     arguments = _arguments(client)
     protocol = arguments.get("security_protocol", "PLAINTEXT")
     ignored = {"sasl.": not protocol.startswith("SASL"), "ssl.": not protocol.endswith("SSL")}
-    found = [] if (missing := _missing(arguments)) is None else [f"{missing} is missing"]
+    found = [] if (missing := _missing(arguments, client)) is None else [f"{missing} is missing"]
     if _SERVICE_CREDENTIAL in client:
         return found
     return found + [
@@ -167,32 +155,33 @@ def remarks(client: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _missing(arguments: Mapping[str, Any]) -> str | None:
+def _missing(arguments: Mapping[str, Any], client: Mapping[str, str]) -> str | None:
     """Return the property that has to be there too, and holds a secret."""
     if "ssl_cert_pem" in arguments and "ssl_key_pem" not in arguments:
         return "ssl.keystore.key"
     if not arguments.get("security_protocol", "").startswith("SASL"):
         return None
     mechanism = arguments["sasl_mechanism"]
-    if mechanism in _MECHANISM_MODULES and "sasl_plain_password" not in arguments:
-        return "sasl.password" if "sasl_plain_username" in arguments else _JAAS_KEY
-    return _JAAS_KEY if mechanism == OAUTH and "client_credentials" not in arguments else None
+    if mechanism in MECHANISM_MODULES and "sasl_plain_password" not in arguments:
+        return "sasl.password" if "sasl_plain_username" in arguments else JAAS_KEY
+    if mechanism == OAUTH and "client_credentials" not in arguments:
+        return logins.SECRET_KEY if logins.ID_KEY in client else JAAS_KEY
+    return None
 
 
 def _arguments(client: Mapping[str, str]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
+    arguments = logins.arguments(client)
     for key, value in client.items():
-        if key == _JAAS_KEY:
-            arguments |= _from_jaas(value, client)
-            continue
-        if _JAVA_ONLY.fullmatch(key):
+        if _is_of_login(key):
             continue
         name, read = _translation(key)
         translated = read(key, value)
         if name is not None:
             arguments[name] = translated
     if arguments.get("security_protocol", "").startswith("SASL"):
-        arguments.setdefault("sasl_mechanism", "GSSAPI")
+        arguments.setdefault("sasl_mechanism", GSSAPI)
+    if arguments.get("sasl_mechanism") == MSK_IAM and arguments.get("security_protocol") == "SASL_PLAINTEXT":
+        raise refused("security.protocol", f"{MSK_IAM} needs SASL_SSL")
     return arguments
 
 
@@ -205,12 +194,13 @@ def spark_options(bootstrap_servers: str, client: Mapping[str, str], *, on_datab
     arguments = python_arguments(bootstrap_servers, client)
     if _SERVICE_CREDENTIAL in client:
         return _by_service_credential(bootstrap_servers, client)
+    client = logins.for_spark(client)
     options = {f"kafka.{key}": value for key, value in client.items() if key not in ("sasl.username", "sasl.password")}
     for store in ("truststore", "keystore"):
         if any(key.startswith(f"ssl.{store}.") for key in client):
             options.setdefault(f"kafka.ssl.{store}.type", "PEM")
-    if "sasl_plain_username" in arguments and _JAAS_KEY not in client:
-        options[f"kafka.{_JAAS_KEY}"] = _jaas_config(arguments)
+    if "sasl_plain_username" in arguments and JAAS_KEY not in client:
+        options[f"kafka.{JAAS_KEY}"] = _jaas_config(arguments)
     for key, value in _defaults(arguments).items():
         options.setdefault(f"kafka.{key}", value)
     if on_databricks:
@@ -219,10 +209,11 @@ def spark_options(bootstrap_servers: str, client: Mapping[str, str], *, on_datab
 
 
 def _defaults(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Java classes that a mechanism needs."""
-    if arguments.get("sasl_mechanism") == MSK_IAM:
-        return _OF_MSK
-    return _OF_OAUTH if "client_credentials" in arguments else {}
+    """Return what Java's client needs to log in as Python's does."""
+    mechanism = arguments.get("sasl_mechanism", "")
+    if mechanism == GSSAPI and "sasl_kerberos_service_name" not in arguments:
+        return {"sasl.kerberos.service.name": "kafka"}
+    return DEFAULTS.get(mechanism, {})
 
 
 def _by_service_credential(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, str]:
@@ -242,7 +233,7 @@ def _as_databricks_has_it(key: str, value: str) -> str:
     >>> _as_databricks_has_it("kafka.sasl.login.class", "org.apache.kafka.Login")
     'kafkashaded.org.apache.kafka.Login'
     """
-    if not key.endswith((".class", _JAAS_KEY)):
+    if not key.endswith((".class", JAAS_KEY)):
         return value
     name = value.lstrip()
     added = next((prefix for package, prefix in _ON_DATABRICKS.items() if name.startswith(package)), "")
@@ -253,50 +244,26 @@ def _translation(key: str) -> tuple[str | None, Callable[[str, str], Any]]:
     try:
         return _TRANSLATIONS[key]
     except KeyError:
-        raise _refused(key, unsupported(key) or "not supported") from None
+        raise refused(key, unsupported(key) or "not supported") from None
 
 
 def unsupported(key: str) -> str | None:
     """Return why a property is not supported, with the name that is probably meant; None if it is supported."""
-    known = sorted([*_TRANSLATIONS, _JAAS_KEY])
-    if key in known or _JAVA_ONLY.fullmatch(key):
+    known = sorted([*_TRANSLATIONS, *logins.KEYS])
+    if key in _TRANSLATIONS or _is_of_login(key):
         return None
+    if (instead := next((text for pattern, text in _INSTEAD.items() if re.fullmatch(pattern, key)), None)) is not None:
+        return f"not supported; {instead}"
     return f"not supported{did_you_mean(key, known) or '; supported are ' + ', '.join(known)}"
 
 
-def _from_jaas(value: str, client: Mapping[str, str]) -> dict[str, Any]:
-    """Return kafka-python's arguments for the options of a login module."""
-    try:
-        module, options = jaas.read(value)
-    except ValueError as error:
-        raise _refused(_JAAS_KEY, str(error)) from None
-    if module not in _MODULES:
-        raise _refused(_JAAS_KEY, f"expected one login module of {', '.join(_MODULES)}, ended by a semicolon")
-    if module == _MSK_MODULE:
-        return {}
-    try:
-        if module == _OAUTH_MODULE:
-            return {"client_credentials": _client_credentials(options, client)}
-        return {"sasl_plain_username": options["username"], "sasl_plain_password": options["password"]}
-    except KeyError as missing:
-        raise _refused(_JAAS_KEY, f"the login module has no option {missing.args[0]}") from None
-
-
-def _client_credentials(options: Mapping[str, str], client: Mapping[str, str]) -> ClientCredentials:
-    if _ENDPOINT_KEY not in client:
-        raise _refused(_JAAS_KEY, f"its login module needs the property {_ENDPOINT_KEY}")
-    if not is_web_url(client[_ENDPOINT_KEY]):
-        raise _refused(_ENDPOINT_KEY, "expected http://HOST[:PORT]/... or https://HOST[:PORT]/...")
-    return ClientCredentials(client[_ENDPOINT_KEY], options["clientId"], options["clientSecret"], options.get("scope"))
+def _is_of_login(key: str) -> bool:
+    return key in logins.KEYS or key in _OF_DATABRICKS or logins.tunes_java(key)
 
 
 def _jaas_config(arguments: Mapping[str, Any]) -> str:
-    module = _MECHANISM_MODULES.get(arguments.get("sasl_mechanism", ""))
+    module = MECHANISM_MODULES.get(arguments.get("sasl_mechanism", ""))
     if module is None:
-        raise _refused("sasl.username", f"needs sasl.mechanism to be one of {', '.join(_MECHANISM_MODULES)}")
+        raise refused("sasl.username", f"needs sasl.mechanism to be one of {', '.join(MECHANISM_MODULES)}")
     username, password = (arguments.get(f"sasl_plain_{part}", "") for part in ("username", "password"))
-    return jaas.written(_PASSWORD_MODULES[module], username=username, password=password)
-
-
-def _refused(key: str, problem: str) -> UserError:
-    return UserError(f"Kafka client property {key}: {problem}", exit_code=2)
+    return jaas.written(PASSWORD_MODULES[module], username=username, password=password)

@@ -2,16 +2,19 @@
 
 import json
 import threading
+from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
 import pytest
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
+from kafka.net.sasl import get_sasl_mechanism
+from kafka.net.sasl.oauth import SaslMechanismOAuth
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import oauth
 from logdirwatch.kafka.clients import python_arguments
-from logdirwatch.kafka.properties import ClientCredentials
+from logdirwatch.kafka.logins import ClientCredentials
 from logdirwatch.kafka.settings import KafkaSettings
 
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
@@ -59,6 +62,25 @@ def test_a_token_is_kept_until_most_of_its_life_is_over(endpoint, monkeypatch):
     assert tokens.token() == "t2"
 
 
+def test_extensions_go_with_the_token_and_a_secret_is_encoded_where_the_endpoint_wants_it(endpoint):
+    asked = ClientCredentials(
+        endpoint.url, "me", "a b:%", None, {"logicalCluster": "lkc-1", "x": "y"}, is_urlencoded=True
+    )
+    mechanism = SaslMechanismOAuth(sasl_oauth_token_provider=oauth.Tokens(asked))
+    assert mechanism.auth_bytes() == b"n,,\x01auth=Bearer t1\x01logicalCluster=lkc-1\x01x=y\x01\x01"
+    assert b64decode(endpoint.asked[0][0].removeprefix("Basic ")) == b"me:a+b%3A%25"
+
+
+def test_amazons_mechanism_takes_the_profile_that_java_takes():
+    module = "software.amazon.msk.auth.iam.IAMLoginModule"
+    client = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
+    for line, profile in ((f'{module} required awsProfileName="other";', "other"), (f"{module} required;", None)):
+        arguments = python_arguments(KafkaSettings(client={**client, "sasl.jaas.config": line}))
+        mechanism = get_sasl_mechanism("AWS_MSK_IAM")(**arguments, host="b")
+        assert mechanism._boto_session_cls().profile == profile
+    assert "aws_profile" not in arguments
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [((401, b"secret"), "answers 401"), ((200, b"secret"), "without a token"), ((200, b"[]"), "without a token")],
@@ -87,7 +109,9 @@ def test_the_clients_ask_the_endpoint_that_the_properties_name(endpoint):
     assert arguments["sasl_oauth_token_provider"].token() == "t1"
 
 
-def test_amazons_mechanism_says_which_package_it_lacks(monkeypatch):
+@pytest.mark.parametrize(("mechanism", "package"), [("AWS_MSK_IAM", "botocore"), ("GSSAPI", "gssapi")])
+def test_a_mechanism_says_which_package_it_lacks(monkeypatch, mechanism, package):
     monkeypatch.setattr(oauth, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="pip install botocore"):
-        python_arguments(KafkaSettings(client={"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}))
+    with pytest.raises(UserError, match=f"pip install {package}"):
+        python_arguments(KafkaSettings(client={"security.protocol": "SASL_SSL", "sasl.mechanism": mechanism}))
+    python_arguments(KafkaSettings(client={"security.protocol": "SSL", "sasl.mechanism": mechanism}))

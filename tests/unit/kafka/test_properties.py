@@ -1,9 +1,12 @@
 """One set of client properties serves kafka-python and Spark, and no message shows a value."""
 
+from pathlib import Path
+
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka.properties import ClientCredentials, python_arguments, spark_options
+from logdirwatch.kafka.logins import ClientCredentials
+from logdirwatch.kafka.properties import check, python_arguments, remarks, spark_options, unsupported
 
 SERVERS = "a:1, b:2"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -163,7 +166,160 @@ def test_amazons_mechanism_needs_no_more_than_its_name():
     assert options["kafka.sasl.client.callback.handler.class"] == f"{MSK}IAMClientCallbackHandler"
     named = client | {"sasl.jaas.config": f'{MSK}IAMLoginModule required awsProfileName="other";'}
     assert spark_options(SERVERS, named)["kafka.sasl.jaas.config"] == named["sasl.jaas.config"]
-    assert "client_credentials" not in python_arguments(SERVERS, named)
+    assert python_arguments(SERVERS, named)["aws_profile"] == "other"
+
+
+KIP_1139 = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": ENDPOINT,
+    "sasl.oauthbearer.client.credentials.client.id": "me",
+    "sasl.oauthbearer.client.credentials.client.secret": 'a"b',
+    "sasl.oauthbearer.scope": "kafka",
+}
+
+
+def with_options(options, module=OAUTH, client=BY_TOKEN):
+    return {**client, "sasl.jaas.config": f"{module} required {options};"}
+
+
+SECRETS = 'clientId="me" clientSecret="s"'
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        (KIP_1139, ClientCredentials(ENDPOINT, "me", 'a"b', "kafka")),
+        (
+            KIP_1139 | with_options("extension_logicalCluster='lkc-1' extension_identityPoolId='pool-1'", client={}),
+            ClientCredentials(ENDPOINT, "me", 'a"b', "kafka", {"logicalCluster": "lkc-1", "identityPoolId": "pool-1"}),
+        ),
+        # As in Kafka 4.1, a property of its own comes before the option of the login module.
+        (
+            KIP_1139 | with_options(f"{SECRETS} scope=other", client={}),
+            ClientCredentials(ENDPOINT, "me", 'a"b', "kafka"),
+        ),
+        (with_options(f"{SECRETS} extension_a='x y'"), ClientCredentials(ENDPOINT, "me", "s", None, {"a": "x y"})),
+        (
+            with_options(SECRETS) | {"sasl.oauthbearer.header.urlencode": "True"},
+            ClientCredentials(ENDPOINT, "me", "s", is_urlencoded=True),
+        ),
+        # How Java's client renews and checks tokens is its own affair.
+        (
+            with_options(SECRETS)
+            | {"sasl.login.refresh.window.factor": "0.5", "sasl.oauthbearer.expected.audience": "kafka"}
+            | {"sasl.login.callback.handler.class": OAUTH_HANDLER},
+            ClientCredentials(ENDPOINT, "me", "s"),
+        ),
+    ],
+)
+def test_both_clients_ask_for_the_same_token_and_send_the_same_extensions(client, expected):
+    assert python_arguments(SERVERS, client)["client_credentials"] == expected
+    line = spark_options(SERVERS, client)["kafka.sasl.jaas.config"]
+    again = {key: value for key, value in client.items() if key not in KIP_1139} | {"sasl.jaas.config": line}
+    kept = {"sasl.oauthbearer.token.endpoint.url": ENDPOINT}
+    assert python_arguments(SERVERS, again | kept)["client_credentials"] == expected, "Spark's client, 3.9, knows these"
+    assert not any("client.credentials" in key for key in spark_options(SERVERS, client))
+
+
+KERBEROS = {"security.protocol": "SASL_SSL"}
+KRB5 = "com.sun.security.auth.module.Krb5LoginModule"
+
+
+@pytest.mark.parametrize(
+    ("client", "service", "of_spark"),
+    [
+        (KERBEROS, None, "kafka"),
+        (KERBEROS | {"sasl.kerberos.service.name": "bus"}, "bus", "bus"),
+        (with_options("useTicketCache=true", KRB5, KERBEROS), None, "kafka"),
+        (with_options("useTicketCache=true serviceName=bus", KRB5, KERBEROS), "bus", None),
+        (KERBEROS | {"sasl.kerberos.kinit.cmd": "/usr/bin/kinit"}, None, "kafka"),
+    ],
+)
+def test_kerberos_means_the_same_service_to_both(client, service, of_spark):
+    assert python_arguments(SERVERS, client).get("sasl_kerberos_service_name") == service
+    assert spark_options(SERVERS, client).get("kafka.sasl.kerberos.service.name") == of_spark
+
+
+AWS = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
+BY_PASSWORD = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512"}
+HANDLER, CLIENT_HANDLER = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
+GOOGLE = {HANDLER: "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"}
+STRIMZI = {HANDLER: "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"}
+
+
+@pytest.mark.parametrize(
+    ("client", "key", "remedy"),
+    [
+        (with_options('awsRoleArn="hidden"', f"{MSK}IAMLoginModule", AWS), "sasl.jaas.config", "profile with role_arn"),
+        (
+            with_options('awsStsRegion="hidden"', f"{MSK}IAMLoginModule", AWS),
+            "sasl.jaas.config",
+            "profile with role_arn",
+        ),
+        (AWS | {"security.protocol": "SASL_PLAINTEXT"}, "security.protocol", "SASL_SSL"),
+        (
+            with_options('username="hidden" password="hidden" tokenauth="true"', SCRAM, BY_PASSWORD),
+            "sasl.jaas.config",
+            "delegation token",
+        ),
+        (with_options("useKeyTab=true keyTab='hidden'", KRB5, KERBEROS), "sasl.jaas.config", "kinit"),
+        (with_options("useTicketCache=true principal='hidden'", KRB5, KERBEROS), "sasl.jaas.config", "kinit"),
+        (with_options(f"{SECRETS} extension_auth=hidden"), "sasl.jaas.config", "extension_NAME"),
+        (with_options(f"{SECRETS} extension_a.b=hidden"), "sasl.jaas.config", "extension_NAME"),
+        (with_options(f"{SECRETS} extension_a='\u00e9hidden'"), "sasl.jaas.config", "ASCII"),
+        (with_options(f"{SECRETS} ssl.truststore.location=hidden"), "sasl.jaas.config", "authorities of the machine"),
+        (BY_TOKEN | {"sasl.oauthbearer.token.endpoint.url": "file:///hidden"}, "sasl.oauthbearer.token", "https://"),
+        (BY_TOKEN | {"sasl.oauthbearer.header.urlencode": "hidden"}, "header.urlencode", "true or false"),
+        (BY_TOKEN | GOOGLE, HANDLER, "PLAIN with a key of the service account"),
+        (BY_TOKEN | STRIMZI, HANDLER, "sasl.oauthbearer.token.endpoint.url"),
+        (BY_TOKEN | {HANDLER: f"{MSK}IAMOAuthBearerLoginCallbackHandler"}, HANDLER, "AWS_MSK_IAM"),
+        (BY_TOKEN | {HANDLER: "org.example.Hidden"}, HANDLER, "leave it out"),
+        (AWS | {CLIENT_HANDLER: "org.example.Hidden"}, CLIENT_HANDLER, "leave it out"),
+        (BY_TOKEN | {"sasl.login.class": "org.example.Hidden"}, "sasl.login.class", "leave it out"),
+        (
+            KIP_1139 | {"sasl.oauthbearer.jwt.retriever.class": f"{OAUTH[:-24]}JwtBearerJwtRetriever"},
+            "sasl.oauthbearer.jwt.retriever.class",
+            "ClientCredentialsJwtRetriever",
+        ),
+        (BY_TOKEN | {"sasl.oauthbearer.assertion.file": "/hidden"}, "assertion.file", "client credentials"),
+        (BY_TOKEN | {"sasl.oauthbearer.token.endpoint": "hidden"}, "sasl.oauthbearer.token.endpoint:", "did you mean"),
+        ({"ssl.truststore.type": "JKS"}, "ssl.truststore.type", "convert it"),
+        ({"ssl.keystore.type": "PKCS12"}, "ssl.keystore.type", "convert it"),
+        ({"ssl.truststore.password": "hidden"}, "ssl.truststore.password", "PEM"),
+        ({"ssl.keystore.password": "hidden"}, "ssl.keystore.password", "ssl.key.password"),
+        ({"ssl.enabled.protocols": "hidden"}, "ssl.enabled.protocols", "leave it out"),
+        ({"ssl.engine.factory.class": "hidden"}, "ssl.engine.factory.class", "leave it out"),
+    ],
+)
+def test_what_would_make_two_users_of_one_is_refused_with_what_to_do(client, key, remedy):
+    for translate in (python_arguments, spark_options, lambda _, properties: check(properties)):
+        with pytest.raises(UserError) as refused:
+            translate(SERVERS, client)
+        text = str(refused.value)
+        assert key in text
+        assert remedy in text
+        assert "hidden" not in text.lower()
+        assert "\n" not in text
+        assert refused.value.exit_code == 2
+
+
+def test_of_kip_1139_the_secret_may_come_from_the_environment_of_another_part():
+    secret = "sasl.oauthbearer.client.credentials.client.secret"
+    without = {key: value for key, value in KIP_1139.items() if key != secret}
+    check(without)
+    assert remarks(without) == [f"{secret} is missing"]
+    with pytest.raises(UserError, match=f"{secret}: is missing"):
+        python_arguments(SERVERS, without)
+
+
+# configNames() of the clients of kafka-clients 3.9.2 and 4.3.1, as far as they are about security.
+JAVA = (Path(__file__).parent / "java_client_properties.txt").read_text().split()
+
+
+@pytest.mark.parametrize("key", JAVA)
+def test_every_property_of_javas_client_about_security_has_an_answer(key):
+    assert "supported are" not in (unsupported(key) or ""), "it says what to do instead"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kafka.errors import KafkaError
 from logdirwatch.cli.reading.tables.reader import AT_ONCE, Row, TableReader, query_of
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.oauth import Tokens
-from logdirwatch.kafka.properties import ClientCredentials
+from logdirwatch.kafka.logins import ClientCredentials
 from logdirwatch.report.status.absent_tables import Place
 from logdirwatch.store.databricks import DatabricksSettings
 
