@@ -116,6 +116,26 @@ def test_a_scan_tells_what_a_group_has_still_to_read(observed, collector):
     assert (other.groups, other.unread_ratio) == (0, None)
 
 
+def test_a_scan_tells_what_a_share_group_has_still_to_read(observed, collector):
+    """The tool reads from the beginning, acknowledges what it prints, and leaves the group behind."""
+    group, servers = "sharers", ["--bootstrap-server", observed.bootstrap_servers]
+    alter = ["--alter", "--entity-type", "groups", "--entity-name", group]
+    begin = [*alter, "--add-config", "share.auto.offset.reset=earliest"]
+    read = ["--topic", TOPIC, "--group", group, "--max-messages", "5", "--timeout-ms", "60000"]
+    for tool, options in (("kafka-configs", begin), ("kafka-console-share-consumer", read)):
+        command = [observed.tool(tool), *servers, *options]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    def told():
+        records = [record for record in collector.inventory(TopicRecord) if record.topic == TOPIC]
+        return [part for part in records[-1].partitions if part.slowest_group == group] if records else None
+
+    found = collector.waits_for(told, "what the share group left unread")
+    assert max(part.unread_ratio for part in found) > 0.5
+    assert all(part.groups >= 1 for part in found)
+
+
 def test_a_directory_that_fails_is_an_event_and_then_a_sample_and_its_return_is_one_too(observed, collector):
     broken = observed.state().broker(1).log_dirs[0]
     collector.metrics_where(1, is_complete, "healthy")

@@ -163,7 +163,10 @@ class Examination:
 
     def _clock(self, where: str, clock: clocks.Clock | None) -> None:
         if clock is None:
-            self._leave_out("clocks", f"{where} does not report its time (the ACL Describe on the cluster is needed)")
+            self._leave_out(
+                "clocks",
+                f"{where} does not report its time (DescribeQuorum does, with the ACL Describe on the cluster)",
+            )
         else:
             self._findings += clocks.judge_clock(clock)
 

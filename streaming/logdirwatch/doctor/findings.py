@@ -7,7 +7,7 @@ CHECKS: Mapping[str, str] = {
     "configuration": "the configuration file and the environment variables are valid",
     "telemetry_is_monitored": "the telemetry topics are not on a monitored cluster",
     "connectivity": "both clusters answer, and so does every broker",
-    "kafka_release": "every broker runs Kafka 2.8 or later",
+    "kafka_release": "every broker runs Kafka 2.8 or later, and reports its log directories",
     "clocks": "this machine's clock agrees with those of the clusters",
     "java": "Spark finds Java 17 or later",
     "task_slots": "Spark has a slot for every partition of logdir.events, and two more",

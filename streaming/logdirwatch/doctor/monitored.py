@@ -9,8 +9,8 @@ from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.capabilities import OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
-from logdirwatch.model.vocabulary import MetadataMode, PollStatus
+from logdirwatch.model.capabilities import HIDES_LOG_DIRS, OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
+from logdirwatch.model.vocabulary import MetadataMode, NotReported, PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.not_reported import notice
@@ -41,7 +41,7 @@ def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
     """Judge whether each broker answers: the collector asks every one."""
     for number, answer in facts.seen.log_dirs.items():
         node = facts.seen.nodes[number]
-        if answer.status in ASKED:
+        if answer.status in ASKED or answer.error == HIDES_LOG_DIRS:
             continue
         if node.is_fenced:
             what, remedy = "is fenced and does not answer", "start it; or unregister it if it was removed"
@@ -55,7 +55,14 @@ def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
 
 
 def judge_releases(facts: ClusterFacts) -> Iterator[Finding]:
-    """Judge whether each broker runs a release that can be watched."""
+    """Judge whether each broker runs a Kafka that can be watched."""
+    if hiding := [number for number, answer in facts.seen.log_dirs.items() if answer.error == HIDES_LOG_DIRS]:
+        yield Finding(
+            "kafka_release",
+            f"cluster {facts.name}, {_brokers(hiding)}",
+            HIDES_LOG_DIRS,
+            f"take {facts.name} out of clusters, and watch its storage with its provider: there are no disks to watch",
+        )
     old = [number for number, version in facts.kafka_versions.items() if is_too_old(version)]
     if old:
         yield Finding(
@@ -169,7 +176,12 @@ def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
 
 
 def notices(facts: ClusterFacts, capacity_of: CapacityOf) -> Iterator[Finding]:
-    """Yield what the cluster's release cannot report; the host source, which may know sizes, is not asked here."""
+    """Yield what the cluster's release cannot report; the host source, which may know sizes, is not asked here.
+
+    That no broker reports log directories is a finding.
+    """
+    if NotReported.LOG_DIRS in facts.not_reported:
+        return
     sizes = [
         log_dir.total_bytes or capacity_of(broker, log_dir.path)
         for broker, answer in facts.seen.log_dirs.items()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigSourceType
 from kafka.errors import KafkaError, UnknownBrokerIdError, for_code
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
@@ -37,6 +38,14 @@ class AdminClient(KafkaAdminClient):  # type: ignore[misc]
         except (KafkaError, OSError):
             self._controller_id = None
             raise
+
+    @staticmethod
+    def _get_config_source(config: Any, resource_type: Any) -> Any:
+        """Return the source of a value in an answer: unknown, not an error, where a service names none (-1)."""
+        try:
+            return KafkaAdminClient._get_config_source(config, resource_type)  # noqa: SLF001
+        except ValueError:
+            return ConfigSourceType.UNKNOWN
 
     @property
     def broker_release(self) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ _TUNES_JAVA = re.compile(
     r"|sasl\.oauthbearer\.(jwks\.endpoint\.(url|refresh\.ms|retry\.backoff\.(max\.)?ms)|clock\.skew\.seconds"
     r"|expected\.(audience|issuer)|(scope|sub)\.claim\.name|jwt\.validator\.class)"
 )
-"""How Java's client renews and checks what it logs in with; not as whom."""
+"""How Java's client renews and checks what it logs in with; the user stays the same."""
 KEYS = {JAAS_KEY, _ENDPOINT_KEY, _URLENCODE_KEY, *_OF_KIP_1139, *_CLASSES}
 """The properties read here."""
 # RFC 7628, as Kafka's OAuthBearerClientInitialResponse checks it.

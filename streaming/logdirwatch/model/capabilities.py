@@ -27,6 +27,9 @@ CAPABILITIES: Mapping[NotReported, Capability] = {
     NotReported.METADATA_QUORUM: Capability("the metadata quorum", OLDEST_KAFKA, needs_kraft=True),
 }
 
+HIDES_LOG_DIRS = "this service does not report log directories: its brokers do not support DescribeLogDirs"
+"""The error of a broker that answers and hides its disks, as those of MSK Serverless do."""
+
 LAST_WITH_ZOOKEEPER = "3.9"
 """From 4.0 on there is only KRaft."""
 

@@ -187,6 +187,7 @@ class MetadataMode(StrEnum):
 class NotReported(StrEnum):
     """What a release of Kafka may not be able to report."""
 
+    LOG_DIRS = "log_dirs"
     CAPACITY = "capacity"
     CORDONS = "cordons"
     FENCED_BROKERS = "fenced_brokers"

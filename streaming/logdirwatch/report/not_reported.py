@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from logdirwatch.model.capabilities import CAPABILITIES, LAST_WITH_ZOOKEEPER, Capability, release_key
+from logdirwatch.model.capabilities import CAPABILITIES, HIDES_LOG_DIRS, LAST_WITH_ZOOKEEPER, Capability, release_key
 from logdirwatch.model.vocabulary import MetadataMode, NotReported
 
 
@@ -23,6 +23,8 @@ def notice(
     ``missing`` is what any of its brokers cannot report. What a cluster with ZooKeeper does not have is not missing
     there. ``is_size_known``: another source reports the size of log directories if Kafka does not.
     """
+    if NotReported.LOG_DIRS in missing:
+        return Notice(HIDES_LOG_DIRS, f"none: take {cluster} out of clusters, and watch its storage with its provider")
     with_zookeeper = mode == MetadataMode.ZOOKEEPER
     found = {
         kind: capability

@@ -13,7 +13,16 @@ from kafka.protocol.admin import (
     ListPartitionReassignmentsResponse,
 )
 
-from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic, Topology
+from logdirwatch.collect.kafka.answers import (
+    Configs,
+    Groups,
+    LogDirAnswer,
+    LogDirsAnswer,
+    Node,
+    Reassignment,
+    Topic,
+    Topology,
+)
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.rounds import records
@@ -288,6 +297,7 @@ class Brokers:
     hidden: set[str] = field(default_factory=set)
     moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
     committing: dict[int, dict[str, dict[tuple[str, int], int]]] = field(default_factory=dict)
+    sharing: dict[int, dict[str, dict[tuple[str, int], int]]] = field(default_factory=dict)
     ranges: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     configs: dict[str, str | None] = field(default_factory=lambda: {"log.dirs": "/d1,/d2"})
     versions: dict[int, int] | None = None
@@ -332,10 +342,15 @@ class Brokers:
 
     async def groups(self, address):
         self._fail("groups")
-        return tuple(self.committing.get(int(address.host.removeprefix("host")), ()))
+        broker = int(address.host.removeprefix("host"))
+        return Groups(tuple(self.committing.get(broker, ())), tuple(self.sharing.get(broker, ())))
 
     async def committed(self, address, groups):
         by_group = self.committing[int(address.host.removeprefix("host"))]
+        return {group: by_group[group] for group in groups}
+
+    async def shared(self, address, groups):
+        by_group = self.sharing[int(address.host.removeprefix("host"))]
         return {group: by_group[group] for group in groups}
 
     async def offsets(self, address, partitions, at):

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from kafka.errors import IncompatibleBrokerVersion
 
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
+from logdirwatch.collect.kafka.responses import failure
 from logdirwatch.doctor import examine as module
 from logdirwatch.doctor import here, look
 from logdirwatch.doctor.clocks import Clock
@@ -225,6 +227,31 @@ def test_a_broker_whose_advertised_address_cannot_be_reached(world, found):
     assert found().where == "cluster prod, broker 2"
     assert "kafka-2:9092" in found().what
     assert "advertised.listeners" in found().remedy
+
+
+@pytest.mark.parametrize(
+    ("hiding", "where"), [((1, 2), "cluster prod, brokers 1, 2"), ((2,), "cluster prod, broker 2")]
+)
+def test_a_service_that_hides_its_disks_is_one_finding_and_not_called_unreachable(world, monkeypatch, hiding, where):
+    hidden = failure(IncompatibleBrokerVersion("DescribeLogDirs"))
+    world.live = replace(world.live, log_dirs={**world.live.log_dirs, **dict.fromkeys(hiding, hidden)})
+    world.not_reported = frozenset({"log_dirs", "capacity", "cordons"})
+    report = world.examined(monkeypatch)
+    (finding,) = report.findings
+    assert (finding.check, finding.where) == ("kafka_release", where)
+    assert "does not report log directories" in finding.what
+    assert report.notices == ()
+    assert not any(word in " ".join(lines(report)) for word in ("firewall", "does not answer", "ZooKeeper"))
+
+
+def test_one_that_does_not_answer_beside_those_that_hide_their_disks_is_still_told(world, monkeypatch):
+    answers = {
+        1: failure(IncompatibleBrokerVersion("DescribeLogDirs")),
+        2: LogDirsAnswer(PollStatus.TIMEOUT, "no answer within 4000 ms"),
+    }
+    world.live = replace(world.live, log_dirs=answers)
+    checks = [finding.check for finding in world.examined(monkeypatch).findings]
+    assert checks == ["connectivity", "kafka_release"]
 
 
 def test_clocks_that_are_apart(world, monkeypatch):

@@ -4,9 +4,17 @@ import asyncio
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaConnectionError, UnknownBrokerIdError
 
 from logdirwatch.kafka.admin_client import AdminClient
+
+
+@pytest.mark.parametrize(("source", "name"), [(-1, "UNKNOWN"), (77, "UNKNOWN"), (0, "UNKNOWN"), (5, "DEFAULT_CONFIG")])
+def test_a_source_of_a_value_that_kafka_does_not_have_is_unknown(source, name):
+    config = {"name": "retention.ms", "value": "1", "read_only": False, "config_source": source}
+    assert AdminClient._process_config(config, ConfigResourceType.TOPIC) == "retention.ms"
+    assert config["config_source"] == name
 
 
 @pytest.mark.parametrize("error", [UnknownBrokerIdError(0), KafkaConnectionError("closed"), OSError("reset")])

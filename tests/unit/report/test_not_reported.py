@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.collect.kafka.capabilities import REPORTED_SINCE
-from logdirwatch.model.capabilities import CAPABILITIES
+from logdirwatch.model.capabilities import CAPABILITIES, HIDES_LOG_DIRS
 from logdirwatch.model.vocabulary import MetadataMode, NotReported
 from logdirwatch.report.not_reported import notice
 
@@ -16,7 +16,15 @@ def told(mode, release, missing, *, is_size_known=False):
 
 
 def test_every_fact_has_a_release_from_which_it_is_reported():
-    assert set(CAPABILITIES) == set(REPORTED_SINCE) == set(NotReported)
+    assert {NotReported.LOG_DIRS, *CAPABILITIES} == set(REPORTED_SINCE) == set(NotReported)
+
+
+@pytest.mark.parametrize("mode", [None, *MetadataMode])
+@pytest.mark.parametrize("others", [[], ["capacity", "cordons"], ["capacity", "cordons", *OF_ZOOKEEPER]])
+def test_of_a_service_that_hides_its_disks_nothing_else_is_said(mode, others):
+    found = told(mode, "3.6", ["log_dirs", *others])
+    assert found.text == HIDES_LOG_DIRS
+    assert found.remedy == "none: take prod out of clusters, and watch its storage with its provider"
 
 
 def test_the_size_below_3_3_has_three_remedies():

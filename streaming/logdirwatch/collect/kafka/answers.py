@@ -5,6 +5,7 @@ A failed request is an answer too, with its status and error (see :class:`LogDir
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -114,8 +115,15 @@ class TopicPage:
     cursor: tuple[str, int] | None = None
 
 
+class Groups(NamedTuple):
+    """The groups that a broker coordinates: those that commit offsets, and share groups, which have start offsets."""
+
+    committing: tuple[str, ...]
+    sharing: tuple[str, ...] = ()
+
+
 Committed = Mapping[str, Mapping[tuple[str, int], int]]
-"""The offsets that groups committed, by group and partition."""
+"""The offsets up to which groups have read, by group and partition; negative: it reads there, from where is unknown."""
 
 Bounds = Mapping[tuple[str, int], tuple[int, int]]
 """The first offset of partitions, and the next one after the last."""

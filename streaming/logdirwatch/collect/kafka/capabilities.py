@@ -9,6 +9,7 @@ from kafka.protocol.admin import (
     DescribeQuorumRequest,
     DescribeTopicPartitionsRequest,
 )
+from kafka.protocol.api_key import ApiKey
 
 from logdirwatch.model.vocabulary import MetadataMode, NotReported
 
@@ -21,6 +22,7 @@ MIGRATION = "zookeeper.metadata.migration.enable"
 # What is reported by a request, and from which version of it on: DescribeLogDirs v4 is Kafka 3.3 (KIP-827), v5 is 4.3
 # (KIP-1066), DescribeCluster v2 is 4.0 (KIP-1073), DescribeTopicPartitions is 3.8 in KRaft mode (KIP-966).
 REPORTED_SINCE = {
+    NotReported.LOG_DIRS: (DescribeLogDirsRequest.API_KEY, 0),
     NotReported.CAPACITY: (DescribeLogDirsRequest.API_KEY, 4),
     NotReported.CORDONS: (DescribeLogDirsRequest.API_KEY, 5),
     NotReported.FENCED_BROKERS: (DescribeClusterRequest.API_KEY, 2),
@@ -66,8 +68,11 @@ def is_kraft_broker(versions: ApiVersions | None, configs: Mapping[str, str | No
     """Tell whether a broker runs in KRaft mode and so has a metadata log; None if unknown.
 
     A release without KRaft has no ``process.roles``. Then, and if the configuration may not be read, the supported
-    requests decide: only a broker in KRaft mode forwards DescribeQuorum.
+    requests decide: only a broker in KRaft mode forwards DescribeQuorum, and only one with ZooKeeper lists LeaderAndIsr
+    (Kafka's listeners ``broker`` and ``zkBroker`` of the two). A service may list neither.
     """
     if configs is not None and PROCESS_ROLES in configs:
         return bool(configs[PROCESS_ROLES])
-    return None if versions is None else DescribeQuorumRequest.API_KEY in versions
+    if versions is not None and DescribeQuorumRequest.API_KEY in versions:
+        return True
+    return False if versions is not None and ApiKey.LeaderAndIsr in versions else None

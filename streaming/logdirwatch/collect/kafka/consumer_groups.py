@@ -1,8 +1,8 @@
 """What consumer groups have not read: for every partition the share that the slowest group still has to read.
 
 The coordinator of a group, the leader of its partition of ``__consumer_offsets``, has its committed offsets (Kafka's
-``GroupCoordinator``), so each of these brokers is queried. If one fails, the unread share of every topic is unknown,
-because any of its groups may read any topic.
+``GroupCoordinator``) or the start offsets of a share group, so each of these brokers is queried. If one fails, the
+unread share of every topic is unknown, because any of its groups may read any topic.
 """
 
 import asyncio
@@ -41,7 +41,8 @@ async def with_unread(admin: Admin, topics: Sequence[Topic], addresses: Mapping[
     async def committed_at(address: Address) -> list[Committed]:
         async with at_once:
             groups = await admin.groups(address)
-            return [await admin.committed(address, part) for part in in_parts(groups, GROUPS_AT_ONCE)]
+            committed = [await admin.committed(address, part) for part in in_parts(groups.committing, GROUPS_AT_ONCE)]
+            return committed + [await admin.shared(address, part) for part in in_parts(groups.sharing, GROUPS_AT_ONCE)]
 
     async def bounds_at(address: Address, partitions: Sequence[Partition]) -> list[Bounds]:
         async with at_once:
@@ -89,9 +90,10 @@ def told(topics: Iterable[Topic], committed: Iterable[Committed], bounds: Bounds
 
 
 def _told(partition: PartitionInfo, offsets: Mapping[str, int], bound: tuple[int, int] | None) -> PartitionInfo:
-    if not offsets or bound is None:
-        return structs.replace(partition, groups=len(offsets))
-    ratio, group = max((unread_ratio(offset, *bound), group) for group, offset in offsets.items())
+    known = [] if bound is None else [(unread_ratio(o, *bound), group) for group, o in offsets.items() if o >= 0]
+    ratio, group = max(known, default=(0.0, None))
+    if group is None or (len(known) < len(offsets) and ratio <= 1 / STEPS):
+        return structs.replace(partition, groups=len(offsets))  # somebody reads it, and may have read nothing
     return structs.replace(partition, groups=len(offsets), slowest_group=group, unread_ratio=ratio)
 
 

@@ -20,6 +20,7 @@ from logdirwatch.collect.kafka import answers, responses
 from logdirwatch.collect.kafka.capabilities import release_of
 from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
+from logdirwatch.collect.kafka.share_groups import DescribeShareGroupOffsetsRequest
 from logdirwatch.collect.kafka.split import by_weight, in_parts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import deadline
@@ -182,8 +183,8 @@ class Admin:
         request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
         return responses.reassignments(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
-    async def groups(self, address: Address) -> tuple[str, ...]:
-        """Return the consumer groups that a broker coordinates."""
+    async def groups(self, address: Address) -> answers.Groups:
+        """Return the consumer groups and share groups that a broker coordinates."""
         request = ListGroupsRequest(states_filter=[], types_filter=[])
         return responses.groups(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
@@ -196,6 +197,12 @@ class Admin:
         except IncompatibleBrokerVersion:
             found = await asyncio.gather(*(self._committed_by(address, group) for group in groups))
         return dict(zip(groups, found, strict=True))
+
+    async def shared(self, address: Address, groups: Sequence[str]) -> answers.Committed:
+        """Return the start offsets of share groups; ``address`` is their coordinator's."""
+        of_group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
+        request = DescribeShareGroupOffsetsRequest(groups=[of_group(group_id=group, topics=None) for group in groups])
+        return responses.shared(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
     async def _committed_by(self, address: Address, group: str) -> dict[tuple[str, int], int]:
         request = OffsetFetchRequest(group_id=group, topics=None, require_stable=False, **OFFSET_FETCH_VERSIONS_OF_ONE)

@@ -8,6 +8,7 @@ from kafka.protocol.metadata import MetadataResponse
 
 from logdirwatch.collect.kafka.answers import (
     Configs,
+    Groups,
     LogDirAnswer,
     LogDirsAnswer,
     Node,
@@ -19,6 +20,7 @@ from logdirwatch.collect.kafka.answers import (
 )
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.kafka.cluster_description import broker_id
+from logdirwatch.model.capabilities import HIDES_LOG_DIRS
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
 
@@ -32,6 +34,8 @@ SET_ON_ITSELF = {TOPIC_RESOURCE: 1, BROKER_RESOURCE: 2}
 
 def failure(error: BaseException) -> LogDirsAnswer:
     """Return the answer for a failed request: timeout, unauthorized or error, with the error's text."""
+    if isinstance(error, errors.IncompatibleBrokerVersion):
+        return LogDirsAnswer(PollStatus.ERROR, HIDES_LOG_DIRS)
     return LogDirsAnswer(status_of(error), one_line(error))
 
 
@@ -200,17 +204,38 @@ def reassignments(response: Any) -> dict[tuple[str, int], Reassignment]:
     }
 
 
-def groups(response: Any) -> tuple[str, ...]:
-    """Decode ListGroups to the groups that commit offsets; raises the response's own error.
+def groups(response: Any) -> Groups:
+    """Decode ListGroups; raises the response's own error.
 
-    Kafka Connect's own groups (protocol ``connect``) and share groups (KIP-932) keep none.
+    Kafka Connect's own groups (protocol ``connect``) read nothing.
     """
     _raise_for(response)
-    return tuple(
-        group.group_id
-        for group in response.groups
-        if group.protocol_type != "connect" and (getattr(group, "group_type", None) or "").lower() != "share"
-    )
+    found = [group for group in response.groups if group.protocol_type != "connect"]
+    sharing = tuple(group.group_id for group in found if _is_share_group(group))
+    return Groups(tuple(group.group_id for group in found if not _is_share_group(group)), sharing)
+
+
+def _is_share_group(group: Any) -> bool:
+    """Tell a share group (KIP-932) by its type, which releases before 3.8 do not list, or its protocol."""
+    return "share" in ((getattr(group, "group_type", None) or "").lower(), group.protocol_type)
+
+
+def shared(response: Any) -> dict[str, dict[tuple[str, int], int]]:
+    """Decode DescribeShareGroupOffsets; raises a group's error, except that it is gone meanwhile.
+
+    A partition that the group has not begun (start offset -1) or that has an error is read from an unknown offset.
+    """
+    found = {}
+    for group in response.groups:
+        if group.error_code == errors.GroupIdNotFoundError.errno:
+            continue
+        _raise_for_group(group.group_id, group)
+        found[group.group_id] = {
+            (topic.topic_name, partition.partition_index): -1 if partition.error_code else partition.start_offset
+            for topic in group.topics
+            for partition in topic.partitions
+        }
+    return found
 
 
 def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
@@ -223,14 +248,18 @@ def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
 
 def committed_by(group: str, response: Any) -> dict[tuple[str, int], int]:
     """Decode OffsetFetch v2 to v7, for one group, or that group's part of a later version."""
-    if response.error_code:
-        raise errors.for_code(response.error_code)(f"offsets of group {group}")
+    _raise_for_group(group, response)
     return {
         (topic.name, partition.partition_index): partition.committed_offset
         for topic in response.topics
         for partition in topic.partitions
         if partition.error_code == 0 and partition.committed_offset >= 0
     }
+
+
+def _raise_for_group(group: str, response: Any) -> None:
+    if response.error_code:
+        raise errors.for_code(response.error_code)(f"offsets of group {group}")
 
 
 def offsets(response: Any) -> dict[tuple[str, int], int]:

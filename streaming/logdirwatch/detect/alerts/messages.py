@@ -7,7 +7,7 @@ from logdirwatch.detect.predicates import has_metadata_log, used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
-from logdirwatch.model.capabilities import CapacitySource
+from logdirwatch.model.capabilities import HIDES_LOG_DIRS, CapacitySource
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import (
     NOT_OF_A_DISK,
@@ -199,6 +199,8 @@ def broker_unknown(memory: BrokerMemory) -> str:
     kind, _, detail = (memory.reason or "").partition(": ")
     if kind == PollStatus.UNAUTHORIZED:
         text, why = "refuses to report its disks", detail
+    elif detail == HIDES_LOG_DIRS:
+        text, why = f"answers, but {detail}", ""
     else:
         for_ms = None if memory.seen_ms is None else memory.newest_ms - memory.seen_ms
         text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"

@@ -82,10 +82,11 @@ class PartitionInfo(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     groups: Annotated[
-        Count | None, Meta(description="Number of consumer groups that committed an offset; null: unknown.")
+        Count | None, Meta(description="Number of consumer and share groups that read it; null: unknown.")
     ] = None
     slowest_group: Annotated[
-        str | None, Meta(description="Consumer group with the most unread records; null: unknown, or no group.")
+        str | None,
+        Meta(description="Consumer or share group with the most unread records; null: unknown, or no group."),
     ] = None
     unread_ratio: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,

@@ -40,7 +40,7 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
     """Return the precondition that no consumer loses unread records, as far as committed offsets show.
 
     ``spared``: the deleted records do not include any that groups have not read. That no group commits offsets proves
-    nothing: share groups (KIP-932), MirrorMaker 2, Flink and Spark read without committing them.
+    nothing: MirrorMaker 2, Flink and Spark keep their offsets elsewhere.
     """
     text = f"no consumer of {topic.name} still needs what is deleted"
     if not all(partition.is_unread_known for partition in topic.partitions):
@@ -50,7 +50,7 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
         who = "no consumer group commits offsets for it; who reads without committing them is not seen"
         return Precondition("consumers_done", f"{text}; {who}", None)
     if slowest is None or spared:
-        return Precondition("consumers_done", f"{text}; every consumer group has read it", True)
+        return Precondition("consumers_done", f"{text}; every group has read it", True)
     return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
 
 

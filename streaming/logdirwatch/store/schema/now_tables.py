@@ -128,8 +128,8 @@ TOPIC_STATE = Table(
         last_known_elr       array<int> Last known eligible leader replicas
         adding               array<int> Brokers that a running reassignment adds; null: unknown
         removing             array<int> Brokers that a running reassignment removes; null: unknown
-        groups               int        Consumer groups that committed an offset of it; null: unknown
-        slowest_group        string     Consumer group with the most unread records
+        groups               int        Consumer and share groups that read it; null: unknown
+        slowest_group        string     Consumer or share group with the most unread records
         unread_ratio         double     Share of its offsets that this group has not read, in steps of 0.05
         is_leaderless        boolean    Whether it has no leader
         is_under_min_isr     boolean    Whether fewer replicas are in sync than min.insync.replicas

@@ -2,6 +2,7 @@
 
 import pytest
 from kafka.protocol.admin import DeleteGroupsRequest, DescribeLogDirsRequest
+from kafka.protocol.api_key import ApiKey
 
 from logdirwatch.collect.kafka.capabilities import (
     is_kraft_broker,
@@ -18,7 +19,13 @@ MIGRATION = {"process.roles": "", "zookeeper.metadata.migration.enable": "true"}
 
 def listed(release, log_dirs):
     requests = {known.API_KEY: newest for known, newest in getattr(fake_broker, release).items()}
-    return {**requests, DescribeLogDirsRequest.API_KEY: log_dirs}
+    of_zookeeper = {ApiKey.LeaderAndIsr: 4} if release.startswith("ZOOKEEPER") else {}
+    return {**requests, **of_zookeeper, DescribeLogDirsRequest.API_KEY: log_dirs}
+
+
+def of_a_service(**others):
+    """What a service lists that hides its disks: neither DescribeLogDirs, nor DescribeQuorum, nor LeaderAndIsr."""
+    return {known.API_KEY: newest for known, newest in fake_broker.ZOOKEEPER_3_9.items()} | others
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,27 @@ def test_nothing_is_said_of_a_broker_that_never_answered():
 )
 def test_the_mode_of_a_broker(release, configs, mode):
     assert metadata_mode(listed(release, 4), configs) is mode
+
+
+@pytest.mark.parametrize(
+    ("configs", "mode"),
+    [
+        (None, None),
+        ({}, None),
+        ({"log.dirs": "/d1"}, None),
+        ({"process.roles": "broker"}, MetadataMode.KRAFT),
+        ({"process.roles": ""}, MetadataMode.ZOOKEEPER),
+        (MIGRATION, MetadataMode.MIGRATING),
+    ],
+)
+def test_the_mode_of_a_service_that_lists_neither_quorum_nor_zookeeper_is_what_it_configures_or_unknown(configs, mode):
+    assert metadata_mode(of_a_service(), configs) is mode
+    assert is_kraft_broker(of_a_service(), configs) is {None: None, MetadataMode.KRAFT: True}.get(mode, False)
+
+
+def test_a_service_that_hides_its_disks_reports_nothing_about_them():
+    assert not_reported(of_a_service())[:3] == ["log_dirs", "capacity", "cordons"]
+    assert "log_dirs" not in not_reported(listed("KRAFT_4_3", 0))
 
 
 def test_a_broker_that_migrates_has_no_metadata_log_before_it_restarts_in_kraft_mode():

@@ -1,6 +1,7 @@
 """What groups left unread: the slowest counts, rounded up; unknown, never none, where somebody could not be asked."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 import structlog
@@ -13,6 +14,7 @@ from kafka.protocol.consumer import ListOffsetsResponse, OffsetFetchResponse
 from logdirwatch.collect.kafka import responses
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.consumer_groups import OFFSETS_TOPIC, coordinators, told, unread_ratio, with_unread
+from logdirwatch.collect.kafka.share_groups import DescribeShareGroupOffsetsResponse
 from logdirwatch.collect.rounds.scan import Scanner
 from logdirwatch.model.records import TopicRecord
 from tests.unit.collect.builders import (
@@ -175,7 +177,82 @@ def test_only_groups_that_commit_offsets_are_asked_for_them():
             for name, protocol, kind in listed
         ],
     )
-    assert responses.groups(reencoded(response, 5)) == ("a", "b")
+    assert responses.groups(reencoded(response, 5)) == (("a", "b"), ("d",))
+
+
+@pytest.mark.parametrize(
+    ("sharing", "told_of_0"),
+    [
+        # What lies after the start offset of a share group is unread; the slowest of all groups counts.
+        ({"sharers": {("t", 0): 100}}, (3, "sharers", 0.9)),
+        ({"sharers": {("t", 0): 0}}, (3, "sharers", 1.0)),
+        ({"sharers": {("t", 0): 500}}, (3, "slow", 0.6)),
+        ({"sharers": {("t", 0): 1_000}}, (3, "slow", 0.6)),
+        ({"one": {("t", 0): 900}, "two": {("t", 0): 300}}, (4, "two", 0.7)),
+        # A group that reads nothing here, or was deleted meanwhile.
+        ({"sharers": {("u", 0): 0}}, (2, "slow", 0.6)),
+        ({"sharers": {}}, (2, "slow", 0.6)),
+        # It has not begun: it may have read nothing, but another group certainly has more unread than that says.
+        ({"sharers": {("t", 0): -1}}, (3, "slow", 0.6)),
+    ],
+)
+def test_share_groups_are_readers_by_their_start_offsets(sharing, told_of_0):
+    brokers = cluster()
+    brokers.sharing = {2: sharing}
+    assert asked(brokers)["t", 0] == told_of_0
+
+
+@pytest.mark.parametrize(
+    ("sharing", "told_of_1"),
+    [
+        ({"sharers": {("t", 1): 25}}, (2, "sharers", 0.5)),
+        # The other group keeps up, so the one whose offset is unknown decides: unknown, not read.
+        ({"sharers": {("t", 1): -1}}, (2, None, None)),
+        ({"sharers": {("t", 1): -1}, "more": {("t", 1): -1}}, (3, None, None)),
+        ({"sharers": {("t", 1): -1}, "more": {("t", 1): 0}}, (3, "more", 1.0)),
+    ],
+)
+def test_a_share_group_that_has_not_begun_makes_unknown_what_others_have_read(sharing, told_of_1):
+    brokers = cluster()
+    brokers.sharing = {1: sharing}
+    assert asked(brokers)["t", 1] == told_of_1
+
+
+def share_offsets(error_code=0, partition_error=0, offset=7, version=1):
+    group = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup
+    topic_of = group.DescribeShareGroupOffsetsResponseTopic
+    part = topic_of.DescribeShareGroupOffsetsResponsePartition(
+        version=version,
+        partition_index=3,
+        start_offset=offset,
+        leader_epoch=0,
+        lag=1,
+        error_code=partition_error,
+        error_message=None,
+    )
+    one = topic_of(version=version, topic_name="t", topic_id=UUID(int=7), partitions=[part])
+    told_group = group(version=version, group_id="g", topics=[one], error_code=error_code, error_message=None)
+    response = DescribeShareGroupOffsetsResponse(version=version, throttle_time_ms=0, groups=[told_group])
+    return reencoded(response, version)
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({}, {"g": {("t", 3): 7}}),
+        ({"version": 0}, {"g": {("t", 3): 7}}),
+        ({"offset": -1}, {"g": {("t", 3): -1}}),
+        ({"partition_error": 29}, {"g": {("t", 3): -1}}),
+        ({"error_code": errors.GroupIdNotFoundError.errno}, {}),
+    ],
+)
+def test_start_offsets_of_share_groups_are_read(fields, found):
+    assert responses.shared(share_offsets(**fields)) == found
+
+
+def test_a_share_group_that_may_not_be_read_is_an_error_that_names_it():
+    with pytest.raises(errors.GroupAuthorizationFailedError, match="group g"):
+        responses.shared(share_offsets(error_code=30))
 
 
 def offset_fetch(error_code=0, partition_error=0, offset=7):

@@ -12,7 +12,7 @@ from logdirwatch.detect.state.broker_state import (
     OpenAlert,
     Verdict,
 )
-from logdirwatch.model.capabilities import CapacitySource
+from logdirwatch.model.capabilities import HIDES_LOG_DIRS, CapacitySource
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, Cause, KernelTrouble, LogDirStatus, Rule, Severity
 from tests.unit.detect.builders import GIB, T0
@@ -221,6 +221,7 @@ def test_failed_partitions_are_named_with_their_directory(failed, fields, said, 
         ("error: refused", T0 - 60_000, "Broker 7 has not answered for 1 min (error: refused); its disks"),
         ("unauthorized: no ACL", T0, "Broker 7 refuses to report its disks (no ACL); its disks"),
         (None, None, "Broker 7 does not answer; its disks"),
+        (f"error: {HIDES_LOG_DIRS}", T0, f"Broker 7 answers, but {HIDES_LOG_DIRS}; its disks"),
     ],
 )
 def test_an_unknown_broker_says_since_when_and_why(reason, seen_ms, said):

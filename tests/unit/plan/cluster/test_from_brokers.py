@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 from kafka.protocol.admin import DescribeLogDirsRequest, DescribeQuorumRequest
+from kafka.protocol.api_key import ApiKey
 
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
@@ -65,7 +66,7 @@ def test_a_zookeeper_broker_has_no_metadata_directory():
 
 
 def test_the_oldest_releases_have_no_roles_and_tell_by_the_requests_that_they_list():
-    facts = seen(api_versions={1: {DescribeLogDirsRequest.API_KEY: 2}, 2: {DescribeQuorumRequest.API_KEY: 0}})
+    facts = seen(api_versions={1: {ApiKey.LeaderAndIsr: 4}, 2: {DescribeQuorumRequest.API_KEY: 0}})
     assert (facts.is_zookeeper(1), facts.is_zookeeper(2), facts.has_zookeeper) == (True, False, False)
     assert facts.directories[1, "/d1"].is_metadata_dir is False
 

@@ -100,9 +100,9 @@ class TestConsumers:
             (None, True, None, "what groups have read is not known"),
             ({0: None}, False, None, "what groups have read is not known"),
             ({}, False, None, "who reads without committing them is not seen"),
-            ({0: 0.0}, False, True, "every consumer group has read it"),
-            ({0: 0.05, 1: 0.0}, False, True, "every consumer group has read it"),
-            ({0: 0.5}, True, True, "every consumer group has read it"),
+            ({0: 0.0}, False, True, "every group has read it"),
+            ({0: 0.05, 1: 0.0}, False, True, "every group has read it"),
+            ({0: 0.5}, True, True, "every group has read it"),
             ({0: 0.5, 1: 0.0}, False, False, "consumer group readers has still to read about 50 MiB of t-0"),
         ],
     )

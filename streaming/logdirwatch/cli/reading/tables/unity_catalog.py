@@ -15,8 +15,8 @@ from kafka.errors import KafkaError
 
 from logdirwatch.cli.reading.tables.reader import AT_ONCE, Row, TableReader, query_of
 from logdirwatch.errors import UserError
-from logdirwatch.kafka.oauth import Tokens
 from logdirwatch.kafka.logins import ClientCredentials
+from logdirwatch.kafka.oauth import Tokens
 from logdirwatch.report.status.absent_tables import Place
 from logdirwatch.store.databricks import DatabricksSettings
 

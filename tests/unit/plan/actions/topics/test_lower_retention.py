@@ -74,7 +74,7 @@ def consumers(unread, number=None):
 
 
 def test_what_is_known_of_consumers_is_said_with_who_they_are():
-    assert consumers({0: 0.05}).text.endswith("every consumer group has read it")
+    assert consumers({0: 0.05}).text.endswith("every group has read it")
     assert consumers({}).text.endswith("who reads without committing them is not seen")
     assert consumers({0: 0.9}).text.endswith("consumer group readers has still to read about 360 MiB of t-0")
     assert [consumers(told).holds for told in ({0: 0.05}, {}, {0: 0.9})] == [True, None, False]
