@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import MOVES
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
+from logdirwatch.plan.actions.brokers.restart_for_retention import propose_restart_for_retention
 from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_cancel
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
@@ -32,6 +33,7 @@ from logdirwatch.plan.relief.freed_bytes import (
     freed_in_time_bytes,
     hoped_bytes,
     is_in_time,
+    promised_bytes,
 )
 from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room, with_reasons
@@ -53,7 +55,7 @@ class SpaceNeed:
     """A directory with running moves taken into account: those that overflow it cancelled, those off it continued.
 
     ``needed_bytes`` must leave it to bring it under the target ratio; the bytes of strays are not counted, they go with
-    the strays.
+    the strays, nor those that retention deletes after the restart in ``overdue``, unless it is vetoed or time is short.
     """
 
     source: LogDir
@@ -61,6 +63,7 @@ class SpaceNeed:
     ended: tuple[ProposedAction, ...]
     running: RunningMoves
     needed_bytes: int
+    overdue: tuple[ProposedAction, ...] = ()
 
 
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
@@ -88,8 +91,15 @@ def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, cop
     )
     snapshot = without_copies(copies, snapshot) if any(not proposal.vetoes for proposal in ended) else snapshot
     source, running = with_running_moves(snapshot.directories[directory.place], snapshot, policy)
-    needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - stray_bytes(source, snapshot))
-    return SpaceNeed(source, snapshot, tuple(ended), running, needed)
+    overdue = tuple(apply_decisions(propose_restart_for_retention(source, snapshot, policy), snapshot.decisions))
+    gone = stray_bytes(source, snapshot) + sum(promised_bytes(one) for one in overdue if _is_relied_on(one, source))
+    needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - gone)
+    return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue)
+
+
+def _is_relied_on(restart: ProposedAction, source: LogDir) -> bool:
+    """Tell whether a restart is waited for: how long it takes is not known, so not in the last hour."""
+    return not restart.vetoes and not is_full_within_the_hour(source)
 
 
 def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
@@ -101,7 +111,9 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
     late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)
     place = 0 if is_enough else next(late, len(proposals))
-    return [*strays, *stand.ended, *proposals[:place], *watched, *proposals[place:]]
+    found = [*strays, *stand.ended, *proposals[:place], *watched, *proposals[place:]]
+    is_first = all(_is_relied_on(one, stand.source) for one in stand.overdue)
+    return [*stand.overdue, *found] if is_first else [*found, *stand.overdue]
 
 
 def _answer(

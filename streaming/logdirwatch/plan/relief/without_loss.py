@@ -82,7 +82,7 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
 
     Late moves within the broker only if those to other brokers alone do not free enough in time.
     """
-    inside = _inside(source, snapshot, less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO), now_ms)
+    inside = _inside(source, snapshot, less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO), needed, now_ms)
     policy = less_full_than(source, snapshot, policy)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
@@ -100,9 +100,9 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
     )
 
 
-def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> LosslessRelief:
+def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
-    moves = plan_moves(source, snapshot, policy) if is_open else Moves()
+    moves = plan_moves(source, snapshot, policy, goal_bytes=needed) if is_open else Moves()
     proposals = apply_decisions(propose_move(source, moves, snapshot, policy, now_ms), snapshot.decisions)
     return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 

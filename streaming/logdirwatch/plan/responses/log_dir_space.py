@@ -18,6 +18,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
     list_reassignments,
 )
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
+from logdirwatch.plan.actions.brokers.restart_for_retention import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
 from logdirwatch.plan.availability.broker_halt import with_halt_notice
@@ -33,6 +34,7 @@ from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
 from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.plan.retention.plateau import doubts
 from logdirwatch.text.units import human_bytes
 
@@ -54,8 +56,15 @@ def propose(situation: Situation) -> list[ProposedAction]:
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
     said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
-    doubt = doubts(directory, snapshot)
+    doubt = doubts(directory, snapshot) + _overdue(said, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
+
+
+def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:
+    """Say that retention stands still on the broker, if the first action is not the restart that ends it."""
+    is_first = any(one.kind is ActionKind.RESTART_BROKER for one in proposals[:1])
+    found = [] if is_first else overdue_in(directory, snapshot)
+    return f"; {stuck(found, snapshot)}" if found else ""
 
 
 def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:

@@ -18,6 +18,7 @@ from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
+from logdirwatch.plan.retention.overdue import overdue
 from logdirwatch.plan.retention.shares import RetentionCandidate, spread
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
@@ -122,10 +123,14 @@ def cut_topic(
 def giving(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot) -> list[Replica]:
     """Return the replicas of a topic that retention reaches.
 
-    Serving, and with a leader, so that the high watermark moves.
+    Serving, with a leader, so that the high watermark moves, and not past its limit already.
     """
     led = {partition.key for partition in topic.partitions if partition.leader is not None}
-    return [replica for replica in replicas if replica.key in led and _is_serving(snapshot, replica.place)]
+    return [
+        replica
+        for replica in replicas
+        if replica.key in led and _is_serving(snapshot, replica.place) and overdue(replica, snapshot) is None
+    ]
 
 
 def all_replicas(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:

@@ -1,0 +1,102 @@
+"""Replicas whose old segments are not deleted on their broker, though they are elsewhere.
+
+All in-sync replicas of a partition end with the same records, and each broker deletes the oldest segments of its own
+by the same limits (Kafka 4.3.1 ``UnifiedLog.deleteOldSegments``). One that holds clearly more than its limit allows and
+than another one in sync is not reached by retention there. Known causes: a cancelled copy between the broker's
+directories (KAFKA-19458, below Kafka 4.2), a retention task that fails, a thread that died.
+"""
+
+from dataclasses import dataclass
+
+from logdirwatch.plan.capacity.growth_by_policy import DELETE, policy_of
+from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.retention.cut import effective_after_ms
+from logdirwatch.plan.retention.limits import RETENTION_BYTES, RETENTION_MS, effective, kept_ms, segment_bytes
+
+TIMES = 1.5
+"""A replica in balance holds up to a segment more than its limit, and what was written since the last check."""
+_CHECKS = 2
+_SEGMENTS = 2
+
+
+@dataclass(frozen=True)
+class OverdueReplica:
+    """A replica with more bytes than its limit and its siblings allow; ``limit_bytes`` None: limited by age alone."""
+
+    replica: Replica
+    siblings: tuple[Replica, ...]
+    limit_bytes: int | None
+
+    @property
+    def allowed_bytes(self) -> int:
+        """What it may hold. An age is no number of bytes: there the largest sibling counts, not the smallest."""
+        sizes = [sibling.size_bytes or 0 for sibling in self.siblings]
+        return max(sizes) if self.limit_bytes is None else max(self.limit_bytes, min(sizes))
+
+    @property
+    def overdue_bytes(self) -> int:
+        """The bytes that retention should have deleted."""
+        return (self.replica.size_bytes or 0) - self.allowed_bytes
+
+
+def overdue_in(directory: LogDir, snapshot: ClusterSnapshot) -> list[OverdueReplica]:
+    """Return the overdue replicas of a directory, those with most overdue bytes first."""
+    found = [one for replica in snapshot.replicas_in(directory.place) if (one := overdue(replica, snapshot))]
+    return sorted(found, key=lambda one: (-one.overdue_bytes, one.replica.key))
+
+
+def overdue(replica: Replica, snapshot: ClusterSnapshot) -> OverdueReplica | None:
+    """Return a replica with the evidence that retention does not reach it; None if there is none, or a doubt."""
+    topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
+    if topic is None or partition is None or not replica.size_bytes or not _is_deleted(topic, replica.broker, snapshot):
+        return None
+    siblings = [
+        other
+        for other in snapshot.replicas_of(replica.key)
+        if other.broker != replica.broker and other.size_bytes is not None and _is_complete(other, partition, snapshot)
+    ]
+    if not siblings or not _is_complete(replica, partition, snapshot) or _is_pending(replica, snapshot):
+        return None
+    limit = int(effective(topic, RETENTION_BYTES) or -1)
+    found = OverdueReplica(replica, tuple(siblings), limit if limit >= 0 else None)
+    written = _written_bytes(replica, topic, snapshot)
+    if written is None or replica.size_bytes <= TIMES * found.allowed_bytes:
+        return None
+    return found if found.overdue_bytes > _SEGMENTS * segment_bytes(topic) + written else None
+
+
+def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether the limits are known by which the broker deletes the topic's segments, and nothing else does."""
+    limits = [effective(topic, key) for key in (RETENTION_BYTES, RETENTION_MS)]
+    is_limited = int(limits[0] or -1) >= 0 or kept_ms(topic) is not None
+    if policy_of(topic) != DELETE or topic.is_tiered or limits[0] is None or not is_limited:
+        return False
+    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    inherited = {RETENTION_BYTES, RETENTION_MS} - (topic.overridden or frozenset())
+    # What a topic does not set itself is each broker's own, and another broker was asked.
+    own = {key: configs.get(f"log.{key}") for key in inherited}
+    return all(value is None or value == topic.configs.get(key) for key, value in own.items())
+
+
+def _is_complete(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    directory = snapshot.directories.get(replica.place)
+    is_served = directory is not None and directory.is_serving and snapshot.is_alive(replica.broker)
+    return is_served and replica.broker in partition.isr
+
+
+def _is_pending(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether retention stands still for a copy, or its limit was lowered just now."""
+    is_cut = replica.topic in snapshot.cutting or replica.topic in snapshot.decisions.cutting
+    return is_cut or replica.key in snapshot.layout.moving
+
+
+def _written_bytes(replica: Replica, topic: Topic, snapshot: ClusterSnapshot) -> int | None:
+    """Return at most what was written to a replica between two deletions; None if its growth is not known."""
+    lasts_ms = _CHECKS * effective_after_ms(topic, snapshot)
+    rate = snapshot.growth_of_partitions.get(replica.key)
+    if rate is not None:
+        return int(max(0.0, rate) * lasts_ms / 1000)
+    # A directory that shrinks at this moment says nothing about what is written to one of its replicas.
+    growth = snapshot.directories[replica.place].growth_bytes_per_s or 0.0
+    return int(growth * lasts_ms / 1000) if growth > 0 else None
