@@ -15,6 +15,7 @@ from logdirwatch.model.vocabulary import (
     ReplicaStatus,
     Rule,
 )
+from logdirwatch.report.folding import latest
 
 Row = dict[str, Any]
 
@@ -67,12 +68,7 @@ def _is_left_open(alerts: Sequence[AlertRecord]) -> bool:
 
 def is_resolved(alerts: Sequence[AlertRecord]) -> bool:
     """Tell whether every alert's highest revision is resolved; no alert at all does not count."""
-    latest: dict[str, AlertRecord] = {}
-    for alert in alerts:
-        known = latest.get(alert.alert_id)
-        if known is None or alert.revision >= known.revision:
-            latest[alert.alert_id] = alert
-    return bool(latest) and all(alert.status is AlertStatus.RESOLVED for alert in latest.values())
+    return bool(alerts) and all(alert.status is AlertStatus.RESOLVED for alert in latest(alerts))
 
 
 def kinds_for(actions: Iterable[ActionRecord], alerts: Sequence[AlertRecord]) -> set[ActionKind]:

@@ -14,6 +14,8 @@ from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.next_step import program
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import StrEnum
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 
@@ -118,19 +120,11 @@ def document(answers: Answers, urls_file: str) -> dict[str, Any]:
 
 def acl_commands(answers: Answers) -> list[str]:
     """Return the commands that grant one user the ACLs of all parts, on both clusters."""
-    principal = shlex.quote(f"User:{answers.user}")
-    monitored, kept = (
-        f"kafka-acls.sh --bootstrap-server {shlex.quote(servers)} --add --allow-principal {principal}"
-        for servers in (answers.brokers, answers.telemetry)
-    )
-    operations = (
-        "--operation Read --operation Write --operation Create --operation Describe --operation DescribeConfigs"
-    )
-    return [
-        f"{monitored} --operation Describe --operation DescribeConfigs --cluster --topic '*'",
-        f"{monitored} --operation Describe --group '*'",
-        f"{kept} {operations} --resource-pattern-type prefixed --topic logdir.",
-    ]
+    principal = f"User:{answers.user}"
+    monitored, kept = (Tools(ToolSettings(), servers) for servers in (answers.brokers, answers.telemetry))
+    own = ("--resource-pattern-type", "prefixed", "--topic", "logdir.")
+    operations = ("Read", "Write", "Create", "Describe", "DescribeConfigs")
+    return [*monitored.allow_collector(principal), kept.allow(operations, own, principal)]
 
 
 def next_steps(answers: Answers, output: Path) -> list[str]:

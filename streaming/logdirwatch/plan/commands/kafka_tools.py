@@ -160,14 +160,14 @@ class Tools:
         program, connection = self._program(LEADER_ELECTION), self._connection("--admin.config")
         return " ".join([program, *connection, "--election-type", kind, *words])
 
-    def allow_collector(self, *, allowed: bool = True) -> list[str]:
-        """Return the commands that grant what the collector needs, or revoke it; the shell asks for its name.
+    def allow_collector(self, principal: str | None = None, *, allowed: bool = True) -> list[str]:
+        """Return the commands that grant what the collector needs, or revoke it; the shell asks for an unknown name.
 
         Describe on the cluster for DescribeLogDirs, the rest for the inventory (Kafka 4.3.1 ``KafkaApis``).
         """
         both = ["Describe", "DescribeConfigs"]
         needed = ((both, ["--cluster"]), (both, ["--topic", "*"]), (["Describe"], ["--group", "*"]))
-        return [self.allow(operations, resource, allowed=allowed) for operations, resource in needed]
+        return [self.allow(operations, resource, principal, allowed=allowed) for operations, resource in needed]
 
     def allow(
         self, operations: Sequence[str], resource: Sequence[str], principal: str | None = None, *, allowed: bool = True

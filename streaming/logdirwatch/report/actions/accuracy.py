@@ -85,10 +85,7 @@ def view(records: list[Record], width: int) -> RenderableType:
 def _record(kind: str, revisions: Mapping[tuple[str, int], ActionRecord]) -> Record:
     ended = [action for action in revisions.values() if action.status in ENDED]
     done = [action for action in ended if action.status is ActionStatus.DONE]
-    latest: dict[str, ActionRecord] = {}
-    for (identity, revision), action in revisions.items():
-        if identity not in latest or revision > latest[identity].revision:
-            latest[identity] = action
+    latest = {identity: revisions[identity, revision] for identity, revision in sorted(revisions)}
     states = Counter(action.status for action in latest.values() if action.status not in ENDED)
     open_now = sum(states[status] for status in (ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING))
     return Record(

@@ -38,8 +38,17 @@ def test_options_write_the_smallest_configuration_that_the_check_takes(run, tmp_
 
 def test_it_prints_the_acls_and_the_next_commands(run):
     out = run("init", *changed(**{"--telemetry": "t1:9092,t2:9092"})).out
-    assert "kafka-acls.sh --bootstrap-server b1:9092 --add --allow-principal User:logdirwatch" in out
-    assert "--resource-pattern-type prefixed --topic logdir." in out
+    acls = [line.strip() for line in out.splitlines() if "kafka-acls.sh" in line]
+    assert all(line.endswith("--allow-principal User:logdirwatch") for line in acls)
+    *collector, own = (line.partition(" --allow")[0].split(" --add ") for line in acls)
+    assert {where for where, _ in collector} == {"kafka-acls.sh --bootstrap-server b1:9092"}
+    assert [what for _, what in collector] == [
+        "--operation Describe --operation DescribeConfigs --cluster",
+        "--operation Describe --operation DescribeConfigs --topic '*'",
+        "--operation Describe --group '*'",
+    ]
+    assert own[0] == "kafka-acls.sh --bootstrap-server t1:9092,t2:9092"
+    assert own[1].endswith("--resource-pattern-type prefixed --topic logdir.")
     expected = ("config check", "topics create", "doctor", "collect", "stream", "console", "status")
     assert commands_in(out) == list(expected)
 
