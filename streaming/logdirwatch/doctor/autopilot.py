@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.owners.owner import REVERTED
 from logdirwatch.plan.settings import PlanSettings
 
 _OF_PARTITIONS = MOVES | {ActionKind.CANCEL_MOVES, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS}
@@ -48,7 +48,8 @@ def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSetting
 
 def judge_owner(name: str, allowed: AutopilotClusterSettings, owner: ClusterOwner | None) -> Iterator[Finding]:
     """Judge whether allowed kinds are refused because Strimzi would revert them."""
-    refused = sorted(set(allowed.kinds) & REVERTED) if owner is ClusterOwner.STRIMZI else []
+    reverted = {kind for kind in allowed.kinds if ACTION_TYPES[kind].operator_reverts}
+    refused = sorted(reverted) if owner is ClusterOwner.STRIMZI else []
     if refused:
         yield Finding(
             "configuration",

@@ -114,7 +114,9 @@ class ActionType:
     out; ``live_check`` returns the reasons that only the brokers themselves show. ``carry_over`` keeps what a new
     revision needs from the previous one. ``sets_whole_list``: the command replaces a broker's whole list, so it must
     include the entries of other open actions. ``is_done_when_back``: no broker shows the action itself; it is done once
-    its directory serves or its broker answers again.
+    its directory serves or its broker answers again. ``changes_declared``: it changes what a repository may declare, a
+    configuration, quota, volume, permission or limit; unless a kind denies it, people are told to make the change there
+    too. ``operator_reverts``: Strimzi's operators revert the direct change.
     """
 
     kind: ActionKind
@@ -129,6 +131,8 @@ class ActionType:
     needs_inventory: bool = True
     needs_approval: bool = True
     sets_whole_list: bool = False
+    changes_declared: bool = True
+    operator_reverts: bool = False
     is_done_when_back: bool = False
 
 

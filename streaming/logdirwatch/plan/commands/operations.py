@@ -137,6 +137,22 @@ def clear_throttles(limits: Limits) -> Operation:
     )
 
 
+def sets_declared(operation: Operation | Inverse) -> bool:
+    """Tell whether an operation sets a configuration, which a repository or an operator may declare."""
+    match operation.op:
+        case OperationKind.SET_TOPIC_CONFIG | OperationKind.SET_BROKER_LIST:
+            return True
+        case (
+            OperationKind.REASSIGN
+            | OperationKind.PREFER_LEADERS
+            | OperationKind.ELECT_LEADERS
+            | OperationKind.CANCEL_MOVES
+            | OperationKind.CLEAR_THROTTLES
+            | OperationKind.SET_THROTTLES
+        ):
+            return False
+
+
 def rendered(operations: Iterable[Operation | Inverse], tools: Tools) -> tuple[str, ...]:
     """Return the commands that carry out operations."""
     return tuple(command for operation in operations for command in _COMMANDS[operation.op](operation.args, tools))

@@ -7,9 +7,11 @@ bypass its resources.
 from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
+from logdirwatch.model.vocabulary import ClusterOwner
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.owners.strimzi import REWRITES
+from logdirwatch.plan.commands.operations import sets_declared
+from logdirwatch.plan.owners.strimzi import REWRITES, of_operations
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 
 
@@ -20,23 +22,8 @@ def for_owner(proposal: ProposedAction, policy: Policy) -> ProposedAction:
     if policy.owner.kind is not ClusterOwner.STRIMZI:
         return declared_too(proposal, policy.owner.kind)
     rewrite = REWRITES.get(proposal.kind)
-    return proposal if rewrite is None else rewrite(proposal, policy)
+    return of_operations(proposal if rewrite is None else rewrite(proposal, policy), policy)
 
-
-DECLARED = frozenset(
-    {
-        ActionKind.CORDON_LOG_DIR,
-        ActionKind.UNCORDON_LOG_DIR,
-        ActionKind.LOWER_RETENTION,
-        ActionKind.RESTORE_RETENTION,
-        ActionKind.THROTTLE_PRODUCERS,
-        ActionKind.EXPAND_DISK,
-        ActionKind.ADD_LOG_DIR,
-        ActionKind.GRANT_PERMISSION,
-        ActionKind.RAISE_LIMIT,
-    }
-)
-"""The kinds that change what a repository may declare: configurations, quotas, topics, volumes, permissions, limits."""
 
 _WHERE = {
     ClusterOwner.GITOPS: "the Git repository that the cluster is applied from: its next sync",
@@ -46,7 +33,7 @@ _WHERE = {
 
 def declared_too(proposal: ProposedAction, owner: ClusterOwner) -> ProposedAction:
     """Return a proposal with the note that the change must also be made where it is declared."""
-    if proposal.kind not in DECLARED:
+    if not (ACTION_TYPES[proposal.kind].changes_declared or any(map(sets_declared, proposal.operations))):
         return proposal
     text = f"the same change is made in {_WHERE[owner]} reverts it otherwise"
     return replace(
@@ -56,12 +43,10 @@ def declared_too(proposal: ProposedAction, owner: ClusterOwner) -> ProposedActio
     )
 
 
-REVERTED = frozenset({ActionKind.LOWER_RETENTION, ActionKind.RESTORE_RETENTION, ActionKind.CORDON_LOG_DIR})
-"""The kinds whose direct change an operator reverts."""
-
-
 def why_reverted(action: ActionRecord, owner: ClusterOwner | None) -> str | None:
     """Return why an action planned before Strimzi managed the cluster must not be carried out; None if it may."""
-    if owner is not ClusterOwner.STRIMZI or action.owner is owner or action.kind not in REVERTED:
+    if owner is not ClusterOwner.STRIMZI or action.owner is owner:
+        return None
+    if not (ACTION_TYPES[action.kind].operator_reverts or action.configs):
         return None
     return "Strimzi reverts it: it was planned before the cluster was known to be Strimzi's"

@@ -1,4 +1,4 @@
-"""The rewrite of each kind of action for clusters managed by Strimzi; other kinds stay as they are.
+"""The rewrites of actions for clusters managed by Strimzi, by their operations, and by kind for what has none.
 
 Topic configuration: the topic operator sets a topic's own values to those of its KafkaTopic. Space: volumes are
 declared once for all brokers of a node pool. Restarts and new disks: the operator restarts pods and creates volumes;
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.actions.operations import Inverse, Operation
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, OperationKind
 from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, after_start
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note, write_file
 from logdirwatch.plan.commands.operations import limits_of, rendered
@@ -33,18 +33,41 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 NO_TOPIC = '"${topic:?no KafkaTopic declares the topic}"'
 
 
+def of_operations(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+    """Return a proposal, of whatever kind, whose operations the operators do not revert."""
+    return with_limits_known(patched(_without_lists(proposal), policy))
+
+
+def _without_lists(proposal: ProposedAction) -> ProposedAction:
+    """Return a proposal with a veto if it adds to a broker's own configuration, which the operator deletes."""
+    lists = [one for one in proposal.operations if one.op is OperationKind.SET_BROKER_LIST]
+    added = [one for one in lists if set(one.args.entries or ()) - set(one.expect_before.entries or ())]
+    if not added or "owner_reverts" in {veto.name for veto in proposal.vetoes}:
+        return proposal
+    reason = f"Strimzi deletes a broker's own {added[0].args.key} within minutes"
+    return replace(proposal, vetoes=(*proposal.vetoes, Veto("owner_reverts", reason)))
+
+
 def patched(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a change of retention as a patch of the KafkaTopic.
+    """Return changes of topics' configuration as patches of their KafkaTopics, before what else the proposal does.
 
     It has no operations: ``apply`` and the autopilot change the topic itself, which the operator reverts.
     """
-    kubectl, changes = kubectl_of(policy), proposal.operations
+    changes = [one for one in proposal.operations if one.op is OperationKind.SET_TOPIC_CONFIG]
+    if not changes:
+        return proposal
+    kubectl, rest = kubectl_of(policy), [one for one in proposal.operations if one not in changes]
     back = [operation.inverse for operation in reversed(changes)]
+    undone = rendered([operation.inverse for operation in reversed(rest)], policy.tools)
     return replace(
         proposal,
         operations=(),
-        commands=(*_patches(changes, kubectl), *_direct(rendered(changes, policy.tools))),
-        undo={**proposal.undo, "commands": [*_patches(back, kubectl), *_direct(rendered(back, policy.tools))]},
+        commands=(
+            *_patches(changes, kubectl),
+            *_direct(rendered(changes, policy.tools)),
+            *rendered(rest, policy.tools),
+        ),
+        undo={**proposal.undo, "commands": [*undone, *_patches(back, kubectl), *_direct(rendered(back, policy.tools))]},
     )
 
 
@@ -204,7 +227,7 @@ def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
     ]
 
 
-def with_limits_known(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
+def with_limits_known(proposal: ProposedAction) -> ProposedAction:
     """Return moves with the precondition for their throttles to last.
 
     The topic operator deletes these lists from topics that it manages, unless Cruise Control is deployed (Strimzi 1.2
@@ -231,13 +254,9 @@ def granted(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
 
 
 REWRITES: Mapping[ActionKind, Callable[[ProposedAction, Policy], ProposedAction]] = {
-    ActionKind.LOWER_RETENTION: patched,
-    ActionKind.RESTORE_RETENTION: patched,
     ActionKind.EXPAND_DISK: expanded,
     ActionKind.ADD_LOG_DIR: added,
     ActionKind.RESTART_BROKER: restarted,
     ActionKind.REPLACE_DISK: replaced,
-    ActionKind.MOVE_LOG_DIR: with_limits_known,
-    ActionKind.REASSIGN: with_limits_known,
     ActionKind.GRANT_PERMISSION: granted,
 }

@@ -8,10 +8,11 @@ import pytest
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner, Rule
 from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
-from logdirwatch.plan.commands.operations import from_record
+from logdirwatch.plan.commands.operations import broker_list, elect_leaders, from_record, topic_config
+from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.owners.strimzi import REWRITES, granted
 from logdirwatch.plan.owners.strimzi_resources import Volume, quantity, topic_configs, volume_of
-from logdirwatch.plan.proposal import Owner, ProposedAction
+from logdirwatch.plan.proposal import Owner, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, StrimziSettings, ToolSettings
 from tests.support import strimzi
@@ -123,6 +124,53 @@ class TestRetention:
         assert topic_configs({"retention.ms": None, "retention.bytes": "-1", "cleanup.policy": "delete"}) == {
             "spec": {"config": {"retention.ms": None, "retention.bytes": -1, "cleanup.policy": "delete"}}
         }
+
+
+def of_kind(kind, *operations, **fields):
+    made = {"commands": ("do it",), "operations": operations, "undo": {"commands": ["undo it"]}}
+    return ProposedAction(kind, {"topic": "orders", "broker": 3, "log_dir": D1}, "why", {}, **made, **fields)
+
+
+CUT = topic_config("orders", "retention.ms", "5", now="9", old="9")
+OTHER = topic_config("clicks", "segment.ms", None, now="7", old="7")
+CORDON = broker_list(3, "cordoned.log.dirs", [D1], old=[])
+UNCORDON = broker_list(3, "cordoned.log.dirs", [], old=[D1])
+ELECTION = elect_leaders({"partitions": [{"topic": "orders", "partition": 0}]}, "election.json")
+
+
+class TestAnyKind:
+    """What an operator reverts is known by the operations, so that a new kind is not forgotten."""
+
+    @pytest.mark.parametrize("kind", [ActionKind.CLEAR_THROTTLES, ActionKind.INVESTIGATE, ActionKind.LOWER_RETENTION])
+    @pytest.mark.parametrize(
+        ("operations", "patched", "direct"),
+        [((CUT,), ["orders"], 1), ((CUT, OTHER), ["orders", "clicks"], 2), ((ELECTION, CUT), ["orders"], 1)],
+    )
+    def test_a_topics_configuration_is_a_patch_of_its_resource(self, kind, operations, patched, direct):
+        found = for_owner(of_kind(kind, *operations), owned())
+        asked = [topic for topic in ("orders", "clicks") for one in found.commands if f'topicName=="{topic}"' in one]
+        assert asked == patched
+        assert sum(one.startswith("# Only where no KafkaTopic") for one in found.commands) == direct
+        assert found.operations == ()
+        assert any("election.json" in one for one in found.commands) is (ELECTION in operations)
+        assert sum("patch" in one for one in found.undo["commands"]) == len(patched)
+
+    @pytest.mark.parametrize(
+        ("operations", "vetoes"),
+        [((CORDON,), ["owner_reverts"]), ((UNCORDON,), []), ((ELECTION,), []), ((), []), ((CUT,), [])],
+    )
+    def test_what_is_added_to_a_brokers_own_list_is_vetoed(self, operations, vetoes):
+        found = for_owner(of_kind(ActionKind.CLEAR_THROTTLES, *operations), owned())
+        assert [veto.name for veto in found.vetoes] == vetoes
+
+    def test_a_veto_that_names_what_to_do_instead_is_not_said_twice(self):
+        known = Veto("owner_reverts", "set destination: false")
+        found = for_owner(of_kind(ActionKind.CORDON_LOG_DIR, CORDON, vetoes=(known,)), owned())
+        assert found.vetoes == (known,)
+
+    @pytest.mark.parametrize("kind", [ActionKind.CLEAR_THROTTLES, ActionKind.ELECT_LEADERS])
+    def test_other_operations_stay(self, kind):
+        assert for_owner(of_kind(kind, ELECTION), owned()) == of_kind(kind, ELECTION)
 
 
 class TestRoom:

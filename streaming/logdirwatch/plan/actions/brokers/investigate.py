@@ -117,4 +117,5 @@ ACTION_TYPE = ActionType(
     follow_up=None,
     live_check=_stops_broker,
     needs_approval=False,
+    changes_declared=False,
 )

@@ -91,4 +91,5 @@ ACTION_TYPE = ActionType(
     covers=frees_as_much,
     reasons_against=always_valid,
     follow_up=None,
+    changes_declared=False,
 )

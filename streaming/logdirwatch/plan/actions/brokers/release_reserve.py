@@ -74,4 +74,5 @@ ACTION_TYPE = ActionType(
     covers=frees_as_much,
     reasons_against=always_valid,
     follow_up=FollowUp(_recreated),
+    changes_declared=False,
 )

@@ -254,4 +254,5 @@ ACTION_TYPE = ActionType(
     follow_up=None,
     live_check=_restarted,
     is_done_when_back=True,
+    changes_declared=False,
 )

@@ -261,4 +261,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     live_check=_still_run,
+    changes_declared=False,
 )

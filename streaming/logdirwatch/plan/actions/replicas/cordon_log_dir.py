@@ -99,4 +99,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=FollowUp(_uncordoned),
     sets_whole_list=True,
+    operator_reverts=True,
 )

@@ -164,4 +164,5 @@ ACTION_TYPE = ActionType(
     covers=names_all_partitions,
     reasons_against=reasons_against_reassignment,
     follow_up=None,
+    changes_declared=False,
 )

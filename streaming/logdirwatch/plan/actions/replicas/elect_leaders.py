@@ -209,4 +209,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     live_check=_may_be_held,
+    changes_declared=False,
 )

@@ -190,4 +190,5 @@ ACTION_TYPE = ActionType(
     reasons_against=reasons_against_reassignment,
     follow_up=CLEARS_THROTTLES,
     live_check=_source_serves,
+    changes_declared=False,
 )

@@ -278,4 +278,5 @@ ACTION_TYPE = ActionType(
     covers=names_all_partitions,
     reasons_against=reasons_against_reassignment,
     follow_up=CLEARS_THROTTLES,
+    changes_declared=False,
 )

@@ -230,4 +230,5 @@ ACTION_TYPE = ActionType(
     covers=frees_as_much,
     reasons_against=keeps_too_little,
     follow_up=None,
+    changes_declared=False,
 )

@@ -216,4 +216,5 @@ ACTION_TYPE = ActionType(
     follow_up=FollowUp(_restored),
     live_check=_moves,
     carry_over=carry_over_limits,
+    operator_reverts=True,
 )
