@@ -247,13 +247,11 @@ class World(Hands):
         """Name what may come up in this scenario; anything else fails it, at the latest when all is whole again."""
         self.expected = self.expected.union(*places)
 
-    def nothing_else(self, mark: frozenset[str] | None = None, allowed: set[Place] | None = None) -> None:
+    def nothing_else(self) -> None:
         """Nothing but what is expected came up, also after all that was written until now was judged."""
         self.judged()
-        known = self.begin if mark is None else mark
-        may = self.expected if allowed is None else allowed
-        lives = [self.life(record["alert_id"]) for record in self.since(known)]
-        wrong = [line(life[0]) for life in lives if place_of(life) not in may]
+        lives = [self.life(record["alert_id"]) for record in self.since(self.begin)]
+        wrong = [line(life[0]) for life in lives if place_of(life) not in self.expected]
         assert not wrong, "something else came up:\n" + "\n".join(wrong) + f"\n{self.told()}"
 
     def judged(self) -> None:

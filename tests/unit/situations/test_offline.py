@@ -9,7 +9,6 @@ from tests.unit.plan import builders as b
 from tests.unit.situations.table import Advice, check_advice
 
 ELSEWHERE = (b.directory(2, used=10 * b.MIB), b.directory(3, used=20 * b.MIB))
-DESTROYS = ("format it", "mkfs", "replace the disk")
 
 
 def _lost(cause, *parts, evidence=None, used=400 * b.MIB, copies=True, volume=None, **fields):

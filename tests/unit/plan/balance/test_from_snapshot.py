@@ -16,8 +16,6 @@ from tests.unit.plan import builders
 from tests.unit.plan.balance.builders import layout, moved, used
 from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, offline, policy, replica
 
-MIB_10 = 10 * MIB
-
 
 def directory(number, path, used, **fields):
     """A directory of 1000 MiB whose numbers are new; ``used`` in MiB."""
