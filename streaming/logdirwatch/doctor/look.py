@@ -1,16 +1,15 @@
 """Queries both clusters for the input of the checks. Connects, but writes nothing."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
 from logdirwatch.collect.kafka.capabilities import metadata_mode, not_reported
-from logdirwatch.collect.kafka.connections import Address, Wire, addresses
-from logdirwatch.collect.kafka.live import look
+from logdirwatch.collect.kafka.connections import Address
+from logdirwatch.collect.kafka.live import asked, look
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.collect.rounds import records
 from logdirwatch.doctor.clocks import Clock
@@ -19,12 +18,10 @@ from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.cluster_description import allowed_operations, describe_cluster
 from logdirwatch.kafka.deadline import answers_by
-from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.settings import Settings
 
 Now = Callable[[], int]
-Answer = TypeVar("Answer")
 
 
 class Monitored(NamedTuple):
@@ -55,7 +52,7 @@ def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
         )
         return Monitored(facts, await _clock(admin, f"cluster {name}", bootstrap, now_ms))
 
-    return _asked(settings, settings.clusters[name], ask)
+    return asked(settings.clusters[name], settings.collect, ask)
 
 
 def telemetry_clock(settings: Settings, now_ms: Now) -> Clock | None:
@@ -64,7 +61,7 @@ def telemetry_clock(settings: Settings, now_ms: Now) -> Clock | None:
     async def ask(admin: Admin, bootstrap: list[Address]) -> Clock | None:
         return await _clock(admin, "telemetry", bootstrap, now_ms)
 
-    return _asked(settings, settings.telemetry, ask)
+    return asked(settings.telemetry, settings.collect, ask)
 
 
 async def _metadata_level(admin: Admin, candidates: list[Address]) -> int | None:
@@ -88,30 +85,13 @@ async def _clock(admin: Admin, where: str, candidates: list[Address], now_ms: No
     return None
 
 
-def _asked(
-    settings: Settings, cluster: KafkaSettings, ask: Callable[[Admin, list[Address]], Coroutine[Any, Any, Answer]]
-) -> Answer:
-    async def run() -> Answer:
-        wire = Wire(clients.python_arguments(cluster))
-        try:
-            admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
-            return await ask(admin, addresses(cluster.bootstrap_servers))
-        finally:
-            wire.close()
-
-    try:
-        return asyncio.run(run())
-    except ASK_ERRORS as error:
-        raise clients.unreachable(cluster, error) from None
-
-
 async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
     await admin.topology(bootstrap, lambda: 0)
 
 
 def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
     """Query the telemetry cluster's id and topics; raises UserError when it does not answer."""
-    _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it failed
+    asked(settings.telemetry, settings.collect, _answers)  # kafka-python's own client only says that it failed
     with answers_by(None), clients.admin(settings.telemetry) as client:
         try:
             cluster = describe_cluster(client)

@@ -1,15 +1,11 @@
 """A live cluster, queried once by a command with the collector's requests."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.collect.kafka.capabilities import not_reported
-from logdirwatch.collect.kafka.connections import Wire, addresses
-from logdirwatch.collect.kafka.live import LiveCluster, look
+from logdirwatch.collect.kafka.live import LiveCluster, asked, look
 from logdirwatch.collect.kafka.log_dir_usage import no_capacity
-from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
-from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.capabilities import CAPABILITIES
 from logdirwatch.model.vocabulary import Cause, NotReported
@@ -22,10 +18,7 @@ from logdirwatch.text.words import counted
 
 def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
     """Return the present answers of a cluster's brokers; raises UserError when none answers."""
-    try:
-        return asyncio.run(_look(cluster, settings))
-    except ASK_ERRORS as error:
-        raise clients.unreachable(cluster, error) from None
+    return asked(cluster, settings.collect, lambda admin, bootstrap: look(admin, bootstrap, now_ms))
 
 
 def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[LogDirId, Cause]) -> ClusterSnapshot:
@@ -53,12 +46,3 @@ def not_known(found: LiveCluster, facts: ClusterSnapshot) -> Iterator[str]:
             "does not report it, and what watch-host tells is in the tables only. "
             f"Name the capacity in clusters.{facts.cluster}.log_dirs, or plan from the tables (without --live)"
         )
-
-
-async def _look(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
-    wire = Wire(clients.python_arguments(cluster))
-    try:
-        admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
-        return await look(admin, addresses(cluster.bootstrap_servers), now_ms)
-    finally:
-        wire.close()

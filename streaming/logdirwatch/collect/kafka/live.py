@@ -1,10 +1,10 @@
 """The present state of a cluster: every request of the collector made once, without writing a record."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from logdirwatch.collect.kafka.answers import (
     Configs,
@@ -18,10 +18,13 @@ from logdirwatch.collect.kafka.answers import (
 )
 from logdirwatch.collect.kafka.capabilities import ApiVersions
 from logdirwatch.collect.kafka.config_keys import BROKER_KEYS, TOPIC_KEYS
-from logdirwatch.collect.kafka.connections import Address
+from logdirwatch.collect.kafka.connections import Address, Wire, addresses
 from logdirwatch.collect.kafka.consumer_groups import with_unread
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.kafka import clients
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import PollStatus
 
 Answer = TypeVar("Answer")
@@ -49,40 +52,59 @@ class LiveCluster:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
+def asked(
+    cluster: KafkaSettings, collect: CollectSettings, ask: Callable[[Admin, list[Address]], Coroutine[Any, Any, Answer]]
+) -> Answer:
+    """Return what ``ask`` returns, over connections of its own; raises UserError when the cluster does not answer."""
+
+    async def run() -> Answer:
+        wire = Wire(clients.python_arguments(cluster))
+        try:
+            admin = Admin(wire, collect.request_timeout_ms, collect.inventory_timeout_ms)
+            return await ask(admin, addresses(cluster.bootstrap_servers))
+        finally:
+            wire.close()
+
+    try:
+        return asyncio.run(run())
+    except ASK_ERRORS as error:
+        raise clients.unreachable(cluster, error) from None
+
+
 async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], int]) -> LiveCluster:
     """Make every request once; raises the last error when no broker answers at all."""
     topology = await admin.topology(bootstrap, now_ms)
-    asked = _Asked(admin)
-    addresses = {number: Address(node.host, node.port) for number, node in topology.nodes.items()}
+    answered = _Asked(admin)
+    at = {number: Address(node.host, node.port) for number, node in topology.nodes.items()}
     log_dirs, configs = await asyncio.gather(
-        asyncio.gather(*(admin.replicas(address) for address in addresses.values())),
-        asyncio.gather(*(asked.configs_of(number, address) for number, address in addresses.items())),
+        asyncio.gather(*(admin.replicas(address) for address in at.values())),
+        asyncio.gather(*(answered.configs_of(number, address) for number, address in at.items())),
     )
-    answers = dict(zip(addresses, log_dirs, strict=True))
-    answering = [addresses[number] for number, answer in answers.items() if answer.status is PollStatus.OK]
+    answers = dict(zip(at, log_dirs, strict=True))
+    answering = [at[number] for number, answer in answers.items() if answer.status is PollStatus.OK]
     asked_broker = (answering or list(bootstrap))[0]
-    topics = await asked.of("topics", admin.all_topics(asked_broker))
-    alive = {number: address for number, address in addresses.items() if address in answering}
+    topics = await answered.of("topics", admin.all_topics(asked_broker))
+    alive = {number: address for number, address in at.items() if address in answering}
     hidden: tuple[str, ...] = ()
     if topics is not None:
-        hidden = await asked.hidden_topics(asked_broker, topics, answers.values())
-        topics = await asked.of("consumer groups", with_unread(admin, topics, alive)) or topics
-    moves = await asked.of("reassignments", admin.reassignments(asked_broker))
+        hidden = await answered.hidden_topics(asked_broker, topics, answers.values())
+        topics = await answered.of("consumer groups", with_unread(admin, topics, alive)) or topics
+    moves = await answered.of("reassignments", admin.reassignments(asked_broker))
     names = [topic.name for topic in topics or ()]
-    topic_configs = await asked.of("topic configs", admin.topic_configs(asked_broker, names, TOPIC_KEYS))
+    topic_configs = await answered.of("topic configs", admin.topic_configs(asked_broker, names, TOPIC_KEYS))
     return LiveCluster(
         at_ms=topology.at_ms,
         nodes=topology.nodes,
         lists_fenced=topology.lists_fenced,
         log_dirs=answers,
-        broker_configs={number: found for number, found in zip(addresses, configs, strict=True) if found is not None},
+        broker_configs={number: found for number, found in zip(at, configs, strict=True) if found is not None},
         topics=topics if topics is None or moves is None else with_reassignments(topics, moves),
         topic_configs=topic_configs or Configs(),
         reassignments=moves,
-        quorum=await asked.of("quorum", admin.quorum(asked_broker)),
+        quorum=await answered.of("quorum", admin.quorum(asked_broker)),
         hidden_topics=hidden,
-        api_versions={number: found for number, address in addresses.items() if (found := admin.api_versions(address))},
-        unknown=asked.unknown,
+        api_versions={number: found for number, address in at.items() if (found := admin.api_versions(address))},
+        unknown=answered.unknown,
     )
 
 
