@@ -8,6 +8,7 @@ from typing import Any
 from logdirwatch.detect import rules
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.modules_by_name import modules_by_name
@@ -27,6 +28,23 @@ JUDGES_OF_SCANS = _functions("judge_scan")
 """Moves and lag are counted by the inventory scan, so they are judged once per scan:
 ``judge_scan(context, record, counted_ms, moment)``."""
 _FORGETTING = _functions("lose_sight")
+
+
+def _is_never_quiet(_: BrokerMemory) -> bool:
+    """Return False: a rule that does not say when it is quiet gets every answer."""
+    return False
+
+
+_QUIET = tuple(
+    getattr(module, "is_quiet", _is_never_quiet)
+    for module in _MODULES
+    if {"judge_answer", "judge_scan"} & vars(module).keys()
+)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether an answer that changes only numbers which the columns watch gives no rule anything to judge."""
+    return all(rests(memory) for rests in _QUIET)
 
 
 def judge(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:

@@ -5,7 +5,7 @@ numbers are in ``judgement``; these here stay true as long as only numbers chang
 """
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect import brokers
+from logdirwatch.detect import brokers, upkeep
 from logdirwatch.detect.columns.rows import are_exact, place
 from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
@@ -65,8 +65,7 @@ def _is_undisturbed(memory: BrokerMemory) -> bool:
         and not memory.failed_partitions
         and memory.remote_copies is None
         and not memory.tasks
-        and memory.unequal_since_ms is None
-        and memory.throttles_since_ms is None
+        and upkeep.is_quiet(memory)
         # ``host_sizes.completed``: Kafka reports the sizes.
         and NotReported.CAPACITY not in (memory.not_reported or ())
         # ``Shard.keep``: a timer is set, and none earlier is needed.
@@ -101,7 +100,6 @@ def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView,
         and not log_dir.suspicions
         and log_dir.carrier is None
         and log_dir.change is None
-        and log_dir.move is None
         and log_dir.unaccounted_since_ms is None
         and not (log_dir.uncleanable or log_dir.uncleanable_count or log_dir.uncleanable_bytes)
         # No event is newer, and no other collector said anything.

@@ -60,6 +60,11 @@ def _judge(
             log_dir_suspect.suspect(context, path, log_dir_suspect.LAGGING, _text(count, others), moment)
 
 
+def is_quiet(_: BrokerMemory) -> bool:
+    """Tell whether it waits for nothing: always, since the columns watch how many replicas lag."""
+    return True
+
+
 def lose_sight(memory: BrokerMemory) -> None:
     """Start over: when the broker is back all its replicas have to catch up."""
     for log_dir in memory.log_dirs.values():

@@ -47,6 +47,11 @@ def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime)
         _tell(context, alert, spread, moment)
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether it does not wait: the columns watch the spread."""
+    return memory.unequal_since_ms is None
+
+
 def lose_sight(memory: BrokerMemory) -> None:
     """Restart the time for which they must be unequal."""
     memory.unequal_since_ms = None

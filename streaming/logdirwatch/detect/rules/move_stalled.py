@@ -47,6 +47,11 @@ def judge_scan(context: BrokerContext, record: MetricsRecord, counted_ms: int, m
         context.alerts.resolve(RULE, None, RECOVERED if into is None else "offline", moment.at_ms, into=into)
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether nothing moves: the columns watch for what moves will add."""
+    return all(log_dir.move is None for log_dir in memory.log_dirs.values())
+
+
 def lose_sight(memory: BrokerMemory) -> None:
     """Start over: a move that is seen again may or may not have made progress meanwhile."""
     for log_dir in memory.log_dirs.values():

@@ -33,6 +33,11 @@ def judge_scan(context: BrokerContext, record: MetricsRecord, counted_ms: int, m
         context.alerts.resolve(RULE, None, ended, moment.at_ms)
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no throttle was left: the columns watch for new ones."""
+    return memory.throttles_since_ms is None
+
+
 def lose_sight(memory: BrokerMemory) -> None:
     """Restart the time for which they must be left."""
     memory.throttles_since_ms = None

@@ -1,20 +1,23 @@
 """Brokers judged in columns: it changes nothing of what is said, written and remembered, and it is taken."""
 
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import inspect
+from msgspec import defstruct, inspect
 from msgspec.structs import replace
 
 from logdirwatch.detect import machine, state_view, upkeep
 from logdirwatch.detect.alerts.context import Outcome
+from logdirwatch.detect.columns.answers import fingerprint, words_of
 from logdirwatch.detect.columns.table import Table
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHealth, ReplicaMoves
 from tests.support.properties import examples
 from tests.unit.detect.builders import GIB, POLL_MS, T0
 from tests.unit.detect.state.test_clocks import SET, Clock
@@ -290,11 +293,71 @@ def test_brokers_that_are_judged_together_are_judged_as_each_of_them_alone(turn)
     assert [rows.brokers for rows in stored.stored()] == [list(BROKERS[1:])]
 
 
-def test_every_judge_of_answers_and_scans_is_known_to_the_columns():
-    """Whoever adds a rule that judges every answer says in ``columns.judgement`` when it has nothing to judge."""
-    assert [judge.__module__.rpartition(".")[2] for judge in upkeep.JUDGES_OF_ANSWERS] == ["log_dir_imbalance"]
-    assert [judge.__module__.rpartition(".")[2] for judge in upkeep.JUDGES_OF_SCANS] == [
-        "lagging_replicas",
-        "move_stalled",
-        "throttle_left",
+@pytest.mark.parametrize("judge", [*upkeep.JUDGES_OF_ANSWERS, *upkeep.JUDGES_OF_SCANS], ids=lambda one: one.__module__)
+def test_every_judge_of_answers_and_scans_says_when_the_columns_need_not_ask_it(judge):
+    """A rule without ``is_quiet`` gets every answer, which keeps every broker out of the columns."""
+    assert "is_quiet" in vars(import_module(judge.__module__))
+
+
+def test_a_rule_that_does_not_say_when_it_is_quiet_gets_every_answer(monkeypatch):
+    assert compared(QUIET, SETTINGS[0])
+    monkeypatch.setattr(upkeep, "_QUIET", (*upkeep._QUIET, upkeep._is_never_quiet))
+    assert compared(QUIET, SETTINGS[0]) == 0
+
+
+ADDED = {"medium": (str | None, None), "io_wait_ratio": (float | None, None), "labels": (dict[str, str], {})}
+
+
+@pytest.mark.parametrize("field", ADDED)
+@pytest.mark.parametrize("kind", [MetricsRecord, LogDirSample, ReplicaMoves])
+def test_a_field_that_somebody_adds_counts_until_it_is_declared_a_number(kind, field):
+    added = defstruct("Added", [(field, *ADDED[field])], bases=(kind,), frozen=True, kw_only=True)
+    known = set(kind.__struct_fields__)
+    assert words_of(added, known) == (field,)
+    assert words_of(added, {*known, field}) == ()
+
+
+OF_RECORD = {
+    "host": "h9",
+    "rack": "r9",
+    "controller_id": 9,
+    "kafka_version": "4.3",
+    "not_reported": ["elr"],
+    "configs": {},
+}
+OF_RECORD |= {
+    "collector": "z",
+    "interval_ms": 7,
+    "metadata_version": "4.2-IV1",
+    "partitions": PartitionHealth(leaderless=1),
+}
+OF_DIRECTORY = {"path": "/d9", "is_metadata_dir": True, "is_cordoned": True, "strays": {"t-0": 1}}
+NUMBER_OF_DIRECTORY = (
+    "usable_bytes",
+    "replica_count",
+    "replica_bytes",
+    "future_bytes",
+    "incoming_bytes",
+    "outgoing_bytes",
+)
+
+
+def test_what_an_answer_says_in_words_is_its_fingerprint_and_numbers_are_not():
+    record = QUIET[4].record
+    first, *rest = record.log_dirs
+    same = [replace(record, timestamp_ms=record.timestamp_ms + 1), replace(record, metrics={"x": 1.0})]
+    same += [replace(record, log_dirs=[replace(first, **{name: 1}), *rest]) for name in NUMBER_OF_DIRECTORY]
+    same += [
+        replace(record, controller_at_ms=1),
+        replace(record, log_dirs=[replace(first, out_of_sync_count=9), *rest]),
     ]
+    others = [replace(record, **{name: value}) for name, value in OF_RECORD.items()]
+    others += [
+        replace(record, log_dirs=[replace(first, **{name: value}), *rest]) for name, value in OF_DIRECTORY.items()
+    ]
+    known = fingerprint(record)
+    assert known is not None
+    assert {fingerprint(one) for one in same} == {known}
+    assert len({known, *map(fingerprint, others)}) == 1 + len(others)
+    for name, value in {"error_code": 56, "capacity_source": "configuration"}.items():
+        assert fingerprint(replace(record, log_dirs=[replace(first, **{name: value}), *rest])) is None
