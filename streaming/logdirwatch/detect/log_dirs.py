@@ -1,12 +1,18 @@
 """Judges the log directories of a broker that answers by its samples."""
 
 from logdirwatch.detect import causes, rest
-from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts import evidence, offline_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
-from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
+from logdirwatch.detect.rules import (
+    departed_log_dirs,
+    log_dir_offline,
+    log_dir_space,
+    log_dir_suspect,
+    unnamed_failures,
+)
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
-from logdirwatch.model.evidence.log_dirs import LogDirUnknownEvidence
+from logdirwatch.model.evidence.log_dirs import LEFT_REPORT, NOT_CONFIGURED, LogDirUnknownEvidence
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotReported, Rule, Severity
@@ -14,7 +20,8 @@ from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotR
 
 def take_samples(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Judge every directory of an answer, and those missing from it."""
-    known = context.memory.log_dirs
+    known, reported = context.memory.log_dirs, {sample.path for sample in record.log_dirs}
+    departed_log_dirs.note(context.memory, reported, moment.at_ms)
     for sample in record.log_dirs:
         if (log_dir := known.get(sample.path)) is None:
             log_dir = known[sample.path] = LogDirMemory()
@@ -26,7 +33,6 @@ def take_samples(context: BrokerContext, record: MetricsRecord, moment: Evidence
     for sample in record.log_dirs:
         if sample.path not in gone:
             _take_sample(context, sample, record.collector, moment)
-    reported = {sample.path for sample in record.log_dirs}
     for path in [path for path in known if path not in reported]:
         _leave_report(context, path, moment)
     log_dir_offline.settle(context, moment)
@@ -131,7 +137,12 @@ def _become_suspect(context: BrokerContext, sample: LogDirSample, log_dir: LogDi
 
 
 def _become_unknown(
-    context: BrokerContext, path: str, log_dir: LogDirMemory, reason: str, moment: EvidenceTime
+    context: BrokerContext,
+    path: str,
+    log_dir: LogDirMemory,
+    reason: str,
+    moment: EvidenceTime,
+    severity: Severity = Severity.WARNING,
 ) -> None:
     _remember_last(log_dir)
     before = context.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
@@ -139,22 +150,24 @@ def _become_unknown(
     context.alerts.raise_alert(
         Rule.LOG_DIR_UNKNOWN,
         path,
-        severity=Severity.WARNING,
+        severity=severity,
         transition=(before, LogDirStatus.UNKNOWN),
         evidence=LogDirUnknownEvidence(reason=reason, **evidence.last_sample(log_dir)),
         affected=evidence.affected(context, log_dir),
-        summary=messages.unknown(context.memory, path, reason),
+        summary=offline_messages.unknown(context.memory, path),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
 def _leave_report(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
-    configured = context.memory.configured_dirs
-    if configured is not None and path not in configured:
-        context.remove_log_dir(path, "no longer in log.dirs", moment)
+    configured, log_dir = context.memory.configured_dirs, context.memory.log_dirs[path]
+    if configured is None or path in configured:
+        _become_unknown(context, path, log_dir, LEFT_REPORT, moment)
+    elif why := departed_log_dirs.why_forgotten(context.memory, log_dir):
+        context.remove_log_dir(path, why, moment)
     else:
-        _become_unknown(context, path, context.memory.log_dirs[path], "left the report", moment)
+        _become_unknown(context, path, log_dir, NOT_CONFIGURED, moment, Severity.CRITICAL)
 
 
 def lose_sight(context: BrokerContext, reason: str, moment: EvidenceTime) -> None:

@@ -6,7 +6,7 @@ For every other alert it says what ends it, so that nobody waits in vain.
 from typing import NamedTuple
 
 from logdirwatch.model.evidence import read_as
-from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, LogDirUnknownEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import REMOTE_COPY_FAILS, KernelTrouble, Rule
 from logdirwatch.plan.rule_responses import RESPONSES
@@ -29,6 +29,8 @@ def effect(alert: AlertRecord) -> Effect:
         return Effect(True, None)
     if alert.rule is Rule.LOG_DIR_OFFLINE:
         return Effect(True, f"{alert.rule} keeps firing: {ends}; earlier kernel errors no longer explain it")
+    if alert.rule is Rule.LOG_DIR_UNKNOWN and read_as(alert.evidence, LogDirUnknownEvidence).has_left:
+        return Effect(True, None)
     if alert.rule not in BY_WORD:
         return Effect(False, f"no word ends {alert.rule}: {ends}")
     if alert.rule is Rule.LOG_DIR_SUSPECT:

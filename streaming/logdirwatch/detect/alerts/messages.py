@@ -186,14 +186,6 @@ def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
     )
 
 
-def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
-    """Say that the state of a directory is unknown."""
-    return (
-        f"Broker {memory.broker} {path} is unknown ({reason}); "
-        "can wait until morning: yes, because no failure was seen, but it is not monitored meanwhile"
-    )
-
-
 def broker_unknown(memory: BrokerMemory) -> str:
     """Say that a broker does not answer and the controller has not fenced it."""
     kind, _, detail = (memory.reason or "").partition(": ")

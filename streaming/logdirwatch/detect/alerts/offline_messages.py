@@ -1,11 +1,12 @@
-"""The texts of alerts about offline directories: which, why, and the replicas in them."""
+"""The texts of alerts about offline and unreported directories: which, why, and the replicas in them."""
 
 from collections.abc import Sequence
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
+from logdirwatch.model.evidence.log_dirs import NOT_CONFIGURED
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
-from logdirwatch.text.units import human_ratio
+from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted, short_id, some_of, utc
 
 NAMED = 3
@@ -118,3 +119,16 @@ def _unknown(log_dir: LogDirMemory, verdict: Verdict) -> str:
     if (kernel := causes.kernel_near(log_dir)) is not None:
         return f"cause unknown; the kernel's log says: {kernel.text[:SAID_CHARACTERS]}"
     return "cause unknown, space was left" if verdict.decided_by == causes.SPACE_WAS_LEFT else "cause unknown"
+
+
+def unknown(memory: BrokerMemory, path: str) -> str:
+    """Say that the state of a directory is unknown, and what was in it if its broker no longer reports it."""
+    log_dir, held = memory.log_dirs[path], ""
+    if log_dir.left is not None and log_dir.replica_count:
+        size = "" if log_dir.replica_bytes is None else f" ({human_bytes(log_dir.replica_bytes)})"
+        were = counted(log_dir.replica_count, "replica was", "replicas were")
+        held = f"; {were} in it{size} when last counted: check before its volume is deleted"
+    what = f"Broker {memory.broker} {path} is unknown ({log_dir.reason}){held}; can wait until morning: "
+    if log_dir.reason == NOT_CONFIGURED:
+        return f"{what}no, because what is nowhere else is lost with the volume"
+    return f"{what}yes, because no failure was seen, but it is not monitored meanwhile"

@@ -100,6 +100,7 @@ def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView,
         and not log_dir.suspicions
         and log_dir.carrier is None
         and log_dir.change is None
+        and log_dir.left is None
         and log_dir.unaccounted_since_ms is None
         and not (log_dir.uncleanable or log_dir.uncleanable_count or log_dir.uncleanable_bytes)
         # No event is newer, and no other collector said anything.

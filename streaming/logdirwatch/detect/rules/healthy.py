@@ -2,7 +2,8 @@
 
 It ends what only log lines hold open: kernel errors that do not clear by themselves, a failed directory that Kafka did
 not take offline, partitions that the cleaner gave up or the log reports as failed, a dead cleaner, and failed copies to
-remote storage that are not counted. Measured faults continue until the measurement is good.
+remote storage that are not counted. It also ends the search for replicas of a directory that left ``log.dirs``.
+Measured faults continue until the measurement is good.
 """
 
 from logdirwatch.decisions import dated
@@ -11,6 +12,7 @@ from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.rules import (
     broker_gauges,
     broker_tasks,
+    departed_log_dirs,
     kernel_errors,
     log_dir_offline,
     partition_failed,
@@ -27,6 +29,7 @@ _FORGETTING = (
     remote_copies,
     broker_tasks,
     log_dir_offline,
+    departed_log_dirs,
 )
 
 

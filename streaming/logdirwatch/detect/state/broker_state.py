@@ -130,6 +130,17 @@ class Change(Struct, kw_only=True):
     volume: str | None
 
 
+class Left(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """A directory that its broker no longer reports: since when, and what all of the broker's directories held then.
+
+    None: not known.
+    """
+
+    at_ms: int
+    replica_count: int | None = None
+    replica_bytes: int | None = None
+
+
 class Trouble(Struct, kw_only=True, omit_defaults=True):
     """The last kernel line about one kind of trouble (``KernelTrouble``) of one device."""
 
@@ -268,6 +279,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     is_root_volume: bool | None = None
     is_reserve_there: bool | None = None
     change: Change | None = None
+    left: Left | None = None
     unaccounted_since_ms: int | None = None
     used_inodes_ratio: float | None = None
     uncleanable_bytes: int | None = None

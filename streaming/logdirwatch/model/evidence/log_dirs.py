@@ -153,11 +153,20 @@ class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
     decided_by: DecidedBy = NULL
 
 
+LEFT_REPORT = "left the report"
+NOT_CONFIGURED = "no longer in log.dirs"
+
+
 @shown_by(Rule.LOG_DIR_UNKNOWN)
 class LogDirUnknownEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_unknown``: a directory whose state is unknown."""
 
     reason: Annotated[str | None, Meta(description="Why it is not known, for people.")] = NULL
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it left ``log.dirs`` with replicas that are not accounted for."""
+        return self.reason == NOT_CONFIGURED
 
 
 @shown_by(Rule.LOG_DIR_CHANGED)

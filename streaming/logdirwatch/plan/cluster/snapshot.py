@@ -172,6 +172,18 @@ class ClusterSnapshot:
         """Whether a broker is known to be down; one that only does not answer may still run, and copy."""
         return broker not in self.brokers or self.brokers[broker].status is BrokerStatus.OFFLINE
 
+    def is_configured(self, directory: LogDir) -> bool | None:
+        """Whether the ``log.dirs`` of its broker has a directory; None if its configuration is unknown."""
+        configs = self.brokers[directory.broker].configs if directory.broker in self.brokers else {}
+        listed = configs.get("log.dirs") or configs.get("log.dir")
+        return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
+
+    def unknown_in(self, broker: int) -> list[str]:
+        """Return the directories of a broker whose state is unknown; one that left ``log.dirs`` hinders nothing."""
+        directories = self.directories_of.get(broker, ())
+        unknown = [directory for directory in directories if directory.status is LogDirStatus.UNKNOWN]
+        return [directory.path for directory in unknown if self.is_configured(directory) is not False]
+
     def all_serving(self, broker: int) -> bool:
         """Whether every directory of a broker serves; False for a broker without known directories."""
         directories = self.directories_of.get(broker, ())

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
@@ -12,13 +11,15 @@ from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
 
+_KEEP = "keep its volume until they are in sync, and for partitions that have no other replica"
+
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the check for an unreported directory: whether it was removed from ``log.dirs``, and what that means."""
     snapshot, directory = situation.snapshot, situation.directory
     if directory is None:
         return []
-    configured = _configured(directory, snapshot)
+    configured = snapshot.is_configured(directory)
     lost = lost_partitions(directory.place, snapshot)
     found = leaving(directory, lost, snapshot, situation.policy)
     if configured is None:
@@ -27,20 +28,13 @@ def propose(situation: Situation) -> list[ProposedAction]:
         why = "it is in log.dirs still: see whether it is mounted, and what the broker's log says"
     elif found.fits:
         made = counted(found.replicas, "replica is made", "replicas are made")
-        why = f"it left log.dirs: its {made} again in the broker's other directories"
+        why = f"it left log.dirs: its {made} again in the broker's other directories; {_KEEP}"
     else:
         short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
         replicas = counted(found.replicas, "replica")
-        why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}"
+        why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}; {_KEEP}"
     look = with_endurance(situation.look_because(why), directory, snapshot)
     return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
-
-
-def _configured(directory: LogDir, snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether the broker's ``log.dirs`` contains the directory; None if its configuration is unknown."""
-    configs = snapshot.brokers[directory.broker].configs if directory.broker in snapshot.brokers else {}
-    listed = configs.get("log.dirs") or configs.get("log.dir")
-    return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
 
 
 RESPONSE = Response(
@@ -49,5 +43,6 @@ RESPONSE = Response(
         (quorum_status, UNAVAILABLE),
     ),
     propose=propose,
-    ends_when="its broker reports the directory, with its size if its version of Kafka reports sizes",
+    ends_when="its broker reports the directory, with its size if its version of Kafka reports sizes; if it left "
+    "log.dirs, also when the broker's other directories hold as much, in sync, or a person declares it healthy",
 )

@@ -45,7 +45,7 @@ def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
 
 def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Veto moves while a directory is unknown: it may be offline, and Kafka then fails half way through."""
-    paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
+    paths = snapshot.unknown_in(broker)
     if not paths:
         return None
     return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known", (broker,))

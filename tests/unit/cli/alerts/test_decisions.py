@@ -221,6 +221,13 @@ def test_what_the_word_does_not_end_is_said(run, firing, rule, evidence, said):
     assert said is None or said in lines[1]
 
 
+def test_a_directory_that_left_log_dirs_is_given_up_by_word(run, firing):
+    firing.topics["logdir.alerts"].append(
+        alert("z1", rule=Rule.LOG_DIR_UNKNOWN, evidence={"reason": "no longer in log.dirs"})
+    )
+    assert run("alerts", "healthy", "z1", *BY_ADA).exit_code == 0
+
+
 @pytest.mark.parametrize("rule", sorted(set(Rule) - BY_WORD - {Rule.LOG_DIR_OFFLINE, Rule.HEARTBEAT}))
 def test_where_the_word_ends_nothing_it_is_not_taken(run, firing, rule):
     firing.topics["logdir.alerts"].append(alert("z1", rule=rule))

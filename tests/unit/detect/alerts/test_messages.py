@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect.alerts import messages
+from logdirwatch.detect.alerts import messages, offline_messages
 from logdirwatch.detect.state.broker_state import (
     BrokerLogFinding,
     BrokerMemory,
@@ -345,7 +345,7 @@ def test_an_alert_that_ended_says_why(path, reason, rule, said):
 
 
 def test_an_unknown_directory_and_stuck_reports_can_wait():
-    assert waits(messages.unknown(broker(), "/d1", "timeout")) == "yes"
+    assert waits(offline_messages.unknown(broker(LogDirMemory(reason="timeout")), "/d1")) == "yes"
     text = messages.placement_reports_stuck(broker(), 12)
     assert "the directories of 12 replicas" in text
     assert waits(text) == "yes"

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.reassignment.within_broker import plan_moves
-from tests.unit.plan.builders import MIB, SIZE, directory, facts, offline, policy, replica, topic
+from tests.unit.plan.builders import MIB, SIZE, broker, directory, facts, offline, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
 
@@ -101,6 +101,13 @@ def test_while_a_directory_of_the_broker_is_offline_nothing_moves():
 def test_while_a_directory_of_the_broker_is_unknown_nothing_moves():
     unknown = directory(1, "/d3", status=LogDirStatus.UNKNOWN)
     assert vetoed(plan(directory(1, "/d2"), unknown, OTHER_BROKER, *sized("t", 200 * MIB))) == ["log_dir_unknown"]
+
+
+@pytest.mark.parametrize(("listed", "found"), [("/d1, /d2", []), ("/d1,/d2,/d3", ["log_dir_unknown"])])
+def test_a_directory_that_left_log_dirs_hinders_no_move(listed, found):
+    unknown = directory(1, "/d3", status=LogDirStatus.UNKNOWN)
+    configured = broker(1, **{"log.dirs": listed})
+    assert vetoed(plan(directory(1, "/d2"), unknown, configured, OTHER_BROKER, *sized("t", 200 * MIB))) == found
 
 
 def test_a_throttle_below_the_growth_never_ends():

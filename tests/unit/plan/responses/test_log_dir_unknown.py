@@ -32,7 +32,7 @@ class TestUnreported:
     def test_it_left_log_dirs_and_the_others_can_hold_its_replicas(self):
         look = self.unreported(**{"log.dirs": "/d2"})
         assert look.expected["leave_log_dirs"]["fits"] is True
-        assert "its 1 replica is made again in the broker's other directories" in look.reason
+        assert "its 1 replica is made again in the broker's other directories; keep its volume until" in look.reason
 
     def test_it_left_log_dirs_and_they_cannot(self):
         look = self.unreported(directory(1, "/d2", 840 * MIB), **{"log.dirs": "/d2"})
