@@ -26,7 +26,8 @@ from lakehouse import (
     version,
     written,
 )
-from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES, TABLES
+from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.upkeep.maintain import Upkeep

@@ -4,59 +4,12 @@ Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in colum
 unknown. Values of varying structure are JSON text.
 """
 
-from logdirwatch.store.schema.columns import Column, Table
-from logdirwatch.store.schema.history_tables import (
-    ACTIONS,
-    ALERTS,
-    DECISIONS,
-    EXECUTIONS,
-    LOG_DIR_SAMPLES,
-    QUALITY_RESULTS,
-    REJECTED_RECORDS,
-    TRANSITIONS,
-)
-from logdirwatch.store.schema.now_tables import (
-    BROKER_STATE,
-    LOG_DIR_INVENTORY,
-    LOG_DIR_STATE,
-    REPLICA_STATE,
-    TOPIC_STATE,
-)
+from logdirwatch.store.schema import history_tables, now_tables
+from logdirwatch.store.schema.columns import Table
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        BROKER_STATE,
-        LOG_DIR_STATE,
-        REPLICA_STATE,
-        TOPIC_STATE,
-        LOG_DIR_INVENTORY,
-        LOG_DIR_SAMPLES,
-        TRANSITIONS,
-        ALERTS,
-        ACTIONS,
-        EXECUTIONS,
-        DECISIONS,
-        REJECTED_RECORDS,
-        QUALITY_RESULTS,
-    )
+    for module in (now_tables, history_tables)
+    for table in vars(module).values()
+    if isinstance(table, Table)
 }
-
-__all__ = [
-    "ACTIONS",
-    "ALERTS",
-    "BROKER_STATE",
-    "DECISIONS",
-    "EXECUTIONS",
-    "LOG_DIR_INVENTORY",
-    "LOG_DIR_SAMPLES",
-    "LOG_DIR_STATE",
-    "QUALITY_RESULTS",
-    "REJECTED_RECORDS",
-    "REPLICA_STATE",
-    "TABLES",
-    "TOPIC_STATE",
-    "TRANSITIONS",
-    "Column",
-    "Table",
-]
