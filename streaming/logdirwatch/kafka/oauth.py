@@ -81,6 +81,21 @@ class _OfProfile(SaslMechanismAwsMskIam):  # type: ignore[misc]
         super().__init__(**config)
         self._boto_session_cls = partial(self._boto_session_cls, profile=config.get("sasl_plain_username"))
 
+    def _build_client(self) -> Any:
+        """Return kafka-python's client; raises a KafkaError, not botocore's errors, if there are no credentials."""
+        from botocore.exceptions import (  # type: ignore[import-untyped]  # noqa: PLC0415 - only for this mechanism
+            BotoCoreError,
+        )
+
+        try:
+            return super()._build_client()
+        except AttributeError:  # of the credentials, which are None
+            raise SaslAuthenticationFailedError(
+                "AWS has no credentials here: set AWS_PROFILE, or give a role"
+            ) from None
+        except BotoCoreError as error:
+            raise SaslAuthenticationFailedError(f"AWS: {error}") from None
+
 
 register_sasl_mechanism(MSK_IAM, _OfProfile, overwrite=True)
 _PACKAGES = {MSK_IAM: "botocore", GSSAPI: "gssapi"}

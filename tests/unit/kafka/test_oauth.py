@@ -109,6 +109,23 @@ def test_the_clients_ask_the_endpoint_that_the_properties_name(endpoint):
     assert arguments["sasl_oauth_token_provider"].token() == "t1"
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("required;", "no credentials here"), ('required awsProfileName="gone";', r"profile \(gone\) could not be found")],
+)
+def test_amazons_mechanism_without_credentials_is_refused_in_one_line(monkeypatch, tmp_path, line, told):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    client = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
+    client["sasl.jaas.config"] = f"software.amazon.msk.auth.iam.IAMLoginModule {line}"
+    mechanism = get_sasl_mechanism("AWS_MSK_IAM")(**python_arguments(KafkaSettings(client=client)), host="b")
+    with pytest.raises(SaslAuthenticationFailedError, match=told):
+        mechanism.auth_bytes()
+
+
 @pytest.mark.parametrize(("mechanism", "package"), [("AWS_MSK_IAM", "botocore"), ("GSSAPI", "gssapi")])
 def test_a_mechanism_says_which_package_it_lacks(monkeypatch, mechanism, package):
     monkeypatch.setattr(oauth, "find_spec", lambda name: None)

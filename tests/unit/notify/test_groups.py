@@ -224,7 +224,7 @@ def test_what_was_told_before_its_silence_is_told_again_when_that_ends(world):
     world.resolve("b")
     world.pass_ms(INTERVAL_MS)
     over = text_of(world.messages[-1])
-    assert over.title == "[partly resolved] log_dir_offline: prod broker 7 /data/d1"
+    assert over.title == "[partly resolved] log_dir_offline: prod broker 7 /data/d1 (silenced: 1 critical)"
     assert over.body.endswith("\nstill firing, but silenced: 1; list them with: logdirwatch alerts")
     assert over.severity is Severity.CRITICAL, "an incident stays open until all of it is over"
     world.restart()

@@ -69,7 +69,8 @@ def test_a_message_arrives_with_title_and_text(receiver):
     Service(f"json://127.0.0.1:{receiver.port}/hook").send(message(alert(severity=Severity.PAGE), ended=[over()]))
     ((path, body),) = receiver.posted
     assert path == "/hook"
-    assert (body["title"], body["type"]) == ("[page] log_dir_offline: prod broker 7 /data/d1", "failure")
+    assert body["title"] == "[page] log_dir_offline: prod broker 7 /data/d1 (resolved: 1)"
+    assert body["type"] == "failure"
     assert (
         "page log_dir_offline prod broker 7 /data/d1, online > offline, opened 1 min ago, aaaaaaaa" in body["message"]
     )
