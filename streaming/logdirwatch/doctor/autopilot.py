@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
-from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
 
@@ -48,6 +47,8 @@ def judge_floors(name: str, allowed: AutopilotClusterSettings, plan: PlanSetting
 
 def judge_owner(name: str, allowed: AutopilotClusterSettings, owner: ClusterOwner | None) -> Iterator[Finding]:
     """Judge whether allowed kinds are refused because Strimzi would revert them."""
+    from logdirwatch.plan.action_types import ACTION_TYPES  # noqa: PLC0415 - numpy takes a moment: Kafka is asked first
+
     reverted = {kind for kind in allowed.kinds if ACTION_TYPES[kind].operator_reverts}
     refused = sorted(reverted) if owner is ClusterOwner.STRIMZI else []
     if refused:
