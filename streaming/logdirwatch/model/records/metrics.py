@@ -47,7 +47,9 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
             "unknown."
         ),
     ] = None
-    replica_bytes: Annotated[Bytes | None, Meta(description="Bytes of these replicas; null: unknown.")] = None
+    replica_bytes: Annotated[
+        Bytes | None, Meta(description="Bytes of these replicas and of copies in progress; null: unknown.")
+    ] = None
     future_bytes: Annotated[Bytes | None, Meta(description="Bytes of copies in progress; null: unknown.")] = None
     incoming_bytes: Annotated[
         Bytes | None, Meta(description="Bytes that running moves will still add; null: unknown.")

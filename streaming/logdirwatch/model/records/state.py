@@ -64,7 +64,9 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     replica_count: Annotated[
         Long | None, Meta(description="Number of replicas in it, without copies in progress; null: unknown.")
     ] = None
-    replica_bytes: Annotated[Long | None, Meta(description="Bytes of these replicas; null: unknown.")] = None
+    replica_bytes: Annotated[
+        Long | None, Meta(description="Bytes of these replicas and of copies in progress; null: unknown.")
+    ] = None
     future_bytes: Annotated[Long | None, Meta(description="Bytes of copies in progress; null: unknown.")] = None
     incoming_bytes: Annotated[
         Long | None, Meta(description="Bytes that running moves will still add; null: unknown.")
