@@ -1,8 +1,8 @@
 """Growth that ends by itself: a topic that is younger than its retention grows until retention begins to delete.
 
 Kafka deletes whole closed segments, an age after their newest record, at the next check (Kafka 4.3.1
-``UnifiedLog.deleteOldSegments``); their files go after ``file.delete.delay.ms``. Until then the oldest segment is one
-more than the limit allows.
+``UnifiedLog.deleteOldSegments``); their files go after ``file.delete.delay.ms``. So a replica in balance grows up to
+its limit, one segment, and what is written until the check and the deletion, and falls back.
 """
 
 from dataclasses import replace
@@ -45,11 +45,12 @@ def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     if not rate or rate <= 0 or topic is None or size is None or not is_deleted(topic):
         return None
     known = [left for left in (_by_age_ms(size, rate, topic), _by_size_ms(size, rate, topic)) if left is not None]
-    # What is over its limit and grows all the same is not ended by it.
-    left_ms = min((left for left in known if left > 0), default=None)
+    delay_ms = _delay_ms(topic, replica.broker, snapshot)
+    # What is past its limit for longer than a deletion takes, and grows all the same, is not ended by it.
+    left_ms = min((left for left in known if left + delay_ms > 0), default=None)
     if left_ms is None or _is_copied(replica, snapshot):
         return None
-    return Ramp(rate, int(LONGER * left_ms) + _delay_ms(topic, replica.broker, snapshot))
+    return Ramp(rate, int(LONGER * max(0.0, left_ms)) + delay_ms)
 
 
 def _by_age_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:

@@ -56,6 +56,47 @@ def test_a_directory_is_full_when_what_goes_on_growing_fills_it(case, size_mib, 
     assert (None if found is None else round(found / HOUR_MS)) == full_in_hours, case
 
 
+MINUTE_MS = 60_000
+AN_HOUR = {"retention.ms": str(HOUR_MS), "segment.bytes": str(4 * MIB), "file.delete.delay.ms": "60000"}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "configs", "check_ms", "ends"),
+    [
+        # 60 minutes, a segment of 4, a check of 5, a deletion after 1: a replica in balance has up to 70.
+        (63, {}, "300000", True),
+        (65, {}, "300000", True),
+        (69.9, {}, "300000", True),
+        (70.1, {}, "300000", False),
+        (69.9, {}, None, True),
+        (71, {}, "600000", True),
+        (76, {}, "600000", False),
+        (71, {"file.delete.delay.ms": "180000"}, "300000", True),
+        (67, {"segment.ms": "60000"}, "300000", False),
+        (66, {"segment.ms": "60000"}, "300000", True),
+        (69, {"cleanup.policy": "compact,delete"}, "300000", True),
+        (69, {"cleanup.policy": "compact"}, "300000", False),
+        (69, {"retention.ms": "-1", "retention.bytes": str(60 * MIB)}, "300000", True),
+        (71, {"retention.ms": "-1", "retention.bytes": str(60 * MIB)}, "300000", False),
+        (69, {"retention.ms": str(HOUR_MS // 2), "retention.bytes": str(60 * MIB)}, "300000", True),
+        (69, {"remote.storage.enable": "true", "retention.ms": "-1", "local.retention.ms": str(HOUR_MS)},
+         "300000", True),
+    ],
+)  # fmt: skip
+def test_a_replica_at_the_top_of_its_sawtooth_is_in_balance(minutes, configs, check_ms, ends):
+    """What is written until the check and the deletion is no growth beyond the limit."""
+    one = directory(1, used=900 * MIB, growth_bytes_per_s=MIB / 60)
+    snapshot = facts(
+        broker(1, **({} if check_ms is None else {"log.retention.check.interval.ms": check_ms})),
+        one,
+        topic("t", [1], configs=AN_HOUR | configs),
+        replica(1, "/d1", "t", size=int(minutes * MIB)),
+        growth={((1, "/d1"), ("t", 0)): MIB / 60},
+    )
+    left_ms = time_to_full_ms(with_plateau(one, snapshot))
+    assert left_ms is None if ends else left_ms == pytest.approx(100 * MINUTE_MS, rel=0.01)
+
+
 def test_it_is_said_when_growth_ends_and_how_high():
     words = end_in_words(seen(200 * MIB, used=860 * MIB))
     assert words == "/d1 stops growing in about 5 h 8 min, at 91.1 % or less, when retention begins to delete"
