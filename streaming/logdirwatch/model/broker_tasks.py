@@ -10,6 +10,9 @@ from logdirwatch.model.vocabulary import OPEN_FILES
 
 CLEANER = "kafka-log-cleaner-thread"
 ALTER_LOG_DIRS = "ReplicaAlterLogDirsThread"
+RETENTION = "kafka-log-retention"
+DEAD_CLEANER = "dead_cleaner"
+UNCLEANABLE = "uncleanable"
 
 
 class BrokerTask(NamedTuple):
@@ -21,7 +24,7 @@ class BrokerTask(NamedTuple):
 
 
 _TASKS = {
-    "kafka-log-retention": BrokerTask("no old segment is deleted", keeps_bytes=True),
+    RETENTION: BrokerTask("no old segment is deleted", keeps_bytes=True),
     "kafka-delete-logs": BrokerTask("deleted and moved replicas stay on the disks", keeps_bytes=True),
     "delete-file": BrokerTask("files of deleted segments stay on the disks", keeps_bytes=True),
     "kafka-log-flusher": BrokerTask("logs are not flushed at their interval"),

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import NO_CLUSTER
+from logdirwatch.model.vocabulary import NO_CLUSTER, Rule
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
@@ -47,11 +49,16 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
 
 
 def _seen_ahead(alert: AlertRecord, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot in which the alert's directory knows what of its growth is about to end."""
+    """Return the snapshot in which the alert's directory knows what of its growth ends, and what goes on."""
     directory = directory_of(alert, snapshot)
-    if directory is None or not snapshot.growth:
+    if directory is None:
         return snapshot
-    return replace(snapshot, directories={**snapshot.directories, directory.place: with_plateau(directory, snapshot)})
+    if alert.rule is Rule.LOG_DIR_SPACE:
+        keeps_growing = read_as(alert.evidence, LogDirSpaceEvidence).keeps_growing
+        directory = replace(directory, keeps_growing=frozenset(keeps_growing or ()))
+    if snapshot.growth:
+        directory = with_plateau(directory, snapshot)
+    return replace(snapshot, directories={**snapshot.directories, directory.place: directory})
 
 
 def _on_all(situation: Situation) -> list[ProposedAction]:

@@ -5,9 +5,10 @@ from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import NOW_MS, facts, policy, space_alert
 
 
-def recommended(*parts, limits=None, tools=None, **fields):
+def recommended(*parts, limits=None, tools=None, evidence=None, **fields):
     """Return the actions for a directory that fills."""
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
+    full = space_alert(evidence=evidence or {})
+    return recommend(full, facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
 
 
 def recommended_for(an_alert, *parts, **limits):

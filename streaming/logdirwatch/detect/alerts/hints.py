@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, RemoteCopies, TaskFailure
-from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, task_of
+from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, DEAD_CLEANER, UNCLEANABLE, task_of
 from logdirwatch.model.vocabulary import OPEN_FILES
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of, utc
@@ -32,9 +32,9 @@ def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | Non
 def kinds_of_growth(memory: BrokerMemory, log_dir: LogDirMemory) -> list[str]:
     """Return what keeps filling a directory, by name: a change makes a revision of an open alert due."""
     found = {
-        "dead_cleaner": bool(memory.dead_cleaner_threads),
+        DEAD_CLEANER: bool(memory.dead_cleaner_threads),
         "remote_copies": memory.remote_copies is not None,
-        "uncleanable": uncleanable(log_dir) is not None,
+        UNCLEANABLE: uncleanable(log_dir) is not None,
     }
     return [*(kind for kind, holds in found.items() if holds), *(name for name, _ in _keeping_bytes(memory))]
 

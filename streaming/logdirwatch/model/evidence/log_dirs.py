@@ -80,7 +80,10 @@ class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
     ] = NULL
     keeps_growing: Annotated[
         list[str] | None,
-        Meta(description="What fills it whatever producers do: dead_cleaner, remote_copies, uncleanable; null: none."),
+        Meta(
+            description="What fills it whatever producers do: dead_cleaner, remote_copies, uncleanable, or a task of "
+            "the broker that fails; null: none."
+        ),
     ] = NULL
 
     def is_news_after(self, before: Evidence) -> bool:

@@ -55,6 +55,7 @@ class LogDir:
     name. ``growth_bytes_per_s`` is the growth of this moment, between two deletions the rate of writes;
     ``lasting_growth_bytes_per_s`` and ``full_at_ms`` are the outlook of ``detect``, the first unknown until the
     directory was watched for some hours. ``ramps`` are the part of that growth that retention is about to end.
+    ``keeps_growing``: what of the broker does not delete, as the evidence of an alert names it.
     """
 
     broker: int
@@ -79,6 +80,7 @@ class LogDir:
     volume: str | None = None
     relief_bytes: int = 0
     strays: Mapping[str, int] | None = None
+    keeps_growing: frozenset[str] = frozenset()
 
     @property
     def place(self) -> LogDirId:

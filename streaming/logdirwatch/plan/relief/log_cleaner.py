@@ -51,9 +51,9 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
 
 
 def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
+    """Say that no retention limit helps: of a ``compact,delete`` topic the cleaner deletes what is past its limit."""
     is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
-    return ", which no retention limit reaches" if is_compact_only else ""
+    return f", which {'no retention limit reaches' if is_compact_only else 'the cleaner alone deletes from'}"
 
 
 def _described(policy: Policy, entity: str, name: str) -> str:

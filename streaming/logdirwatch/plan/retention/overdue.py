@@ -8,11 +8,19 @@ directories (KAFKA-19458, below Kafka 4.2), a retention task that fails, a threa
 
 from dataclasses import dataclass
 
+from logdirwatch.model.broker_tasks import DEAD_CLEANER, RETENTION, UNCLEANABLE
 from logdirwatch.plan.capacity.growth_by_policy import DELETE, policy_of
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.cut import effective_after_ms
-from logdirwatch.plan.retention.limits import RETENTION_BYTES, RETENTION_MS, effective, kept_ms, segment_bytes
+from logdirwatch.plan.retention.limits import (
+    RETENTION_BYTES,
+    RETENTION_MS,
+    effective,
+    kept_ms,
+    outgrown_ms,
+    segment_bytes,
+)
 
 TIMES = 1.5
 """A replica in balance holds up to a segment more than its limit, and what was written since the last check."""
@@ -64,6 +72,20 @@ def overdue(replica: Replica, snapshot: ClusterSnapshot) -> OverdueReplica | Non
     if written is None or replica.size_bytes <= TIMES * found.allowed_bytes:
         return None
     return found if found.overdue_bytes > _SEGMENTS * segment_bytes(topic) + written else None
+
+
+def is_reached(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether nothing shows that old segments of a replica are not deleted on its broker.
+
+    The retention task skips compacted topics; in those that are also deleted, the log cleaner does it, except where it
+    gave up (Kafka 4.3.1 ``LogManager.cleanupLogs``, ``LogCleanerManager.deletableLogs``). Lower limits and deleted
+    records take effect by the same task.
+    """
+    topic, directory = snapshot.topics.get(replica.topic), snapshot.directories.get(replica.place)
+    failing = frozenset[str]() if directory is None else directory.keeps_growing
+    if topic is not None and topic.is_compacted:
+        return not failing & {DEAD_CLEANER, UNCLEANABLE} and outgrown_ms(replica, snapshot) is None
+    return RETENTION not in failing and overdue(replica, snapshot) is None
 
 
 def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:

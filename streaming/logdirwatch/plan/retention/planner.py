@@ -18,7 +18,7 @@ from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
-from logdirwatch.plan.retention.overdue import overdue
+from logdirwatch.plan.retention.overdue import is_reached
 from logdirwatch.plan.retention.shares import RetentionCandidate, spread
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
@@ -121,15 +121,15 @@ def cut_topic(
 
 
 def giving(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot) -> list[Replica]:
-    """Return the replicas of a topic that retention reaches.
+    """Return the replicas of a topic whose old segments are deleted.
 
-    Serving, with a leader, so that the high watermark moves, and not past its limit already.
+    Serving, with a leader, so that the high watermark moves, and where deletion is not seen to stand still.
     """
     led = {partition.key for partition in topic.partitions if partition.leader is not None}
     return [
         replica
         for replica in replicas
-        if replica.key in led and _is_serving(snapshot, replica.place) and overdue(replica, snapshot) is None
+        if replica.key in led and _is_serving(snapshot, replica.place) and is_reached(replica, snapshot)
     ]
 
 
@@ -197,12 +197,22 @@ def nothing_to_give(
         return None
     return replica_vetoes.first(
         [
+            _deletion_stands(topic, here, snapshot),
             retention_vetoes.owner_minimum(topic, policy),
             retention_vetoes.consumers_unread(topic, snapshot, policy),
             retention_vetoes.remote_copy_lags(topic),
             retention_vetoes.history_minimum(topic, here, snapshot, policy),
         ]
     )
+
+
+def _deletion_stands(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot) -> Veto | None:
+    """Veto a topic whose old segments are seen to stay: no limit frees anything before they are deleted again."""
+    stuck = next((replica for replica in here if not is_reached(replica, snapshot)), None)
+    if stuck is None:
+        return None
+    text = f"broker {stuck.broker} does not delete old segments of {topic.name}: no lower limit frees anything there"
+    return Veto("deletion_stands", text)
 
 
 def _is_serving(snapshot: ClusterSnapshot, place: LogDirId) -> bool:

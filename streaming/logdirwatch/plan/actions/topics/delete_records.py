@@ -31,6 +31,7 @@ from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.cut_conditions import consumers_done
 from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
+from logdirwatch.plan.retention.overdue import is_reached
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
 from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
@@ -48,7 +49,7 @@ def propose_deletion(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
 ) -> list[ProposedAction]:
     """Return the deletion of records of the topic that frees most and that no retention cut (``cut``) reaches."""
-    here = by_topic(snapshot.replicas_in(source.place))
+    here = by_topic(replica for replica in snapshot.replicas_in(source.place) if is_reached(replica, snapshot))
     topics = (snapshot.topics[name] for name in here if name in snapshot.topics and name not in cut)
     gains = {
         t.name: _gain(t, here[t.name], _most_percent(t, snapshot, policy))
@@ -180,7 +181,7 @@ def _freed(topic: Topic, replica: Replica, percent: int) -> int:
 def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
     """Return the bytes that every serving directory gains: followers delete what their leaders delete."""
     freed: Counter[LogDirId] = Counter()
-    for replica in all_replicas(topic, snapshot):
+    for replica in filter(lambda one: is_reached(one, snapshot), all_replicas(topic, snapshot)):
         freed[replica.place] += _freed(topic, replica, percent)
     return serving_only(freed, snapshot)
 

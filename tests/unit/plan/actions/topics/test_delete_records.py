@@ -123,3 +123,48 @@ class TestDeleteRecords:
             '{"version":1,"partitions":[{"topic":"a.b","partition":0,"offset":370},'
             '{"topic":"a.b","partition":1,"offset":2430000000}]}\n'
         )
+
+
+DAY_MS = 86_400_000
+A_DAY = {"retention.ms": str(DAY_MS), "retention.bytes": "-1"}
+CLEANED, RETAINED = {"delete_records"}, {"lower_retention"}
+
+
+@pytest.mark.parametrize(
+    ("case", "configs", "days", "keeps_growing", "frees"),
+    [
+        ("past its limit: the cleaner does not delete", COMPACT_DELETE | A_DAY, 5, (), set()),
+        ("its cleaner died", COMPACT_DELETE | A_DAY, 1, ("dead_cleaner",), set()),
+        ("its cleaner died, whatever it holds", COMPACT_DELETE | A_DAY, None, ("dead_cleaner",), set()),
+        ("its cleaner gave up on partitions here", COMPACT_DELETE | A_DAY, 1, ("uncleanable",), set()),
+        ("the task that fails is not the cleaner", COMPACT_DELETE | A_DAY, 1, ("kafka-log-retention",), CLEANED),
+        ("remote copies fail, which it has none of", COMPACT_DELETE | A_DAY, 1, ("remote_copies",), CLEANED),
+        ("as much as its limit allows", COMPACT_DELETE | A_DAY, 1, (), CLEANED),
+        ("a little more, as before a check", COMPACT_DELETE | A_DAY, 1.2, (), CLEANED),
+        ("how it is written is not known", COMPACT_DELETE | A_DAY, None, (), CLEANED),
+        ("limited by nothing", COMPACT_DELETE | FOR_EVER, 5, (), CLEANED),
+        ("retention fails, which cuts would need", A_DAY, 1, ("kafka-log-retention",), set()),
+        ("retention fails, and it is past its limit", A_DAY, 5, ("kafka-log-retention",), set()),
+        ("the cleaner, which does not delete from it", A_DAY, 1, ("dead_cleaner", "uncleanable"), RETAINED),
+        ("timestamps in the future: by bytes retention deletes", A_DAY, 5, (), RETAINED),
+    ],
+)
+def test_nothing_is_promised_of_a_deletion_that_stands_still(case, configs, days, keeps_growing, frees):
+    size = 420 * MIB
+    growth = {} if days is None else {((1, "/d1"), ("t", 0)): size / (days * DAY_MS / 1000)}
+    parts = (CRITICAL, topic("t", (1,), configs=configs), replica(1, "/d1", "t", size=size))
+    found = recommended(*parts, growth=growth, evidence={"keeps_growing": list(keeps_growing)})
+    losing = {one.kind for one in found if one.data_loss and not one.vetoes}
+    assert losing == frees, case
+
+
+def test_where_one_deletion_stands_still_another_topic_gives():
+    parts = (
+        CRITICAL,
+        topic("stuck", (1,), configs=COMPACT_DELETE | A_DAY),
+        replica(1, "/d1", "stuck", size=500 * MIB),
+        topic("well", (1,), configs=COMPACT_DELETE | A_DAY),
+        replica(1, "/d1", "well", size=300 * MIB),
+    )
+    growth = {((1, "/d1"), ("stuck", 0)): 500 * MIB / (5 * 86_400), ((1, "/d1"), ("well", 0)): 300 * MIB / 86_400}
+    assert the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=growth)).target["topic"] == "well"
