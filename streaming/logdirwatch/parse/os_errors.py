@@ -3,8 +3,8 @@
 A program prints an error by its number (``errno=12``, ``os error 28``, ``error -5``), by its name (``ENOSPC``), or in
 the words of the C library, which are those of the system's language: Java takes its messages from ``strerror``.
 ``os_error_words.tsv`` has the words of glibc in every language that its catalogues have, one line per error;
-``make os-error-words`` writes it. ``others`` are the words of Java, musl (Alpine Linux), macOS and other releases
-of glibc.
+``make os-error-words`` writes it. ``others`` are the words of Java, musl (Alpine Linux), macOS, Windows and other
+releases of glibc.
 """
 
 import re
@@ -39,7 +39,7 @@ class OsError(NamedTuple):
 # In the order in which a text is judged, since it may name a second error as the consequence of the first.
 ERRORS = (
     OsError("EDQUOT", 122, Cause.FULL, ("Quota exceeded", "Disc quota exceeded", "超出磁盘配额", "quota 滿了")),
-    OsError("ENOSPC", 28, Cause.FULL, ("На устройстве кончилось место",)),
+    OsError("ENOSPC", 28, Cause.FULL, ("not enough space on the disk", "На устройстве кончилось место")),
     OsError("ENFILE", 23, Cause.LIMIT, ("Too many open files in system",), ALL_OPEN_FILES),
     OsError("EMFILE", 24, Cause.LIMIT, ("No file descriptors available",), OPEN_FILES),
     OsError("EFBIG", 27, Cause.LIMIT, (), "the size of a file (LimitFSIZE, ulimit -f)"),
@@ -65,8 +65,8 @@ ERRORS = (
         THREADS,
         is_translated=False,
     ),
-    OsError("EROFS", 30, Cause.READ_ONLY, ("ReadOnlyFileSystemException",)),
-    OsError("EACCES", 13, Cause.PERMISSION, ("AccessDeniedException",)),
+    OsError("EROFS", 30, Cause.READ_ONLY, ("ReadOnlyFileSystemException", "media is write protected")),
+    OsError("EACCES", 13, Cause.PERMISSION, ("AccessDeniedException", "Access is denied")),
     OsError("EPERM", 1, Cause.PERMISSION),
     OsError("ENOKEY", 126, Cause.PERMISSION),
     OsError("EKEYEXPIRED", 127, Cause.PERMISSION),
@@ -75,29 +75,31 @@ ERRORS = (
         "EUCLEAN",
         117,
         Cause.FILE_SYSTEM,
-        ("Data consistency error", "Filesystem is corrupt", "EFSCORRUPTED"),
+        ("Data consistency error", "is corrupted and unreadable", "Filesystem is corrupt", "EFSCORRUPTED"),
     ),
     OsError("EBADMSG", 74, Cause.FILE_SYSTEM, ("EFSBADCRC",)),
     OsError("ESTALE", 116, Cause.REMOUNT, ("Stale NFS file handle", "过旧的文件句柄", "古いファイルハンドル")),
     OsError("ENOTCONN", 107, Cause.REMOUNT, ("Socket not connected", "Socket is not connected")),
-    OsError("ENXIO", 6, Cause.REMOUNT, ("Device not configured",)),
+    OsError("ENXIO", 6, Cause.REMOUNT, ("Device not configured", "device is not ready")),
     OsError("ENODEV", 19, Cause.REMOUNT, ("Operation not supported by device",)),
     OsError("ENOMEDIUM", 123, Cause.REMOUNT),
     OsError("EHOSTDOWN", 112, Cause.REMOUNT),
     OsError("EHOSTUNREACH", 113, Cause.REMOUNT, ("Host is unreachable",)),
     OsError("ENETDOWN", 100, Cause.REMOUNT, ("Network is down",)),
-    OsError("ENETUNREACH", 101, Cause.REMOUNT, ("Network unreachable",)),
+    OsError("ENETUNREACH", 101, Cause.REMOUNT, ("Network unreachable", "network path was not found")),
     OsError("ETIMEDOUT", 110, Cause.REMOUNT, ("Operation timed out",)),
     OsError("ECONNREFUSED", 111, Cause.REMOUNT),
-    OsError("ECONNRESET", 104, Cause.REMOUNT, ("Connection reset",)),
+    OsError("ECONNRESET", 104, Cause.REMOUNT, ("Connection reset", "network name is no longer")),
     OsError("ECONNABORTED", 103, Cause.REMOUNT, ("Connection aborted",)),
     OsError("ESHUTDOWN", 108, Cause.REMOUNT, ("Cannot send after socket shutdown",)),
     OsError("ENOLINK", 67, Cause.REMOUNT),
-    OsError("EIO", 5, Cause.FAILED, (": I/O error", ":I/O error", "(I/O error")),
+    OsError(
+        "EIO", 5, Cause.FAILED, (": I/O error", ":I/O error", "(I/O error", "I/O device error", "redundancy check")
+    ),
     OsError("EREMOTEIO", 121, Cause.FAILED),
     # What Linux makes of an unreadable sector (BLK_STS_MEDIUM).
     OsError("ENODATA", 61, Cause.FAILED),
-    OsError("EBUSY", 16, Cause.UNKNOWN, ("Resource busy",)),
+    OsError("EBUSY", 16, Cause.UNKNOWN, ("Resource busy", "being used by another process")),
     OsError("ENOTDIR", 20, Cause.UNKNOWN),
     OsError("ENOENT", 2, Cause.UNKNOWN, ("NoSuchFileException",)),
 )

@@ -21,6 +21,13 @@ LANGUAGES = {
         "Permission denied",
     ),
     "musl": ("Quota exceeded", "No file descriptors available", "(I/O error)", "Read-only file system", "EACCES"),
+    "Windows": (
+        "There is not enough space on the disk",
+        "Too many open files",
+        "Data error (cyclic redundancy check)",
+        "The media is write protected",
+        "Access is denied",
+    ),
     "macOS": ("Disc quota exceeded", "Out of memory", "Input/output error", "Read-only file system", "EPERM"),
     "Go": (
         "write /d1: no space left on device",

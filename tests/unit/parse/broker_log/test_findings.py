@@ -63,6 +63,7 @@ def told(*texts, desk=None, now_ms=0):
         ("java.io.IOException: Host is down", Cause.REMOUNT),
         ("java.io.IOException: Connection timed out", Cause.REMOUNT),
         ("java.io.IOException: Software caused connection abort", Cause.REMOUNT),
+        ("java.io.IOException: The specified network name is no longer available", Cause.REMOUNT),
         ("java.io.IOException: Too many open files in system", Cause.LIMIT),
         ("java.io.IOException: Cannot allocate memory", Cause.LIMIT),
         ("java.io.IOException: Map failed\nCaused by: java.lang.OutOfMemoryError: Map failed", Cause.LIMIT),
@@ -71,6 +72,7 @@ def told(*texts, desk=None, now_ms=0):
         ("java.nio.file.FileSystemException: /d1/t-0: Operation not permitted", Cause.PERMISSION),
         ("java.io.IOException: Required key not available", Cause.PERMISSION),
         ("java.nio.file.ReadOnlyFileSystemException", Cause.READ_ONLY),
+        ("java.io.IOException: There is not enough space on the disk", Cause.FULL),
         ("java.io.IOException: ENOSPC", Cause.FULL),
         # The words of musl, which Kafka's own image has.
         ("java.io.IOException: I/O error", Cause.FAILED),
