@@ -100,15 +100,16 @@ class _Copies(Hand):
 
     def end(self, steps: Sequence[Step], reason: str, *, must_end: bool) -> None:
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
-        moves, patience = changes.moves_of(steps, self.record), kernel.Patience(self.record.needs_ms)
-        throttle, ports = kernel.throttle_before(steps, self.record.step + 1), self.ports
+        moves, ports = changes.moves_of(steps, self.record), self.ports
+        patience = kernel.Patience(self.record.needs_ms, ports.monotonic_ms())
+        throttle = kernel.throttle_before(steps, self.record.step + 1)
         while moves:
             try:
                 must_end = must_end or self._must_end()
                 looks = [(step, ports.cluster.look(step, ())) for step in moves]
                 ends = [kernel.ending(step, seen, must_end=must_end) for step, seen in looks]
                 self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
-                if not self.goes_on or patience.lost(_done(looks), int(POLL_S * 1000)):
+                if not self.goes_on or patience.lost(_done(looks), ports.monotonic_ms()):
                     return
                 self._act(moves, ends, reason, must_end=must_end)
                 if self._tries or any(one.goes_on for one in ends):
@@ -116,7 +117,7 @@ class _Copies(Hand):
             except NoAnswerError as error:
                 ports.say_no_answer(error)
                 self.goes_on = (f"what cannot be seen ({error})",)
-                if patience.lost({}, int(POLL_S * 1000)):
+                if patience.lost({}, ports.monotonic_ms()):
                     return
             except RefusedError as error:
                 self.goes_on = (f"what cannot be seen ({error})",)

@@ -10,7 +10,6 @@ from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.ports import (
-    POLL_S,
     Halt,
     Hold,
     NoAnswerError,
@@ -68,7 +67,7 @@ class _Run(Hand):
         is_stuck = record.state is ExecutionState.STUCK
         super().__init__(replace(record, begun={}, reason=None, cause_is_seen=False) if is_stuck else record, ports)
         self._steps = changes.steps(record)
-        self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms)
+        self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms, ports.monotonic_ms())
         self._doubt: Stuck | None = None
 
     def to_its_end(self) -> ExecutionRecord:
@@ -125,7 +124,7 @@ class _Run(Hand):
             for line in (*found.told, f"done: {step}"):
                 self.ports.say(line)
             self.record = replace(self.record, step=self.record.step + 1, begun={})
-            self._patience = kernel.Patience(self.record.needs_ms)
+            self._patience = kernel.Patience(self.record.needs_ms, self.ports.monotonic_ms())
             return None
         return self._wait(found)
 
@@ -146,7 +145,7 @@ class _Run(Hand):
 
     def _waited(self, done: Mapping[object, int], why: str) -> Stuck | None:
         """Wait until the next look; return that it has waited too long for more than what is ``done``."""
-        if (lost := self._patience.lost(done, int(POLL_S * 1000))) is not None:
+        if (lost := self._patience.lost(done, self.ports.monotonic_ms())) is not None:
             return Stuck(f"{lost}: {why}")
         self.ports.wait(self.record)
         return None

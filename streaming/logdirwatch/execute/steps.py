@@ -1,6 +1,7 @@
 """The steps of an action's operations, in the order in which they are carried out or undone."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from logdirwatch.execute.step_kinds.cancel import Cancel
@@ -53,9 +54,17 @@ def _moves(operation: Operation, back: bool) -> Iterator[Step]:
         yield Throttle(limits)
     here = {one.key: one for one in from_json(plan_of(other))}
     for wave in range(len(args.waves or [[]])):
-        yield Move(from_json(plan_of(args, wave)), here)
+        there = from_json(plan_of(args, wave))
+        yield Move(tuple(_back(one, here[one.key]) for one in there) if back else there, here)
         if args.settle_ms:
             yield Settle(args.settle_ms)
+
+
+def _back(one: Assignment, made: Assignment) -> Assignment:
+    """Return the way back of what was made: a replica for which no directory was named is left where it is."""
+    kept = [broker in made.replicas and made.directory_of(broker) == ANY for broker in one.replicas]
+    paths = (ANY if is_kept else path for is_kept, path in zip(kept, one.log_dirs, strict=True))
+    return replace(one, log_dirs=tuple(paths))
 
 
 def _preferred(operation: Operation, back: bool) -> Iterator[Step]:

@@ -151,6 +151,9 @@ class LatestDecisions(Latest[DecisionRecord]):
         self._skew_ms = skew_ms
 
     def _is_newer(self, record: DecisionRecord, known: DecisionRecord) -> bool:
+        if record == known:
+            # Said again, it is no news, and the last word all the same: another one may have come in between.
+            self._keep(self._identify(record)[0], record)
         return record != known
 
     def _keep(self, name: str, record: DecisionRecord) -> None:

@@ -128,7 +128,7 @@ def _replica_lags(one: Adversary) -> None:
     partition = one.kafka.partitions.get(key)
     if partition is None or len(partition.isr) < 2:
         return
-    broker = one.draw.choice(sorted(partition.isr - {one.kafka.leader(partition)}))
+    broker = one.draw.choice(sorted(partition.isr - {one.kafka.leader(key)}))
     one.kafka.lag((*key, broker))
 
 

@@ -76,6 +76,8 @@ class Kafka:
     """The throttle that somebody else sets on a broker."""
     ids: dict[str, int] = field(default_factory=dict)
     """How often each topic was created: its identity."""
+    _rests: object = None
+    """What stays as it is, however much time passes."""
 
     def __post_init__(self) -> None:
         for broker in self.brokers:
@@ -134,6 +136,7 @@ class Kafka:
 
     def tick(self, seconds: float) -> None:
         """Let time pass: copies proceed, directories fill, in-sync replicas change, reassignments end."""
+        before = self._state()
         for held in list(self.futures):
             self._copy_within(held, seconds)
         for key, partition in self.partitions.items():
@@ -143,10 +146,19 @@ class Kafka:
         self._fill()
         for key, partition in self.partitions.items():
             self._judge(key, partition)
+        self._rests = before if before == self._state() else None
+
+    def is_at_rest(self) -> bool:
+        """Tell whether time alone changes nothing any more."""
+        return self._rests is not None and self._rests == self._state()
+
+    def _state(self) -> object:
+        in_sync = [(one.replicas, frozenset(one.isr)) for one in self.partitions.values()]
+        return dict(self.logs), dict(self.futures), self.offline | self.dead, in_sync
 
     def _write(self, key: Key, partition: Partition, seconds: float) -> None:
         """Let producers write: what is in sync has it at once."""
-        if self.leader(partition) is not None:
+        if self.leader(key) is not None:
             partition.size_bytes += int(self.written_bytes_per_s * seconds)
             for held in ((*key, broker) for broker in partition.isr - self.dead):
                 self.logs[held] = Copy(self.logs[held].path, partition.size_bytes)
@@ -162,7 +174,7 @@ class Kafka:
 
     def _follow(self, held: Held, partition: Partition, seconds: float) -> None:
         """Let a replica fetch from its leader."""
-        broker, leader = held[2], self.leader(partition)
+        broker, leader = held[2], self.leader(held[:2])
         log = self.logs.get(held)
         if broker in self.dead or leader is None:
             return
@@ -243,9 +255,11 @@ class Kafka:
     def _lost_all(self, partition: Partition, held: Held) -> bool:
         return self.logs[held].size_bytes < partition.size_bytes and held[2] in partition.adding
 
-    def leader(self, partition: Partition) -> int | None:
+    def leader(self, key: Key) -> int | None:
         """Return the first replica in sync that serves."""
-        return next((one for one in partition.replicas if one in partition.isr and one not in self.dead), None)
+        partition = self.partitions[key]
+        in_sync = (one for one in partition.replicas if one in partition.isr and (*key, one) in self.logs)
+        return next((one for one in in_sync if self._serves(one, self.logs[(*key, one)].path)), None)
 
     def _serves(self, broker: int, path: str) -> bool:
         return broker not in self.dead and (broker, path) not in self.offline
@@ -275,7 +289,7 @@ class Kafka:
         answering = asked - self.dead
         return Seen(
             partitions={
-                key: PartitionSeen(one.replicas, tuple(sorted(one.isr)), one.adding, one.removing, self.leader(one))
+                key: PartitionSeen(one.replicas, tuple(sorted(one.isr)), one.adding, one.removing, self.leader(key))
                 for key, one in self.partitions.items()
                 if key in wanted
             },
@@ -316,6 +330,7 @@ class Kafka:
 
     def call(self, call: Call) -> None:
         """See ``execute.run.Cluster``."""
+        self._rests = None
         if isinstance(call, ChangeConfig):
             self._change(call)
         elif isinstance(call, PlaceReplicas):

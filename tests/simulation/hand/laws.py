@@ -161,7 +161,7 @@ class Laws:
         kafka, found = self.kafka, dict[Held, float]()
         for key, partition in kafka.partitions.items():
             if self.by.moves.get(key) == US:
-                leader = kafka.leader(partition)
+                leader = kafka.leader(key)
                 found |= {(*key, one): kafka.copy_rate((*key, one), leader) for one in partition.adding}
         for held in kafka.futures:
             if self.by.copies.get(held) == US:
@@ -246,8 +246,14 @@ class Laws:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)
 
     def _may_run(self) -> bool:
-        """Tell whether a broker that does not answer may go on with a copy between its directories."""
-        return any(held[2] in self.silent and len(paths) > 1 for held, paths in self.planned_paths.items())
+        """Tell whether a planned copy between directories runs, whoever began it, or may run on a silent broker."""
+        planned, futures = self.planned_paths, self.kafka.futures
+        return any(
+            held in futures and futures[held].path in paths
+            if held[2] not in self.silent
+            else held in futures or len(paths) > 1
+            for held, paths in planned.items()
+        )
 
     def _fast(self, rates: dict[Held, float]) -> list[Held]:
         return [held for held, rate in rates.items() if rate >= self.kafka.unthrottled_bytes_per_s]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from logdirwatch.autopilot.standing import revoked
 from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import Call
+from logdirwatch.execute.kernel import LONGEST_LOOK_MS
 from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
 from logdirwatch.execute.run import carry_out, rolling_back, stopped
 from logdirwatch.execute.seen import Seen
@@ -197,7 +198,9 @@ class Schedule:
 
     def _pause(self, seconds: float) -> bool:
         self.others.edge("in a pause")
-        self._tick(seconds, is_alive=True)
+        # When nothing can change any more, an execution's patience need not be passed in small steps.
+        is_over = not self.others.events and self.kafka.is_at_rest()
+        self._tick(LONGEST_LOOK_MS / 1_000 if is_over else seconds, is_alive=True)
         return self.others.loses("Ctrl-C")
 
     def _pass(self, ticks: int) -> None:

@@ -9,9 +9,10 @@ from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.throttle import limits_to_clear
-from logdirwatch.execute.steps import Move, SetConfig, Throttle
-from logdirwatch.plan.cluster.assignment import Assignment
-from logdirwatch.plan.commands.throttles import Limit, within_brokers
+from logdirwatch.execute.steps import Move, SetConfig, Throttle, steps_of
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.throttles import Limit, Limits, within_brokers
 
 KEY = ("t", 0)
 WITHIN = Move((Assignment("t", 0, (1, 2), ("/b", "any")),), {KEY: Assignment("t", 0, (1, 2), ("/a", "any"))})
@@ -54,6 +55,16 @@ class TestMoves:
     def test_one_that_is_elsewhere_is_not_moved_since_nobody_knows_who_moved_it(self):
         found = decide(BETWEEN, shown(ON_ITS_WAY, new="/c"), ())
         assert found == Stuck("t-0 is in /c of broker 3: somebody moved it, or the broker chose it")
+
+    def test_on_the_way_back_one_that_was_not_dropped_stays_where_somebody_moved_it(self):
+        found = decide(HOME, shown(PartitionSeen((2, 1), (1, 2)), at="/c"), ())
+        assert found == Stuck("t-0 is in /c of broker 1: somebody moved it, or the broker chose it")
+
+    def test_the_way_back_leaves_a_replica_where_it_is_for_which_no_directory_was_named(self):
+        there, here = Assignment("t", 0, (3, 2), ("/b", "any")), Assignment("t", 0, (1, 2), ("/a", "/a"))
+        made = operations.reassign(to_json([there]), to_json([here]), "f.json", limits=Limits(), back=Limits())
+        (back,) = steps_of(operations.as_data([made]), back=True)
+        assert back == Move((Assignment("t", 0, (1, 2), ("/a", "any")),), {KEY: there})
 
     def test_one_that_is_not_born_yet_is_waited_for(self):
         assert isinstance(decide(BETWEEN, shown(ON_ITS_WAY), ()), Wait)

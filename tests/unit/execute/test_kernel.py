@@ -427,8 +427,8 @@ def test_the_way_back_waits_for_an_old_replica_in_sync():
     ids=["stands", "begins again", "stands, without answers", "goes on", "goes on, without answers", "another goes on"],
 )
 def test_only_the_best_so_far_is_progress(done, is_lost):
-    patience = kernel.Patience(None)
-    assert any(patience.lost(done(look), 2_000) for look in range(2_000)) is is_lost
+    patience = kernel.Patience(None, 0)
+    assert any(patience.lost(done(look), 2_000 * look) for look in range(2_000)) is is_lost
 
 
 def test_a_leader_that_is_written_to_makes_no_progress():
@@ -451,12 +451,21 @@ def test_a_leader_that_is_written_to_makes_no_progress():
     ids=["unknown", "a minute", "two hours", "a day"],
 )
 def test_every_wait_has_an_end_that_follows_from_how_long_it_was_planned_to_take(needs_ms, stalled_ms, longest_ms):
-    still, slow = kernel.Patience(needs_ms), kernel.Patience(needs_ms)
-    assert still.lost({}, stalled_ms) is None
-    assert still.lost({}, 1) == f"no progress for {human_ms(stalled_ms)}"
-    for look in range(1_000):
-        assert slow.lost({"copy": look}, longest_ms // 1_000) is None
-    assert slow.lost({"copy": 1_000}, 1) == f"not done after {human_ms(longest_ms)}"
+    def lost(done, until_ms):
+        patience = kernel.Patience(needs_ms, 0)
+        found = (patience.lost(done(look), look * 50_000) for look in range(until_ms // 50_000 + 1))
+        return next((why for why in found if why), None)
+
+    assert lost(lambda _: {}, stalled_ms) is None
+    assert lost(lambda _: {}, stalled_ms + 50_000) == f"no progress for {human_ms(stalled_ms)}"
+    assert lost(lambda look: {"copy": look}, longest_ms) is None
+    assert lost(lambda look: {"copy": look}, longest_ms + 50_000) == f"not done after {human_ms(longest_ms)}"
+
+
+def test_a_process_that_was_stopped_has_not_waited():
+    patience = kernel.Patience(None, 0)
+    assert patience.lost({}, 24 * 3_600_000) is None
+    assert patience.lost({}, 25 * 3_600_000) is None
 
 
 def test_a_cancellation_follows_a_look_of_its_own():

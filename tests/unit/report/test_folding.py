@@ -78,6 +78,14 @@ def test_the_last_decision_of_each_kind_holds_whatever_its_clock_says():
     assert [(record.decision, record.at_ms) for record in fold.records] == [("acknowledge", 4), ("silence", 3)]
 
 
+def test_a_decision_that_is_said_again_is_no_news_and_the_last_word():
+    fold = LatestDecisions(60_000)
+    values = {"version": 1, "id": "x", "by": "ada", "reason": "r", "at_ms": 5}
+    said = [message(DecisionRecord(decision=Decision(kind), **values)) for kind in ("reject", "accept", "reject")]
+    assert [fold.take(one) is not None for one in said] == [True, True, False]
+    assert fold.records[-1].decision == "reject"
+
+
 def test_a_decision_of_a_clock_that_is_ahead_is_not_newer_than_what_came_after_it():
     fold = LatestDecisions(60_000)
     for by, at_ms, timestamp_ms in (("ada", NOW_MS + 10**9, NOW_MS), ("bob", NOW_MS + 1, NOW_MS + 1)):

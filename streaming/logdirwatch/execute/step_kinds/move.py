@@ -95,7 +95,8 @@ def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, s
     if not _reassignment(one, here, partition, found):
         return found
     for broker, path in one.chosen:
-        _placement((one, here), (broker, path), seen, found)
+        is_kept = broker in partition.replicas and broker not in partition.adding
+        _placement((one, here), (broker, path), seen, found, is_kept=is_kept)
         if found.stuck is not None:
             return found
     # A copy within a broker neither waits for the other brokers' replicas nor brings them back in sync.
@@ -138,7 +139,9 @@ def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
     return tuple(broker for broker in merged if broker in kept.replicas)
 
 
-def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen: Seen, found: _Found) -> None:
+def _placement(
+    pair: tuple[Assignment, Assignment], place: tuple[int, str], seen: Seen, found: _Found, *, is_kept: bool
+) -> None:
     (one, here), (broker, path) = pair, place
     held = (*one.key, broker)
     old = here.directory_of(broker) if broker in here.replicas else None
@@ -160,7 +163,8 @@ def _placement(pair: tuple[Assignment, Assignment], place: tuple[int, str], seen
         found.waits = f"{one.label} is being copied to {path}"
     elif future is not None and not (copy.path == path and future.path == old):
         found.stuck = f"somebody else moves {one.label} to {future.path} of broker {broker}"
-    elif old in {ANY, copy.path} or copy.path == path or (old is None and found.reassign):
+    elif old in {ANY, copy.path} or copy.path == path or (old is None and found.reassign and not is_kept):
+        # On the way back a replica that was not dropped yet is where it was, or where somebody else moved it.
         found.paths[held] = path
     else:
         found.stuck = f"{one.label} is in {copy.path} of broker {broker}: somebody moved it, or the broker chose it"
