@@ -200,18 +200,24 @@ def test_killed_in_the_middle_it_is_resumed_by_the_next_start(own, disks, admin,
     assert len(executions(own, action)) == 1
 
 
-def test_a_second_one_takes_over_and_the_first_changes_nothing_more(own, disks, admin, made, started):
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
+def test_a_second_one_stands_by_and_takes_over_once_the_first_is_gone(own, disks, admin, made, started, end):
     action, _, there = proposed(own, disks, admin, made, CRAWLING)
     decide(own, action)
     first = started()
     ends(own, action, "copying")
     second = started("second")
+    says(second, "autopilot.stands_by")
+    os.kill(first.pid, end)
     says(second, "autopilot.resumed")
-    says(first, "autopilot.fenced")
+    if end is signal.SIGSTOP:
+        os.kill(first.pid, signal.SIGCONT)
+        says(first, "autopilot.fenced")
+        says(first, "autopilot.stands_by")
     ends(own, action, "done")
     assert places(admin, made)[1] == there
     assert len(executions(own, action)) == 1
-    first.check()
+    assert second.log_file.read_text().count("autopilot.resumed") == 1
 
 
 def test_without_the_telemetry_cluster_no_call_is_made(own, disks, admin, made, started):

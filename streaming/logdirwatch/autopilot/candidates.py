@@ -28,17 +28,6 @@ def left_behind(executions: Sequence[ExecutionRecord], cluster: str) -> frozense
     return frozenset(one.execution_id for one in _open(executions, cluster) if one.by.startswith(MARK))
 
 
-def is_a_persons(executions: Sequence[ExecutionRecord], cluster: str, since_ms: int) -> bool:
-    """Tell whether the last executor on a cluster is a person with ``apply``, not another autopilot."""
-    later = [one for one in executions if one.cluster == cluster and one.at_ms >= since_ms - _CLOCKS_MS]
-    last = max(later, key=lambda one: one.at_ms, default=None)
-    return last is not None and not last.by.startswith(MARK)
-
-
-_CLOCKS_MS = 60_000
-"""How much the clocks of two machines may differ."""
-
-
 def _open(executions: Sequence[ExecutionRecord], cluster: str) -> list[ExecutionRecord]:
     unfinished = unfinished_of(one for one in executions if one.cluster == cluster)
     return [one for one in unfinished.values() if is_running(one)]

@@ -20,12 +20,12 @@ class AutopilotMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current metrics."""
-        running, paused, fenced = (
+        running, paused, leads = (
             GaugeMetricFamily(f"logdirwatch_autopilot_{name}", text, labels=["cluster"])
             for name, text in (
                 ("running", "Whether an execution runs on a cluster"),
                 ("paused", "Whether it is paused on a cluster"),
-                ("fenced", "Whether another process took over a cluster"),
+                ("leads", "Whether this process acts on a cluster; others stand by"),
             )
         )
         ended = CounterMetricFamily(
@@ -38,12 +38,12 @@ class AutopilotMetrics(Collector):
             board = self._service.board
             running.add_metric([name], float(lane.running is not None))
             paused.add_metric([name], float(pause_of(name, board.facts(name, board.reading)) is not None))
-            fenced.add_metric([name], float(lane.fenced_at_ms is not None))
+            leads.add_metric([name], float(bool(lane.leads)))
             for state, count in sorted(lane.ended.items()):
                 ended.add_metric([name, state], count)
             for rule, count in sorted(Counter(rule for rule, _ in list(lane.said.values())).items()):
                 waiting.add_metric([name, rule], count)
-        yield from (running, paused, fenced, ended, waiting)
+        yield from (running, paused, leads, ended, waiting)
         age_ms = self._service.board.age_ms(self._service.board.reading)
         if age_ms is not None:
             yield GaugeMetricFamily(
@@ -57,11 +57,9 @@ class AutopilotMetrics(Collector):
         return stuck([self._service.beat])
 
     def is_unready(self) -> str | None:
-        """Return a reason when the telemetry topics are not read, or another process took over clusters."""
+        """Return a reason when the telemetry topics are not read; to stand by is to be ready."""
         if (text := silence([self._service.beat])) is not None:
             return text
         age_ms = self._service.board.age_ms(self._service.board.reading)
-        if age_ms is None or age_ms > self._max_age_ms:
-            return "the telemetry topics cannot be read"
-        fenced = [name for name, lane in self._service.lanes.items() if lane.fenced_at_ms is not None]
-        return f"another process took over: {', '.join(fenced)}" if fenced else None
+        is_read = age_ms is not None and age_ms <= self._max_age_ms
+        return None if is_read else "the telemetry topics cannot be read"

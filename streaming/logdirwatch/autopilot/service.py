@@ -1,17 +1,21 @@
-"""The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with one thread per cluster."""
+"""The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with one thread per cluster.
+
+Of several processes one has the turn on a cluster, and the others stand by.
+"""
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import structlog
 from kafka.errors import KafkaError
 
 from logdirwatch.autopilot import worker
 from logdirwatch.autopilot.board import Board, Limits, Reading
-from logdirwatch.autopilot.candidates import candidates, is_a_persons, left_behind, resumable
+from logdirwatch.autopilot.candidates import candidates, left_behind, resumable
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.judge import Refusal, refusal
 from logdirwatch.autopilot.worker import Check, Place
@@ -35,6 +39,16 @@ AWAY_S = 3.0
 End = ExecutionRecord | list[str]
 
 
+class Turn(Protocol):
+    """Tells whether this process has the turn on a cluster; see :class:`logdirwatch.kafka.turn.Turn`."""
+
+    def is_ours(self) -> bool:
+        """Return whether it is this process's turn; raises UserError or KafkaError when nobody tells."""
+
+    def close(self) -> None:
+        """Give the turn back."""
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """The dependencies of the service; ``name`` is recorded as the executor."""
@@ -44,6 +58,7 @@ class Surroundings:
     clusters: Mapping[str, KafkaSettings]
     limits: Limits
     check: Check
+    turn_of: Callable[[str], Turn]
     now_ms: Callable[[], int]
     skew_ms: int = 60_000
     monotonic_ms: Callable[[], int] = monotonic_ms
@@ -51,9 +66,12 @@ class Surroundings:
 
 @dataclass
 class Lane:
-    """One cluster: its running execution, the last message about each action, and whether another process took over."""
+    """One cluster: whose turn it is there, the running execution, and the last message about each action."""
 
     place: Place
+    turn: Turn
+    leads: bool | None = None
+    """Whether this process has the turn; None: not asked yet."""
     running: Future[End] | None = None
     about: ActionRecord | ExecutionRecord | None = None
     said: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -62,7 +80,6 @@ class Lane:
     ended: Counter[str] = field(default_factory=Counter)
     failed: set[str] = field(default_factory=set)
     """Actions that met a defect of ours, which would meet it again: they are left to a person."""
-    fenced_at_ms: int | None = None
     left_behind: frozenset[str] = frozenset()
 
 
@@ -84,7 +101,8 @@ class Autopilot:
                     around.now_ms,
                     self._stop,
                     around.monotonic_ms,
-                )
+                ),
+                around.turn_of(name),
             )
             for name, found in around.clusters.items()
             if name in around.limits.autopilot.clusters
@@ -93,7 +111,6 @@ class Autopilot:
         self.records = RecordReader(logged)
         """Counts the records that could not be read."""
         self._is_away = False
-        self._is_first = True
         self.beat = Beat("autopilot")
 
     @property
@@ -113,6 +130,8 @@ class Autopilot:
         self.board.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._reap()
+        for lane in self.lanes.values():
+            lane.turn.close()
 
     def _follow(self, stop: threading.Event) -> None:
         """Read and judge until ``stop`` is set or the telemetry cluster cannot be read."""
@@ -123,8 +142,10 @@ class Autopilot:
             ) as client:
                 feed = Feed(client, around.skew_ms, self.records)
                 while not stop.is_set():
+                    # Before the reading: what it shows was there when the turn was taken.
+                    gained = self._take_turns()
                     self._read(feed)
-                    self._tick()
+                    self._tick(gained)
                     stop.wait(TICK_S)
         except (UserError, KafkaError) as error:
             self._away(error)
@@ -149,29 +170,29 @@ class Autopilot:
             )
         self._is_away = True
 
-    def _tick(self) -> None:
+    def _take_turns(self) -> list[str]:
+        """Ask for the turn on each cluster; return those on which this process has it now, and had it not before."""
+        gained = []
+        for name, lane in self.lanes.items():
+            had, lane.leads = lane.leads, lane.turn.is_ours()
+            if lane.leads == had:
+                continue
+            if lane.leads:
+                gained.append(name)
+                log.info("autopilot.leads", cluster=name)
+            else:
+                log.info("autopilot.stands_by", cluster=name, why="another autopilot acts there, or none has begun to")
+        return gained
+
+    def _tick(self, gained: Sequence[str] = ()) -> None:
         self.beat.beat()
         self._reap()
         reading = self.board.reading
-        if self._is_first:
-            self._is_first = False
-            for lane_name, lane in self.lanes.items():
-                lane.left_behind = left_behind(reading.executions, lane_name)
+        for name in gained:
+            self.lanes[name].left_behind = left_behind(reading.executions, name)
         for name, lane in self.lanes.items():
-            if lane.running is None and not self._stands_by(name, lane, reading):
+            if lane.running is None and lane.leads:
                 self._look(name, lane, reading)
-
-    def _stands_by(self, name: str, lane: Lane, reading: Reading) -> bool:
-        """Tell whether another process took over.
-
-        One run by a person ends after a while, another autopilot does not.
-        """
-        if lane.fenced_at_ms is None:
-            return False
-        if is_a_persons(reading.executions, name, lane.fenced_at_ms):
-            log.warning("autopilot.goes_on", cluster=name, why="it was a person who took over, with apply")
-            lane.fenced_at_ms = None
-        return lane.fenced_at_ms is not None
 
     def _look(self, name: str, lane: Lane, reading: Reading) -> None:
         mine = resumable(reading.executions, name, self._around.name, lane.left_behind)
@@ -237,13 +258,8 @@ class Autopilot:
         except StopAskedError:
             told.info("autopilot.left", why="the service stops; what is copied goes on, the next start resumes it")
         except FencedError as error:
-            lane.fenced_at_ms = self._around.now_ms()
             lane.ended["fenced"] += 1
-            told.error(
-                "autopilot.fenced",
-                why=str(error),
-                meaning="this process changes nothing on the cluster until it is started again",
-            )
+            told.error("autopilot.fenced", why=str(error), meaning="another process carries it out")
         except UserError as error:
             self._wait(lane, about.action_id)
             told.warning("autopilot.interrupted", why=str(error))

@@ -2,10 +2,9 @@
 
 from msgspec.structs import replace
 
-from logdirwatch.autopilot.candidates import candidates, is_a_persons, left_behind, resumable
+from logdirwatch.autopilot.candidates import candidates, left_behind, resumable
 from logdirwatch.model.vocabulary import ActionStatus, ExecutionState
-from tests.unit.autopilot.world import HOUR_MS, execution, move
-from tests.unit.plan.builders import NOW_MS
+from tests.unit.autopilot.world import execution, move
 
 MINE, OTHERS, PERSON = "autopilot a", "autopilot b", "a person at the terminal"
 
@@ -32,11 +31,3 @@ def test_its_own_executions_and_those_of_an_earlier_process_are_gone_on_with():
     assert resumable([persons, others], "c", MINE, earlier) == others
     for state in (ExecutionState.DONE, ExecutionState.STUCK):
         assert left_behind([replace(mine, state=state)], "c") == frozenset()
-
-
-def test_a_person_who_took_over_is_told_from_another_autopilot():
-    mine = execution(move(), MINE, at_ms=NOW_MS - 1)
-    assert not is_a_persons([mine], "c", NOW_MS)
-    assert not is_a_persons([mine, execution(move(), OTHERS)], "c", NOW_MS)
-    assert is_a_persons([mine, execution(move(), PERSON)], "c", NOW_MS)
-    assert not is_a_persons([execution(move(), PERSON)], "c", NOW_MS + HOUR_MS)

@@ -26,11 +26,21 @@ MADE = move()
 NAME = "autopilot a"
 
 
+class Turn:
+    """A turn that the test gives and takes."""
+
+    ours = True
+
+    def is_ours(self):
+        return self.ours
+
+
 class World:
     """A service over readings of the test's own; what would be executed is written down, and ends as the test says."""
 
     def __init__(self, monkeypatch):
         self.set_by_ms = 0
+        self.turn = Turn()
         self.now_ms, self.begun, self.resumed, self.end, self.against = NOW_MS, [], [], [], []
         settings = AutopilotSettings(clusters={"c": {"kinds": {ActionKind.MOVE_LOG_DIR: {}}}})
         monkeypatch.setattr(worker, "begin", self.begin)
@@ -42,10 +52,13 @@ class World:
                 clusters={"c": KafkaSettings(), "not allowed": KafkaSettings()},
                 limits=Limits(settings, lambda _: PlanSettings(), WEEK_MS),
                 check=lambda _: self.against,
+                turn_of=lambda _: self.turn,
                 now_ms=lambda: self.now_ms + self.set_by_ms,
                 monotonic_ms=lambda: self.now_ms,
             )
         )
+        with capture_logs():
+            self.gained = self.service._take_turns()
 
     def begin(self, action, place, running_elsewhere):
         self.begun.append(action.action_id)
@@ -65,7 +78,8 @@ class World:
         by_id = {one.action_id: one for one in actions}
         self.service.board.post(Reading(by_id, decisions, {}, executions, self.now_ms, unknown or {}))
         with capture_logs() as logs:
-            self.service._tick()
+            self.service._tick([*self.gained, *self.service._take_turns()])
+            self.gained = []
             running = [lane.running for lane in self.service.lanes.values() if lane.running is not None]
             wait_until(lambda: all(one.done() for one in running), DEADLINE_S, "the executions to end")
             self.service._reap()
@@ -145,14 +159,28 @@ def test_beside_an_execution_of_another_release_its_own_goes_on_and_nothing_is_b
     assert [event for event, _ in world.reads(MADE, unknown={"another": unknown})] == ["starts", "done"]
 
 
-def test_who_was_fenced_stands_by_unless_it_was_a_person(world):
+def test_who_was_fenced_goes_on_when_nobody_else_carries_anything_out(world):
     world.end = FencedError("another one took over")
-    assert world.reads(MADE)[1] == ("fenced", "another one took over")
-    assert world.metrics().is_unready() == "another process took over: c"
-    assert world.reads(MADE) == []
+    assert world.reads(MADE)[1:] == [("fenced", "another one took over")]
     persons = execution(MADE, "a person at the terminal", state=ExecutionState.COPYING)
-    assert [event for event, _ in world.reads(MADE, executions=[persons])] == ["goes_on", "not_taken"]
-    assert world.metrics().is_unready() is None
+    assert [event for event, _ in world.reads(MADE, executions=[persons])] == ["not_taken"]
+    world.end = execution(MADE, state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(MADE)] == ["starts", "done"]
+
+
+def test_who_has_not_the_turn_stands_by_and_takes_over_what_was_left_once_it_has(world):
+    world.turn.ours = False
+    left = execution(move(), "autopilot b", state=ExecutionState.COPYING)
+    assert [event for event, _ in world.reads(MADE)] == ["stands_by"]
+    assert world.reads(MADE, executions=[left]) == []
+    assert (world.metrics().is_unready(), world.gauges()["leads", "c"]) == (None, 0)
+    world.turn.ours = True
+    world.end = replace(left, state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(MADE, executions=[left])] == ["leads", "resumed", "done"]
+    assert world.gauges()["leads", "c"] == 1
+    world.turn.ours = False
+    assert [event for event, _ in world.reads(MADE)] == ["stands_by"]
+    assert (world.resumed, world.begun) == ([left.execution_id], [])
 
 
 def test_what_is_interrupted_waits_a_while(world):

@@ -20,6 +20,8 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.turn import Turn
+from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.observe.unreadable import UnreadableRecords
 from logdirwatch.observe.watchdog import watching
@@ -70,6 +72,7 @@ def _surroundings(settings: Settings) -> Surroundings:
         clusters={name: settings.clusters[name] for name in allowed},
         limits=Limits(settings.autopilot, settings.plan.for_cluster, settings.decisions.longest_ms),
         check=lambda action: still_against(settings, action),
+        turn_of=lambda name: Turn(settings.telemetry, f"logdirwatch-autopilot-{name}", topics.EXECUTIONS),
         now_ms=now_ms,
         skew_ms=settings.detect.clock_skew_ms,
     )
