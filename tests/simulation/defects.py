@@ -8,7 +8,7 @@ from unittest.mock import patch
 from logdirwatch.detect import brokers, log_dirs, predicates, rest
 from logdirwatch.detect.alerts import lifecycle
 from logdirwatch.detect.rules import broker_offline, log_dir_space
-from logdirwatch.detect.spark import processor
+from logdirwatch.detect.spark import judge
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule
 from logdirwatch.notify import service
@@ -95,8 +95,8 @@ DEFECTS: dict[str, Defect] = {
     "a broker that is down is not told": _replaced(broker_offline, "raise_offline", lambda *_: None),
     "a broker that hangs is not told": _replaced(broker_offline, "raise_unknown", lambda *_: None),
     "an alert's revisions skip a number": _around(lifecycle, "next_revision", _counts_twice),
-    "open alerts are lost with a restart": _around(processor.broker_state.CODEC, "decode", _forgets_alerts),
-    "a record that cannot be read ends the query": _around(processor, "parse", _raises),
+    "open alerts are lost with a restart": _around(judge.broker_state.CODEC, "decode", _forgets_alerts),
+    "a record that cannot be read ends the query": _around(judge, "parse", _raises),
     "a group forgets when it sent": _replaced(Group, "_is_time", lambda *_: False),
 }
 """By what is wrong."""

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from logdirwatch.alone.handle import Handle, Key, Stored
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
-from logdirwatch.detect.spark.shard import _NEIGHBOURS, SHARDS
+from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardJudge
+from logdirwatch.detect.spark.shard import NEIGHBOURS, SHARDS
 from logdirwatch.detect.state import broker_state
 from logdirwatch.fleet import memory as fleet_memory
-from logdirwatch.fleet.processor import ClusterProcessor
+from logdirwatch.fleet.judge import ClusterJudge
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.jobs.queries.start_state import memories_from_alerts
 from logdirwatch.model import topics
@@ -25,18 +26,10 @@ from tests.simulation.brokers import CLUSTER
 from tests.simulation.clock import Host
 from tests.simulation.topics import Entry, Telemetry
 
-Key = tuple[Any, ...]
 Written = tuple[str, str, str | None]
 POINTS = ("planned", "half written", "written")
 """Where a crash interrupts a batch."""
 DETECT, FLEET = DetectSettings(), FleetSettings()
-
-
-class Stored(NamedTuple):
-    """The state of one key as its checkpoint has it: the value, and the times of its timers."""
-
-    value: tuple[Any, ...] | None = None
-    timers: frozenset[int] = frozenset()
 
 
 class Planned(NamedTuple):
@@ -54,46 +47,6 @@ class Checkpoint:
     offsets: dict[str, int] = field(default_factory=dict)
     planned: Planned | None = None
     states: dict[Key, Stored] = field(default_factory=dict)
-
-
-class Handle:
-    """Spark's handle and timer values for one key of a batch after the other; ``states`` are those after the batch."""
-
-    def __init__(self, states: Mapping[Key, Stored], now_ms: int) -> None:
-        self.states, self._now_ms, self._expires_ms, self.key = dict(states), now_ms, 0, ()
-
-    def getValueState(self, *_: Any) -> "Handle":  # noqa: N802
-        return self
-
-    def get(self) -> tuple[Any, ...] | None:
-        return self._stored.value
-
-    def update(self, value: tuple[Any, ...]) -> None:
-        self.states[self.key] = self._stored._replace(value=value)
-
-    def registerTimer(self, at_ms: int) -> None:  # noqa: N802
-        self.states[self.key] = self._stored._replace(timers=self._stored.timers | {at_ms})
-
-    def deleteTimer(self, at_ms: int) -> None:  # noqa: N802
-        self.states[self.key] = self._stored._replace(timers=self._stored.timers - {at_ms})
-
-    def getCurrentProcessingTimeInMs(self) -> int:  # noqa: N802
-        return self._now_ms
-
-    def getExpiryTimeInMs(self) -> int:  # noqa: N802
-        return self._expires_ms
-
-    def expired(self) -> Iterator[Key]:
-        """Yield each key with a timer that has expired, once for each."""
-        for key in sorted(self.states):
-            for at_ms in sorted(at for at in self.states[key].timers if at <= self._now_ms):
-                self.key, self._expires_ms = key, at_ms
-                self.deleteTimer(at_ms)
-                yield key
-
-    @property
-    def _stored(self) -> Stored:
-        return self.states.get(self.key, Stored())
 
 
 class _Peek(msgspec.Struct):
@@ -145,8 +98,8 @@ KINDS = (
         (topics.METRICS, topics.EVENTS, topics.DECISIONS),
         500,
         detect_key,
-        lambda key: (key[0], key[1] // _NEIGHBOURS % SHARDS),
-        lambda: ShardProcessor(DETECT, CLUSTER),
+        lambda key: (key[0], key[1] // NEIGHBOURS % SHARDS),
+        lambda: ShardJudge(DETECT, CLUSTER),
     ),
     Kind(
         "fleet",
@@ -154,7 +107,7 @@ KINDS = (
         15_000,
         fleet_key,
         lambda key: (key[0],),
-        lambda: ClusterProcessor(FLEET, DETECT),
+        lambda: ClusterJudge(FLEET, DETECT),
         runs_empty=True,
     ),
 )
@@ -231,18 +184,12 @@ class Query:
         return False
 
     def _run(self, handle: Handle, planned: Planned) -> Iterator[Written]:
-        processor = self.kind.processor()
-        processor.init(handle)
         grouped: dict[Key, list[dict[str, Any]]] = {}
         for topic in self.kind.topics:
             for entry in self._telemetry.logs[topic].read(planned.begins[topic], planned.ends[topic]):
                 if (key := self.kind.key_of(entry)) is not None:
                     grouped.setdefault(self.kind.group_of(key), []).append(_row(key, entry))
-        for key in sorted(grouped):
-            handle.key = key
-            yield from map(tuple, processor.handleInputRows(key, iter(grouped[key]), handle))
-        for key in handle.expired():
-            yield from map(tuple, processor.handleExpiredTimer(key, handle, handle))
+        yield from map(tuple, handle.run(self.kind.processor(), grouped))
 
     def _write(self, written: Sequence[Written]) -> None:
         for topic, key, value in written:
@@ -313,11 +260,8 @@ class Stream:
 def restored(kind: Kind, telemetry: Telemetry) -> Checkpoint:
     """Return the checkpoint of a start without one, as ``jobs.queries.start_state`` and ``fleet`` make it."""
     memories = _detect_memories(telemetry) if kind.name == "detect" else _fleet_memories(telemetry)
-    handle, processor = Handle({}, 0), kind.processor()
-    processor.init(handle)
-    for key, memory in sorted(memories.items()):
-        handle.key = key
-        processor.handleInitialState(key, memory, handle)
+    handle = Handle({}, 0)
+    handle.begin(kind.processor(), memories)
     offsets = _lowest_positions(telemetry) if kind.name == "detect" else {}
     return Checkpoint(offsets={name: offsets[name] for name in kind.topics if name in offsets}, states=handle.states)
 
@@ -336,7 +280,7 @@ def _detect_memories(telemetry: Telemetry) -> dict[Key, dict[str, Any]]:
     of_brokers = [(one.cluster, one.broker, broker_state.MEMORY_VERSION, one.machine) for one in states]
     for cluster, broker, version, body in (*of_brokers, *memories_from_alerts(alerts)):
         memory = {"broker": broker, "version": version, "body": body}
-        grouped.setdefault((cluster, broker // _NEIGHBOURS % SHARDS), []).append(memory)
+        grouped.setdefault((cluster, broker // NEIGHBOURS % SHARDS), []).append(memory)
     return {key: {"memories": msgspec.json.encode(memories)} for key, memories in grouped.items()}
 
 

@@ -9,7 +9,7 @@ WITHOUT = "import sys; sys.modules.update(dict.fromkeys(('pyspark', 'py4j', 'del
 RUN_WITH_SPARK = (
     "logdirwatch.jobs.",
     "logdirwatch.store.",
-    "logdirwatch.detect.spark",
+    "logdirwatch.detect.spark.processor",
     "logdirwatch.fleet.processor",
     "logdirwatch.pipeline.watch",
     "logdirwatch.plan.cluster.from_tables_spark",

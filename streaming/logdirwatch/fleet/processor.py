@@ -1,107 +1,13 @@
-"""The thin Spark adapter: state records and executions of one cluster in, alerts for Kafka out.
+"""The thin Spark adapter of the judge of a cluster."""
 
-Keyed by cluster. State is one value ``struct<version:int, body:string>``. Batch time comes from Spark, which replays it
-after a crash.
-"""
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from collections.abc import Iterator
-from typing import Any
-
-import msgspec
-from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-
-from logdirwatch.detect.observations import in_order
-from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet import machine, memory, silence, stops
-from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.intake import Seen
-from logdirwatch.fleet.memory import FleetMemory
-from logdirwatch.fleet.settings import FleetSettings
-from logdirwatch.fleet.stops import Written
-from logdirwatch.model import topics
-from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import ExecutionRecord, StateRecord
-from logdirwatch.parse.records import Accepted, Deleted, parse
-from logdirwatch.state.schema import STATE_SCHEMA
+from logdirwatch.fleet.judge import ClusterJudge
+from logdirwatch.state.schema import STATE_SCHEMA, kafka_row
 
 
-class ClusterProcessor(StatefulProcessor):
-    """Judges one cluster for each key."""
+class ClusterProcessor(ClusterJudge, StatefulProcessor):
+    """See :class:`ClusterJudge`."""
 
-    def __init__(self, settings: FleetSettings, detect: DetectSettings) -> None:
-        self._settings = settings
-        self._detect = detect
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the one state value."""
-        self._handle = handle
-        self._state = handle.getValueState("cluster", STATE_SCHEMA)
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Process a batch's records of one cluster, in their total order."""
-        (cluster,) = key
-        now_ms = timerValues.getCurrentProcessingTimeInMs()
-        context = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
-        silence.follow_clock(context, now_ms)
-        states, written = accepted(cluster, rows)
-        for seen in in_order(states):
-            machine.take(context, seen, now_ms)
-        stops.take(context, in_order(written), now_ms)
-        yield from self._finish(context)
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Let time pass for one cluster."""
-        del key, expiredTimerInfo
-        known = memory.CODEC.load(self._state)
-        if known is None:
-            return
-        known.timer_ms = None
-        context = self._desk(known)
-        machine.tick(context, timerValues.getCurrentProcessingTimeInMs())
-        yield from self._finish(context)
-
-    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        """Begin with the firing alerts."""
-        del key, timerValues
-        self._state.update((initialState["version"], initialState["body"]))
-
-    def close(self) -> None:
-        """Do nothing: no resource is held open."""
-
-    def _desk(self, known: FleetMemory) -> ClusterContext:
-        return ClusterContext(known, self._settings, self._detect)
-
-    def _finish(self, context: ClusterContext) -> Iterator[Row]:
-        """Set the timer, store the memory, and return the records to write."""
-        deadline_ms, known = machine.next_deadline_ms(context.memory, self._settings), context.memory
-        if deadline_ms is not None and (known.timer_ms is None or deadline_ms < known.timer_ms):
-            # One timer, set again when it fires. Maintenance that ends early moves it forward, and so does a silence
-            # that begins before alerts are renewed.
-            if known.timer_ms is not None:
-                self._handle.deleteTimer(known.timer_ms)
-            self._handle.registerTimer(deadline_ms)
-            known.timer_ms = deadline_ms
-        if known.brokers or known.gone or known.unfinished:
-            memory.CODEC.keep(self._state, known)
-        for alert in context.alerts.records:
-            yield Row(topic=topics.ALERTS, key=alert.alert_id, value=msgspec.json.encode(alert).decode())
-
-
-def accepted(cluster: str, rows: Iterator[Row]) -> tuple[list[Seen], list[Written]]:
-    """Return the states and tombstones, and the executions, that the parser accepts; ``store`` keeps the rest."""
-    states: list[Seen] = []
-    written: list[Written] = []
-    for row in rows:
-        kafka_ms = row["timestamp_ms"]
-        origin = Origin(row["topic"], row["partition"], row["offset"], kafka_ms)
-        result = parse(row["topic"], row["key"], row["value"], kafka_ms, cluster)
-        record = result.record if isinstance(result, Accepted) else None
-        if isinstance(result, Deleted):
-            # The key was read as cluster/broker before it came here; that of an execution names no cluster.
-            states.append(Seen(int(result.key.rpartition("/")[2]), None, origin))
-        elif isinstance(record, StateRecord) and record.cluster == cluster:
-            states.append(Seen(record.broker, record, origin))
-        elif isinstance(record, ExecutionRecord) and record.cluster == cluster:
-            written.append(Written(record, origin))
-    return states, written
+    schema = STATE_SCHEMA
+    made = staticmethod(kafka_row)

@@ -1,5 +1,6 @@
 """The schemas of Spark's state. As types: for a string every task would ask the JVM, for each state, in each batch."""
 
+from pyspark.sql import Row
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 STATE_SCHEMA = StructType([StructField("version", IntegerType()), StructField("body", StringType())])
@@ -13,3 +14,8 @@ SHARD_SCHEMA = StructType(
     ]
 )
 """The memories of a shard: the version of their form, their length before compression, and what was compressed."""
+
+
+def kafka_row(topic: str, key: str, value: str | None) -> Row:
+    """Return the row of a record that a processor writes."""
+    return Row(topic=topic, key=key, value=value)

@@ -11,7 +11,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.processor import PIPELINE_BROKER
+from logdirwatch.detect.spark.judge import PIPELINE_BROKER
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model import topics

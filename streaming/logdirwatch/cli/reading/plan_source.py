@@ -120,17 +120,18 @@ def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]
     if source.bootstrap_server is not None:
         name = source.cluster or (names[0] if len(names) == 1 else settings.default_cluster)
         client = settings.clusters[name].client if name in settings.clusters else {}
-        return name, _addressed(source.bootstrap_server, client)
+        return name, addressed(source.bootstrap_server, client, "plan --bootstrap-server")
     name = _only(names, source.cluster, "the configuration")
     return name, settings.clusters[name]
 
 
-def _addressed(bootstrap_server: str, client: dict[str, str]) -> KafkaSettings:
+def addressed(bootstrap_server: str, client: dict[str, str], option: str) -> KafkaSettings:
+    """Return the brokers at an address; raises UserError naming the ``option`` for one that is none."""
     try:
         return KafkaSettings(bootstrap_servers=bootstrap_server, client=client)
     except ValidationError as error:
         problem = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise UserError(f"plan --bootstrap-server: {problem}", exit_code=2) from None
+        raise UserError(f"{option}: {problem}", exit_code=2) from None
 
 
 def _stored_name(tables: TableReader, wanted: str | None) -> str:

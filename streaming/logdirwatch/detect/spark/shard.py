@@ -6,10 +6,7 @@ batch's time.
 """
 
 from collections.abc import Iterable, Iterator
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+from typing import Any
 
 from logdirwatch.detect.columns.layout import TIMER_GRID_MS
 from logdirwatch.detect.columns.table import Table, digest_of
@@ -19,7 +16,6 @@ from logdirwatch.detect.spark.memories import Memories, Value, packed, unpacked
 from logdirwatch.detect.state import broker_state
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.state.codec import unreadable
-from logdirwatch.state.schema import SHARD_SCHEMA
 
 MEMORIES = "memories"
 VARIABLES = (MEMORIES,)
@@ -28,17 +24,12 @@ VARIABLES = (MEMORIES,)
 SHARDS = 8
 """Shards of a cluster: the maximum number of parallel tasks for it. It cannot change within a checkpoint."""
 
-_NEIGHBOURS = 8
+NEIGHBOURS = 8
 """Brokers with successive numbers in one shard: each shard of a batch costs a few requests to the JVM."""
 
 
 def _on_grid(at_ms: int) -> int:
     return -(-at_ms // TIMER_GRID_MS) * TIMER_GRID_MS
-
-
-def shard_of(broker: Column) -> Column:
-    """Return the shard of a broker."""
-    return F.pmod(F.floor(broker / _NEIGHBOURS), F.lit(SHARDS))
 
 
 class Entry:
@@ -59,10 +50,10 @@ class Entry:
 class Shard:
     """The memories of a shard's brokers and their timers, for the current key; ``write`` stores them."""
 
-    def __init__(self, handle: StatefulProcessorHandle, settings: DetectSettings) -> None:
+    def __init__(self, handle: Any, settings: DetectSettings, schema: Any) -> None:
         self._handle = handle
         self._settings, self._judged_by = settings, digest_of(settings)
-        self._value = handle.getValueState(MEMORIES, SHARD_SCHEMA)
+        self._value = handle.getValueState(MEMORIES, schema)
         self._known: tuple[Memories, Table] | None = None
         self._is_changed = False
         self._timers: set[int] = set()

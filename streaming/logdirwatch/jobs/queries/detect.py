@@ -5,8 +5,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.clock import wall_ms
-from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
-from logdirwatch.detect.spark.shard import VARIABLES, shard_of
+from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
+from logdirwatch.detect.spark.processor import ShardProcessor, shard_of
+from logdirwatch.detect.spark.shard import VARIABLES
 from logdirwatch.jobs.checkpoint import older
 from logdirwatch.jobs.queries.start_state import start_state
 from logdirwatch.jobs.session import without_empty_batches

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.detect.pipeline import heartbeats, query_state
-from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER
+from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.jobs.checkpoint.folder import Folder
 from logdirwatch.jobs.streams import SHORT_FETCHES, checkpoint, unpacked

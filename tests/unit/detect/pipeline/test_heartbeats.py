@@ -7,7 +7,7 @@ from pyspark.sql import Row
 from logdirwatch.config.section import DAY_MS
 from logdirwatch.detect.pipeline import heartbeats
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER
+from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER
 from logdirwatch.jobs.queries.start_state import memories_from_alerts
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.report.folding import Message, latest_alerts

@@ -1,0 +1,96 @@
+"""``logdirwatch look``: what a cluster's disks are like now, from its brokers alone."""
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.alone.look import look as look_at
+from logdirwatch.alone.noticed import noticed
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.live_cluster import not_known
+from logdirwatch.cli.reading.plan_source import addressed
+from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.collect.kafka.requests import ASK_ERRORS
+from logdirwatch.errors import UserError
+from logdirwatch.jobs.policy import policy_for
+from logdirwatch.kafka import clients
+from logdirwatch.model.vocabulary import Severity
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.report.look import view
+from logdirwatch.settings import ClusterSettings, Settings
+from logdirwatch.text.printable import printable
+
+WORST = {Severity.WARNING: 3, Severity.CRITICAL: 4, Severity.PAGE: 5}
+"""Exit codes by the worst alert; 1 and 2 mean that there was no look."""
+POLL_MS = 1_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("look")(look)
+
+
+def look(
+    ctx: typer.Context,
+    brokers: Annotated[
+        str, typer.Argument(metavar="BROKERS", help="A cluster of the configuration, or host:port of its brokers.")
+    ],
+    seconds: Annotated[int, typer.Option("--for", min=1, max=3600, help="For how many seconds to poll it.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say in a few seconds what a cluster's disks are like: which are offline, full or next to fill, and what to do.
+
+    Reads only, from the brokers themselves: no configuration, no telemetry topics, no Spark. What takes longer to see,
+    such as growth, needs --for or a running collect and stream. Exit code 3, 4 or 5 when the worst alert is a warning,
+    critical or a page.
+    """
+    context: Context = ctx.obj
+    if not context.debug:
+        clients.quiet_client_logs()
+    settings = context.settings
+    name, cluster = _cluster(brokers, settings)
+    policy = policy_for(settings, name)
+    policy = replace(policy, tools=Tools(policy.tools.settings, cluster.bootstrap_servers))
+    polling = settings.model_copy(
+        update={"collect": settings.collect.model_copy(update={"metrics_interval_ms": POLL_MS})}
+    )
+    try:
+        found = asyncio.run(look_at(name, cluster, polling, policy, 1 + seconds * 1_000 // POLL_MS))
+    except ASK_ERRORS as error:
+        raise clients.unreachable(cluster, error) from None
+    odd = noticed(found.snapshot, policy)
+    if as_json:
+        answer = {
+            "at_ms": now_ms(),
+            "cluster": name,
+            "alerts": found.alerts,
+            "actions": found.actions,
+            "noticed": [one._asdict() for one in odd],
+            "log_dirs": sorted(found.snapshot.directories.values(), key=lambda one: one.place),
+            "unknown": list(not_known(found.live, found.snapshot)),
+        }
+        typer.echo(msgspec.json.encode(answer))
+    else:
+        for line in not_known(found.live, found.snapshot):
+            typer.echo(printable(line), err=True)
+        terminal = console()
+        terminal.print(view(found.snapshot, found.alerts, found.actions, odd, terminal.width))
+    worst = max((alert.severity for alert in found.alerts), key=lambda severity: severity.rank, default=Severity.INFO)
+    if worst in WORST:
+        raise typer.Exit(WORST[worst])
+
+
+def _cluster(brokers: str, settings: Settings) -> tuple[str, ClusterSettings]:
+    """Return the cluster of that name, or an unnamed one at these addresses."""
+    if brokers in settings.clusters:
+        return brokers, settings.clusters[brokers]
+    if ":" not in brokers:
+        known = f"; configured: {', '.join(settings.clusters)}" if settings.clusters else ""
+        raise UserError(
+            f"look: {brokers} is neither host:port of a broker nor a configured cluster{known}", exit_code=2
+        )
+    found = addressed(brokers, {}, "look")
+    return settings.default_cluster, ClusterSettings(bootstrap_servers=found.bootstrap_servers)
