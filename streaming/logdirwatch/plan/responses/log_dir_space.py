@@ -20,7 +20,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.brokers.restart_for_retention import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
-from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
+from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
 from logdirwatch.plan.availability.broker_halt import with_halt_notice
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
@@ -36,11 +36,12 @@ from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.plan.retention.plateau import doubts
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_ratio
 
 BY_INODES = "inodes"
 """The evidence's value when inodes run out, not space."""
 
+MOST_OF_GROWTH_RATIO = 0.5
 FOREIGN_RATIO = 0.1
 """Files that are no replica are named from this share of a directory on."""
 _BUYS = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
@@ -55,9 +56,17 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
-    said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
-    doubt = doubts(directory, snapshot) + _overdue(said, directory, snapshot)
+    growth = growth_by_policy(directory, snapshot)
+    said = _with_growth(with_halt_notice(found, directory, snapshot), growth)
+    doubt = _writer(directory, snapshot, growth) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
+
+
+def _writer(directory: LogDir, snapshot: ClusterSnapshot, growth: dict[str, Any] | None) -> str:
+    """Name the topic that is most of a directory's growth; empty if no single one is, or it is not known."""
+    total = 0.0 if growth is None else sum(growth["bytes_per_s"].values())
+    name, rate = next(iter(top_topics(directory, snapshot)), ("", 0.0))
+    return f"; {human_ratio(rate / total, 0)} of it is in {name} alone" if rate > MOST_OF_GROWTH_RATIO * total else ""
 
 
 def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:

@@ -5,12 +5,16 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
+    NOW_MS,
     broker,
     directory,
+    facts,
     offline,
+    policy,
     replica,
     space_alert,
     topic,
@@ -85,3 +89,24 @@ class TestABrokerThatIsAway:
         (found,) = moves_within(broker(4, BrokerStatus.OFFLINE), directory(2), topic("t", (1, 2), (1, 2)))
         assert SUMMED_UP not in found.reason
         assert any("--execute" in command for command in found.commands)
+
+
+@pytest.mark.parametrize(
+    ("rates", "named"),
+    [
+        ({"t": 295.0, "u": 5.0}, "; 98 % of it is in t alone"),
+        ({"t": 5.0, "u": 295.0}, "; 98 % of it is in u alone"),
+        ({"t": 295.0}, "; 100 % of it is in t alone"),
+        ({"t": 100.0, "u": 100.0}, None),
+        ({"t": 0.0, "u": 0.0}, None),
+        ({}, None),
+    ],
+    ids=["a runaway", "another one", "as far as is known", "two alike", "nothing grows", "nobody knows"],
+)
+def test_the_topic_that_is_most_of_the_growth_is_named_in_the_first_answer(rates, named):
+    parts = [*FULL, topic("t", (1, 2), (1, 2)), topic("u", (1, 2)), replica(1, "/d1", "u", 0, 100 * MIB), directory(2)]
+    growth = {((1, "/d1"), (name, 0)): rate for name, rate in rates.items()}
+    first, *rest = recommend(space_alert(), facts(*parts, growth=growth), policy(), NOW_MS)
+    assert ("alone" in first.reason) is (named is not None)
+    assert named is None or named in first.reason
+    assert not any("alone" in one.reason for one in rest)
