@@ -18,6 +18,7 @@ from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
+from logdirwatch.text.units import human_in
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class _Planner:
         self._source, self._snapshot, self._policy = source, snapshot, policy
         self._most, self._rate = most, most
         self._pace = Pace.of(source, most, delete_delay_ms(source.broker, snapshot))
-        self._space = Space(snapshot)
+        self._space, self._needed = Space(snapshot), 0
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
         self._bytes_in: Counter[LogDirId] = Counter()
@@ -112,6 +113,7 @@ class _Planner:
         assignments, before = [], []
         sizes: list[int] = []
         candidates = self._candidates()
+        self._needed = needed
         self._rate = log_dir_rate(self._source, self._snapshot, self._policy, needed, self._fastest(candidates))
         while sum(sizes) < needed:
             missing = needed - sum(sizes)
@@ -205,17 +207,34 @@ class _Planner:
         return min(fitting, key=lambda d: self._preference(d, extra), default=None)
 
     def _preference(self, destination: LogDir, extra: int) -> tuple[bool, float, str]:
-        """Sort key: the emptiest first; last the one with the metadata log, whose broker halts when it fills."""
-        ratio = self._space.ratio(destination.place, extra)
+        """Sort key: the one first that is emptiest in the end; last the one with the metadata log.
+
+        The broker halts when that one fills.
+        """
+        ratio = self._space.ratio(destination.place, self._in_the_end(destination, extra))
         return destination.is_metadata_dir is True, 1.0 if ratio is None else ratio, destination.path
 
+    def _in_the_end(self, destination: LogDir, extra: int) -> int:
+        """Return what a destination holds more when all copies are done: it grows while others are copied, too."""
+        copied = max(self._needed, self._bytes_in.total() + extra)
+        return extra + copy_rates.copy_growth(destination.outlook_bytes_per_s, copied, self._rate)
+
     def _fits(self, destination: LogDir, extra: int) -> bool:
-        copied = self._bytes_in.total() + extra
-        more = extra + copy_rates.copy_growth(destination.outlook_bytes_per_s, copied, self._rate)
+        more = self._in_the_end(destination, extra)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
+        veto = veto or self._full_sooner(destination, extra)
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None
+
+    def _full_sooner(self, destination: LogDir, extra: int) -> Veto | None:
+        """Veto a destination that with the replicas would be full before the source is without the move."""
+        taken = self._bytes_in[destination.place] + extra
+        left_ms, source_left_ms = time_to_full_ms(destination, -taken), time_to_full_ms(self._source)
+        if left_ms is None or source_left_ms is None or left_ms >= source_left_ms:
+            return None
+        text = f"{destination.path} would be full {human_in(left_ms)}, before {self._source.path}"
+        return Veto("destination_full_sooner", text)
 
     def _growth_meanwhile(self, replica: Replica) -> int:
         """Return the growth of a replica while it moves: retention and cleaning do not run on it."""

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.reassignment.within_broker import plan_moves
-from tests.unit.plan.builders import MIB, SIZE, broker, directory, facts, offline, policy, replica, topic
+from tests.unit.plan.builders import MIB, NOW_MS, SIZE, broker, directory, facts, offline, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
 
@@ -216,3 +216,48 @@ def test_one_that_is_too_late_moves_only_where_no_other_is_in_time():
     assert moved(plan_moves(source, both, slow)) == {"t-1": "/d2"}
     alone = facts(source, directory(1, "/d2"), OTHER_BROKER, *sized("t", late))
     assert moved(plan_moves(source, alone, slow)) == {"t-0": "/d2"}
+
+
+SECOND_MS = 1000
+
+
+def outlook(mib_per_s, full_in_s=None):
+    """What detect forecasts of a directory that grows by ``mib_per_s``."""
+    at_ms = None if full_in_s is None else NOW_MS + full_in_s * SECOND_MS
+    return {"lasting_growth_bytes_per_s": mib_per_s * MIB, "full_at_ms": at_ms, "sample_at_ms": NOW_MS}
+
+
+@pytest.mark.parametrize(
+    ("case", "source", "emptier", "calm", "taken"),
+    [
+        # 151 MiB leave at 1 MiB/s; /d2 holds 300 of 1000 MiB, /d3 600. At 0.01 MiB/s the source has 15,000 s.
+        ("none of them grows", 0.01, {}, {}, {"/d2"}),
+        ("it is full sooner", 0.01, {"growth_bytes_per_s": 2.0 * MIB}, {}, {"/d3"}),
+        ("it is full sooner than a source that fills fast", 1.0, {"growth_bytes_per_s": 5.0 * MIB}, {}, {"/d3"}),
+        ("it is full, but later", 1.0, {"growth_bytes_per_s": 1.0 * MIB}, {}, {"/d2"}),
+        ("its growth does not last", 0.01, {"growth_bytes_per_s": 2.0 * MIB} | outlook(0.0), {}, {"/d2"}),
+        ("it lasts, and is forecast to fill it sooner", 0.01, outlook(0.005, 10_000), {}, {"/d3"}),
+        ("it lasts, and is forecast to fill it later", 0.01, outlook(0.005, 140_000), {}, {"/d2"}),
+        ("it shrinks", 0.01, {"growth_bytes_per_s": -2.0 * MIB}, {}, {"/d2"}),
+        ("its growth is not known", 0.01, {"growth_bytes_per_s": None}, {}, {"/d2"}),
+        ("what is not going to be full is left behind in the end", 0.0, {"growth_bytes_per_s": 3.0 * MIB}, {}, {"/d3"}),
+        ("it grows a little while all is copied", 0.0, {"growth_bytes_per_s": 0.5 * MIB}, {}, {"/d2"}),
+        ("all copies take so long that it overflows", 0.0, {"growth_bytes_per_s": 4.0 * MIB}, {}, {"/d3"}),
+        ("both are full sooner", 0.01, {"growth_bytes_per_s": 2.0 * MIB}, {"growth_bytes_per_s": 1.0 * MIB}, set()),
+    ],
+)
+def test_a_destination_is_judged_by_where_it_will_be(case, source, emptier, calm, taken):
+    full = replace(FULL, growth_bytes_per_s=source * MIB)
+    parts = sized("t", 60 * MIB, 60 * MIB, 60 * MIB)
+    found = facts(
+        full,
+        directory(1, "/d2", 300 * MIB, **emptier),
+        directory(1, "/d3", 600 * MIB, **calm),
+        OTHER_BROKER,
+        *parts,
+        growth={((1, "/d1"), ("t", n)): 0.0 for n in range(3)},
+    )
+    moves = plan_moves(full, found, policy(log_dir_throttle_bytes_per_s=MIB, disk_bandwidth_bytes_per_s=20 * MIB))
+    assert set(moved(moves).values()) == taken, case
+    if not taken:
+        assert vetoed(moves) == ["destination_full_sooner", "destination_full_sooner"]
