@@ -51,9 +51,9 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
 
 
 def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Say that no retention limit helps: of a ``compact,delete`` topic the cleaner deletes what is past its limit."""
+    """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
     is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
-    return f", which {'no retention limit reaches' if is_compact_only else 'the cleaner alone deletes from'}"
+    return ", which no retention limit reaches" if is_compact_only else ""
 
 
 def _described(policy: Policy, entity: str, name: str) -> str:
