@@ -15,25 +15,71 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import Cause
 
-OPEN_FILES = "open files of the broker's process (LimitNOFILE, ulimit -n)"
-ALL_OPEN_FILES = "the kernel's open files (sysctl fs.file-max)"
-MEMORY_MAPS = (
-    "memory maps: compare sysctl vm.max_map_count with the lines of /proc/PID/maps (Kafka maps two files of each "
-    "segment), and raise it if they are close; add memory only if free -m shows that none is left"
+
+class Limit(NamedTuple):
+    """A limit of the operating system: its name, a command that shows how near it is, and how it is raised.
+
+    ``raised_by`` is None for a limit that the file system itself has.
+    """
+
+    name: str
+    shown_by: str
+    raised_by: str | None
+
+
+def _of_unit(setting: str) -> str:
+    return (
+        "mkdir -p /etc/systemd/system/kafka.service.d; "
+        f"printf '[Service]\\n{setting}\\n' > /etc/systemd/system/kafka.service.d/limit.conf; systemctl daemon-reload"
+    )
+
+
+OPEN_FILES = Limit(
+    "open files of the broker's process (LimitNOFILE, ulimit -n)",
+    "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc -l",
+    _of_unit("LimitNOFILE=1000000"),
 )
-THREADS = "threads and processes (LimitNPROC, TasksMax, sysctl kernel.threads-max and kernel.pid_max)"
+ALL_OPEN_FILES = Limit(
+    "the kernel's open files (sysctl fs.file-max)", "cat /proc/sys/fs/file-nr", "sysctl -w fs.file-max=N"
+)
+MEMORY_MAPS = Limit(
+    "memory maps (sysctl vm.max_map_count)",
+    "sysctl vm.max_map_count; wc -l /proc/PID/maps (Kafka maps two files of each segment); free -m",
+    "sysctl -w vm.max_map_count=N if the lines are close to it; add memory only if free -m shows that none is left",
+)
+THREADS = Limit(
+    "threads and processes (LimitNPROC, TasksMax, sysctl kernel.threads-max and kernel.pid_max)",
+    "grep processes /proc/PID/limits; ls /proc/PID/task | wc -l; systemctl show kafka -p TasksMax",
+    _of_unit("LimitNPROC=infinity\\nTasksMax=infinity"),
+)
+FILE_SIZE = Limit(
+    "the size of a file (LimitFSIZE, ulimit -f)",
+    "grep 'file size' /proc/PID/limits",
+    _of_unit("LimitFSIZE=infinity"),
+)
+FOLDERS = Limit(
+    "folders in one folder (the file system's own limit)", "find DIR -mindepth 1 -maxdepth 1 -type d | wc -l", None
+)
+_UNFIT = (
+    "the file system refuses what Kafka needs (a lock, a memory map, a rename), as shares and FUSE do: findmnt names "
+    "it; put the directory on ext4 or XFS on a block device"
+)
 
 
 class OsError(NamedTuple):
-    """An error: its name, its number on Linux, the class of causes, and the limit that was reached, if it is one."""
+    """An error: its name, its number on Linux, the class of causes, and the limit that was reached, if it is one.
+
+    ``remedy`` is what the error itself asks for, where its class does not say it: a restart alone meets it again.
+    """
 
     name: str
     number: int
     cause: Cause
     others: tuple[str, ...] = ()
-    limit: str | None = None
+    limit: Limit | None = None
     is_translated: bool = True
     """Whether the C library's words for it say enough: those of EAGAIN are also those of a held lock."""
+    remedy: str | None = None
 
 
 # In the order in which a text is judged, since it may name a second error as the consequence of the first.
@@ -42,13 +88,24 @@ ERRORS = (
     OsError("ENOSPC", 28, Cause.FULL, ("not enough space on the disk", "На устройстве кончилось место")),
     OsError("ENFILE", 23, Cause.LIMIT, ("Too many open files in system",), ALL_OPEN_FILES),
     OsError("EMFILE", 24, Cause.LIMIT, ("No file descriptors available",), OPEN_FILES),
-    OsError("EFBIG", 27, Cause.LIMIT, (), "the size of a file (LimitFSIZE, ulimit -f)"),
+    # Before EFBIG, whose words in Portuguese are the end of these.
+    OsError(
+        "ENAMETOOLONG",
+        36,
+        Cause.UNKNOWN,
+        ("Filename too long",),
+        remedy="its file system takes only shorter names than Kafka makes (a deletion adds 40 characters; eCryptfs "
+        "takes 143 in all): put the directory on one that takes 255",
+    ),
+    OsError("EFBIG", 27, Cause.LIMIT, (), FILE_SIZE),
     OsError(
         "EMLINK",
         31,
         Cause.LIMIT,
         ("过多的连接",),
-        "the links of a folder (the file system's own limit of folders in one)",
+        FOLDERS,
+        remedy="fewer partitions in one directory: its file system has no room for another folder (ext3 takes 32,000), "
+        "and nobody can raise that. Move partitions to other directories, or enable dir_nlink (ext4)",
     ),
     OsError(
         "ENOMEM",
@@ -102,6 +159,16 @@ ERRORS = (
     OsError("EBUSY", 16, Cause.UNKNOWN, ("Resource busy", "being used by another process")),
     OsError("ENOTDIR", 20, Cause.UNKNOWN),
     OsError("ENOENT", 2, Cause.UNKNOWN, ("NoSuchFileException",)),
+    OsError(
+        "ENOLCK",
+        37,
+        Cause.UNKNOWN,
+        remedy="its file system grants no locks: on NFS see that lockd and rpc.statd run here and on the server, or "
+        "use NFS 4; on a local file system see lslocks",
+    ),
+    OsError("EOPNOTSUPP", 95, Cause.UNKNOWN, ("Not supported",), remedy=_UNFIT),
+    OsError("ENOSYS", 38, Cause.UNKNOWN, remedy=_UNFIT),
+    OsError("EINVAL", 22, Cause.UNKNOWN, remedy=_UNFIT),
 )
 _BY_NUMBER = {error.number: error for error in ERRORS}
 # Of a path the bare name of an error is no error.

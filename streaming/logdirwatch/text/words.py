@@ -22,6 +22,14 @@ def utc(at_ms: int) -> str:
         return "an unknown time"
 
 
+def shortened(text: str, characters: int) -> str:
+    """Return a text of at most ``characters``, cut in the middle: a log's line begins with what, and ends with why."""
+    if len(text) <= characters:
+        return text
+    head = (characters - 5) // 3
+    return f"{text[:head]} ... {text[head + 5 - characters :]}"
+
+
 def some_of(names: Iterable[object], limit: int = 5) -> str:
     """Return the first ``limit`` names, and how many more there are."""
     found = [str(name) for name in names]

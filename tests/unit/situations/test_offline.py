@@ -542,7 +542,7 @@ AWAY_ROWS = [
         _broker_away(Cause.LIMIT),
         first="restart_broker",
         never=("replace_disk",),
-        says=("raise the limit that /d1 ran into (open files or memory maps) first",),
+        says=("raise the limit that /d1 ran into first",),
     ),
     Advice(
         "a broker halted without its mount",

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.text.words import counted, did_you_mean, number_ranges, utc
+from logdirwatch.text.words import counted, did_you_mean, number_ranges, shortened, utc
 from tests.unit.report.builders import NOW_MS
 
 
@@ -38,3 +38,16 @@ def test_numbers_in_a_row_are_a_range():
     assert number_ranges([6, 1, 3, 2, 4, 4]) == "1-4, 6"
     assert number_ranges(range(0, 20, 2), limit=2) == "0, 2 and 8 more"
     assert number_ranges([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("", ""),
+        ("x" * 20, "x" * 20),
+        ("a" * 10 + "b" * 11, "a" * 5 + " ... " + "b" * 10),
+        ("what failed for " + "x" * 100 + "why", "what  ... xxxxxxxwhy"),
+    ],
+)
+def test_a_long_line_keeps_its_beginning_and_its_end(text, cut):
+    assert shortened(text, 20) == cut

@@ -23,8 +23,11 @@ from logdirwatch.parse.broker_log.findings import (
     Started,
     TaskState,
 )
+from logdirwatch.text.words import shortened
 
 PARTITION_QUIET_MS = 600_000
+DIR_CHARACTERS = 160
+"""How much of a line about a directory without a known cause explains the broker's end."""
 FAILURE_QUIET_MS = 60_000
 # A broker without memory keeps missing heartbeats for a while, and is stopped for it.
 CONSEQUENCES_MS = 600_000
@@ -50,6 +53,7 @@ class NewsDesk:
 
     def __init__(self, told_dirs: Mapping[str, str] | None = None, told_tasks: Iterable[str] = ()) -> None:
         self._told_dirs = dict(told_dirs or {})
+        self._said_of_dirs: dict[str, str] = {}
         self._told_partitions: dict[Partition, int] = {}
         self._explained: dict[tuple[str, int], str | None] = {}
         self._told_failure: tuple[Reason, int] | None = None
@@ -83,7 +87,7 @@ class NewsDesk:
         """Return what to report of ``finding``, None if it was reported before or says nothing."""
         match finding:
             case Started():
-                self._told_dirs, self._told_partitions, self._explained = {}, {}, {}
+                self._told_dirs, self._said_of_dirs, self._told_partitions, self._explained = {}, {}, {}, {}
                 self._told_failure = None
                 self.starts += 1
             case MarkExplained():
@@ -127,6 +131,7 @@ class NewsDesk:
         if told is not None and (told != Cause.UNKNOWN or failed.cause == Cause.UNKNOWN):
             return None
         self._told_dirs[key] = failed.cause.value
+        self._said_of_dirs[key] = shortened(failed.detail, DIR_CHARACTERS)
         return failed
 
     def _bad_news(self, bad: PartitionBad, now_ms: int) -> News | None:
@@ -156,7 +161,11 @@ class NewsDesk:
             if more <= 0 and now_ms - told_ms < quiet_ms:
                 return None
         self._told_failure = (failed.reason, now_ms)
-        causes = [f"{path}: {cause}" for path, cause in self._told_dirs.items() if path and cause != Cause.UNKNOWN]
+        causes = [
+            f"{path}: {cause if cause != Cause.UNKNOWN else self._said_of_dirs[path]}"
+            for path, cause in self._told_dirs.items()
+            if path and (cause != Cause.UNKNOWN or path in self._said_of_dirs)
+        ]
         if failed.reason in _BY_DIRECTORIES and causes:
             return replace(failed, detail=f"{failed.detail} ({', '.join(causes)})")
         return failed

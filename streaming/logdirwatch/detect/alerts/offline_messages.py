@@ -6,8 +6,9 @@ from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.model.evidence.log_dirs import NOT_CONFIGURED
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.text.units import human_bytes, human_ratio
-from logdirwatch.text.words import counted, short_id, some_of, utc
+from logdirwatch.text.words import counted, short_id, shortened, some_of, utc
 
 NAMED = 3
 SAID_CHARACTERS = 160
@@ -15,7 +16,6 @@ COMMON_CAUSE = "look for a common cause (controller, bus, mount, limit)"
 
 _CAUSES = {
     Cause.FAILED: "disk failure (not full)",
-    Cause.LIMIT: "a limit of the operating system was reached (open files or memory maps); the disk is fine",
     Cause.READ_ONLY: "the file system is mounted read-only",
     Cause.PERMISSION: "the broker may not write there",
     Cause.REMOUNT: "the mount or the path to the storage is lost; the data is presumably intact",
@@ -87,6 +87,8 @@ def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
         return _full(log_dir, verdict)
     if verdict.cause is Cause.UNKNOWN:
         return _unknown(log_dir, verdict)
+    if verdict.cause is Cause.LIMIT:
+        return _limit(verdict)
     text = _CAUSES[verdict.cause]
     return text if verdict.device is None else f"{text}, device {verdict.device}"
 
@@ -109,15 +111,21 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
     return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
 
 
+def _limit(verdict: Verdict) -> str:
+    error = os_error_in(verdict.said or "")
+    which = "" if error is None or error.limit is None else f": {error.limit.name}"
+    return f"a limit of the operating system was reached{which}; the disk is fine"
+
+
 def _of_volume(ratio: float | None) -> str:
     return "" if ratio is None else f", {human_ratio(ratio)} of the space"
 
 
 def _unknown(log_dir: LogDirMemory, verdict: Verdict) -> str:
     if line := causes.log_line(log_dir.event_detail):
-        return f"cause unknown; the broker's log says: {line[:SAID_CHARACTERS]}"
+        return f"cause unknown; the broker's log says: {shortened(line, SAID_CHARACTERS)}"
     if (kernel := causes.kernel_near(log_dir)) is not None:
-        return f"cause unknown; the kernel's log says: {kernel.text[:SAID_CHARACTERS]}"
+        return f"cause unknown; the kernel's log says: {shortened(kernel.text, SAID_CHARACTERS)}"
     return "cause unknown, space was left" if verdict.decided_by == causes.SPACE_WAS_LEFT else "cause unknown"
 
 

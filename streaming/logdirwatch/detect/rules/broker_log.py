@@ -6,6 +6,7 @@ from logdirwatch.detect.state.broker_state import BrokerLogFinding, BrokerMemory
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import EventRecord
 from logdirwatch.text.printable import printable
+from logdirwatch.text.words import shortened
 
 STOPPING_MS = 60_000
 """How long a broker may still answer after it logged why it ends: a controlled shutdown moves its leaders first."""
@@ -23,7 +24,7 @@ def take(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> N
     if known is not None and moment.at_ms < known.at_ms:
         return
     reason = record.reason or BrokerFailureReason.OTHER.value
-    text = printable((record.detail or reason)[:SAID_CHARACTERS])
+    text = printable(shortened(record.detail or reason, SAID_CHARACTERS))
     memory.word = BrokerLogFinding(at_ms=moment.at_ms, reason=reason, text=text)
     broker_offline.tell_again(context, moment)
 

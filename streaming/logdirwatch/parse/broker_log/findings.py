@@ -28,6 +28,7 @@ from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.parse.patterns import compiled
+from logdirwatch.text.words import shortened
 
 UNKNOWN_OPERATION = "unknown operation"
 DETAIL_CHARACTERS = 500
@@ -350,7 +351,7 @@ def _thrown(entry: Entry) -> str:
 def _detail(entry: Entry, text: str) -> str:
     """Return one line: what happened, the exception's first line, and the broker's timestamp."""
     reason = f": {entry.more[0].strip()}" if entry.more and entry.more[0].strip() not in text else ""
-    return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]}{_when(entry)}"
+    return f"{text[:DETAIL_CHARACTERS]}{shortened(reason, DETAIL_CHARACTERS)}{_when(entry)}"
 
 
 def _when(entry: Entry) -> str:

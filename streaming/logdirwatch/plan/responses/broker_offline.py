@@ -37,7 +37,7 @@ from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import counted, some_of
 
 _REPAIRED_FIRST = {
-    Cause.LIMIT: "raise the limit that {path} ran into (open files or memory maps)",
+    Cause.LIMIT: "raise the limit that {path} ran into",
     Cause.READ_ONLY: "see that {path} is mounted writable",
     Cause.REMOUNT: "see that {path} is mounted",
     Cause.PERMISSION: "let its user write in {path} again",

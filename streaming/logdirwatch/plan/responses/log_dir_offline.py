@@ -12,6 +12,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
 from logdirwatch.plan.actions.brokers.grant_permission import grant_write
@@ -56,7 +57,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     failed = away.of_cause(Cause.FAILED)
     repair = None if not failed else _repair(away, failed, policy)
     restarted = restart_broker(away, snapshot, policy)
-    restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
+    restarted = replace(
+        restarted, preconditions=(*_is_repaired(away), *is_active(arrays.values()), *restarted.preconditions)
+    )
     looks = _looks(situation.look, away, policy, arrays)
     step = None if looks else situation.look
     if read_as(alert.evidence, LogDirOfflineEvidence).is_ignored:
@@ -115,12 +118,29 @@ def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: C
         cause = next(cause for cause in _LOOKED_AT if cause in {directory.cause for directory in found})
         return [look(step, away, found, cause)]
     unclear = [directory for directory in away.of_cause(Cause.FULL) if _is_unclear(away, directory, policy)]
-    return [look(step, away, unclear, Cause.FULL)] if unclear else []
+    if unclear:
+        return [look(step, away, unclear, Cause.FULL)]
+    limited = [directory for directory in away.of_cause(Cause.LIMIT) if _remedy(away, directory) is not None]
+    return [look(step, away, limited, Cause.LIMIT)] if limited else []
+
+
+def _remedy(away: OfflineLogDirs, directory: LogDir) -> str | None:
+    """Return what the error itself asks for that the broker met there; None if its cause says that."""
+    error = os_error_in(away.proofs[directory.path].said or "")
+    return None if error is None else error.remedy
+
+
+def _is_repaired(away: OfflineLogDirs) -> list[Precondition]:
+    """Return the precondition that an error is repaired which the next start would meet again."""
+    paths = [directory.path for directory in away.directories if _remedy(away, directory) is not None]
+    text = f"what took {some_of(paths)} offline is repaired: a start alone meets the same error again"
+    return [Precondition("error_is_repaired", text, None)] if paths else []
 
 
 def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the repairs of directories with healthy disks."""
-    limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
+    limited = [directory for directory in away.of_cause(Cause.LIMIT) if _remedy(away, directory) is None]
+    repaired = away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
         *([raise_limit(away, _first_said(away, limited))] if limited else []),

@@ -328,9 +328,9 @@ _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
         (describe_log_dirs,),
     ),
     (OPEN_FILES,): Runbook(
-        f"raise the limit of {OPEN_FILES_LIMIT} before its directories go offline for it: it holds from the next start "
-        "on, and prlimit --nofile=N --pid PID raises that of the running process; ls -l /proc/PID/fd shows whether "
-        "segments or connections are open",
+        f"raise the limit of {OPEN_FILES_LIMIT.name} before its directories go offline for it: it holds from the next "
+        "start on, and prlimit --nofile=N --pid PID raises that of the running process; ls -l /proc/PID/fd shows "
+        "whether segments or connections are open",
         (describe_log_dirs,),
     ),
     (REMOTE_COPY_FAILS,): Runbook(

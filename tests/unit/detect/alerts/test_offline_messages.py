@@ -18,8 +18,8 @@ from tests.unit.detect.builders import T0
 COMMON = "look for a common cause"
 
 
-def log_dir(cause=Cause.FAILED, decided_by="broker_log", *, full_by=None, device=None, **fields):
-    verdict = Verdict(cause=cause, decided_by=decided_by, full_by=full_by, device=device)
+def log_dir(cause=Cause.FAILED, decided_by="broker_log", *, full_by=None, device=None, said=None, **fields):
+    verdict = Verdict(cause=cause, decided_by=decided_by, full_by=full_by, device=device, said=said)
     return LogDirMemory(verdict=verdict, cause=cause, offline_ms=T0, **fields)
 
 
@@ -48,6 +48,27 @@ def why(one):
 def test_each_cause_has_its_words_and_names_the_device(one, said):
     assert why(one).startswith(said)
     assert (", device" in why(one)) is (one.verdict.device is not None)
+
+
+@pytest.mark.parametrize(
+    ("said", "limit"),
+    [
+        ("roll failed: Too many open files", ": open files of the broker's process (LimitNOFILE, ulimit -n)"),
+        ("roll failed: Too many open files in system", ": the kernel's open files (sysctl fs.file-max)"),
+        ("roll failed: Map failed", ": memory maps (sysctl vm.max_map_count)"),
+        ("roll failed: Cannot allocate memory", ": memory maps (sysctl vm.max_map_count)"),
+        ("roll failed: File too large", ": the size of a file (LimitFSIZE, ulimit -f)"),
+        ("create failed: /d1/t-0: Too many links", ": folders in one folder (the file system's own limit)"),
+        ("create failed: /d1/t-0: 过多的连接", ": folders in one folder (the file system's own limit)"),
+        ("unable to create native thread", ": threads and processes (LimitNPROC, TasksMax, sysctl"),
+        ("a line that names no error", "; the disk is fine"),
+        (None, "; the disk is fine"),
+    ],
+)
+def test_the_limit_that_was_reached_is_named_and_no_other(said, limit):
+    assert why(log_dir(Cause.LIMIT, said=said)).startswith(f"a limit of the operating system was reached{limit}")
+    others = {"LimitNOFILE", "file-max", "max_map_count", "LimitFSIZE", "folders", "TasksMax"}
+    assert len([name for name in others if name in why(log_dir(Cause.LIMIT, said=said))]) <= 1
 
 
 USED = {"total_bytes": 1_000, "usable_bytes": 100}
@@ -99,12 +120,16 @@ def test_a_pool_is_not_named_where_the_kernel_said_nothing_of_the_failure():
     [
         ({}, "event", "cause unknown"),
         ({}, SPACE_WAS_LEFT, "cause unknown, space was left"),
-        ({"event_detail": "x" * 200}, SPACE_WAS_LEFT, f"cause unknown; the broker's log says: {'x' * 160}"),
+        (
+            {"event_detail": f"{'x' * 200}: File name too long"},
+            SPACE_WAS_LEFT,
+            f"cause unknown; the broker's log says: {'x' * 51} ... {'x' * 84}: File name too long",
+        ),
         ({"event_detail": POLLED_FAILURE}, "event", "cause unknown"),
         (
             {"kernel": KernelFinding(at_ms=T0 - KERNEL_NEAR_MS, cause=Cause.UNKNOWN, text="y" * 200)},
             "event",
-            f"cause unknown; the kernel's log says: {'y' * 160}",
+            f"cause unknown; the kernel's log says: {'y' * 51} ... {'y' * 104}",
         ),
         (
             {"kernel": KernelFinding(at_ms=T0 - KERNEL_NEAR_MS - 1, cause=Cause.UNKNOWN, text="y")},

@@ -379,3 +379,19 @@ def test_another_reason_is_news_once_the_first_is_no_longer_its_cause():
 def test_a_halt_for_its_directories_says_why_they_failed():
     news = told(failure("Error in dir /d0"), ended("Shutdown broker because the metadata log dir /d0 has failed"))
     assert news[-1].detail.endswith("has failed (/d0: full)")
+
+
+@pytest.mark.parametrize(
+    ("thrown", "why"),
+    [
+        ("java.io.IOException: No locks available", "No locks available"),
+        ("java.nio.file.FileSystemException: /d0/.lock: Invalid argument", "/d0/.lock: Invalid argument"),
+        (f"java.nio.file.FileSystemException: /{'d' * 300}: Some new words", "Some new words"),
+        ("java.nio.file.NoSuchFileException: /d0/.lock", "NoSuchFileException: /d0/.lock"),
+        ("java.io.IOException: No space left on device", "(/d0: full)"),
+    ],
+)
+def test_a_refused_start_repeats_why_its_directory_was_refused(thrown, why):
+    refused = line("Disk error while locking directory /d0", exception=thrown)
+    end = ended("Shutdown broker because none of the specified log dirs from /d0 can be created or validated")
+    assert why in told(refused, end)[-1].detail

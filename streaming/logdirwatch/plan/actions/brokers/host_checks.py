@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from logdirwatch.model.vocabulary import Cause, KernelTrouble
 from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers import damaged_file
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
@@ -44,6 +45,9 @@ def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogD
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY.get(cause, "")
     reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
+    error = os_error_in(away.proofs[directories[0].path].said or "")
+    if error is not None and error.remedy is not None:
+        reason = f"repair what took {places} offline; the error condemns no disk: {error.remedy}"
     if cause is Cause.DAMAGED_FILE:
         reason = f"in {places} " + damaged_file.remedy(away.proofs[directories[0].path].said or "")
     return replace(

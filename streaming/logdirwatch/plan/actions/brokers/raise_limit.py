@@ -3,7 +3,7 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
-from logdirwatch.parse.os_errors import os_error_in
+from logdirwatch.parse.os_errors import MEMORY_MAPS, OPEN_FILES, os_error_in
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
@@ -15,20 +15,24 @@ from logdirwatch.plan.proposal import ProposedAction, effect
 QUOTA = "quota"
 """The step of the action that raises a quota, not a limit of the process."""
 
-_ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
-
 
 def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
     """Return the remedy for an exhausted limit of the operating system; the disks are healthy."""
     error = os_error_in(proof.said or "")
-    which = (error and error.limit) or _ANY_LIMIT
+    limits = (OPEN_FILES, MEMORY_MAPS) if error is None or error.limit is None else (error.limit,)
+    which = " or ".join(limit.name for limit in limits)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
+    steps = [
+        *(limit.shown_by.replace("PID", "$(pgrep -f kafka.Kafka)") for limit in limits),
+        *(f"{limit.raised_by}; the broker's next start applies it" for limit in limits),
+        "in a container raise it for the container's runtime or its node",
+    ]
     return ProposedAction(
         kind=ActionKind.RAISE_LIMIT,
         target=away.target,
         reason=text,
         expected=effect(),
-        commands=(note(f"On broker {away.broker}'s host: {text}."),),
+        commands=tuple(note(f"On broker {away.broker}'s host: {step}.") for step in steps),
     )
 
 

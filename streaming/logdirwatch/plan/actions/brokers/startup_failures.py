@@ -223,6 +223,10 @@ ZOOKEEPER_REMEDIES: Mapping[Reason, Remedy] = {
     ),
 }
 """What else is done in a cluster that keeps its metadata in ZooKeeper; the other remedies hold there too, or never."""
+_BY_DIRECTORIES = frozenset(
+    {Reason.NO_USABLE_DIRECTORY, Reason.METADATA_DIRECTORY_FAILED, Reason.ALL_DIRECTORIES_FAILED, Reason.LIMIT}
+)
+"""Reasons whose remedy an error of the operating system may say better."""
 
 
 def remedy_of(reason: object, *, has_zookeeper: bool = False) -> Remedy:
@@ -249,10 +253,15 @@ def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
     said = shown.log_says or ""
     if shown.log_reason == Reason.DAMAGED_FILE:
         return remedy._replace(text=damaged_file.remedy(said))
-    error = os_error_in(said) if shown.log_reason == Reason.LIMIT else None
-    return (
-        remedy._replace(text=f"before the start raise the limit of {error.limit}") if error and error.limit else remedy
-    )
+    error = os_error_in(said)
+    if error is None:
+        return remedy
+    if error.remedy is not None and shown.log_reason in _BY_DIRECTORIES:
+        return remedy._replace(text=f"before the start: {error.remedy}")
+    if shown.log_reason != Reason.LIMIT or error.limit is None or error.limit.raised_by is None:
+        return remedy
+    text = f"before the start raise the limit of {error.limit.name}"
+    return Remedy(text, (error.limit.shown_by, error.limit.raised_by))
 
 
 def _runbook(remedy: Remedy, log_says: str) -> Runbook:
