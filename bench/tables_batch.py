@@ -35,9 +35,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHealth, StateRecord
 from logdirwatch.model.vocabulary import PollStatus
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE, TABLES
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.store import write_records

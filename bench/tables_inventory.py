@@ -14,8 +14,7 @@ from lakehouse import LOG_DIRS, MIB, NOW_MS, configure, jobs, markdown, session,
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, StateRecord, TopicRecord
 from logdirwatch.model.vocabulary import BrokerStatus
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.now_tables import REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.inventory import InventoryWriter

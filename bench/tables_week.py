@@ -26,8 +26,7 @@ from lakehouse import (
     version,
     written,
 )
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES, TABLES
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.upkeep.maintain import Upkeep

@@ -35,7 +35,7 @@ from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import maintain, validate
 from logdirwatch.jobs.session import build_session, end_session, without_empty_batches
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.store import log_store
 from logdirwatch.store.delta_log.entries import file_name
-from logdirwatch.store.schema.history_tables import ALERTS, DECISIONS
+from logdirwatch.store.schema.definitions import ALERTS, DECISIONS
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.tables import Tables

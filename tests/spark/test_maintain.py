@@ -8,13 +8,13 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     EXECUTIONS,
     LOG_DIR_SAMPLES,
     QUALITY_RESULTS,
+    TABLES,
     TRANSITIONS,
 )
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings

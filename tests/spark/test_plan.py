@@ -11,8 +11,9 @@ from logdirwatch.cli.reading.plan_source import Source, find
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,

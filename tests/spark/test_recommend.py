@@ -15,7 +15,7 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import ClusterSettings, Settings
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,

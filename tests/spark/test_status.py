@@ -5,8 +5,7 @@ from delta.tables import DeltaTable
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.cli.reading.tables.reader import COLUMNS, QUERIES
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 

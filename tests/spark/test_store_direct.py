@@ -11,8 +11,7 @@ from hypothesis import settings as drawing
 from logdirwatch.model import topics
 from logdirwatch.store import tables as store_tables
 from logdirwatch.store.direct.table import ConflictError, DirectTable
-from logdirwatch.store.schema.history_tables import ALERTS, LOG_DIR_SAMPLES
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
 from logdirwatch.store.writing import direct, small_batch, store
 from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, execution, metrics, state, transition
 from tests.spark.test_bad_input import STORED, of_topics

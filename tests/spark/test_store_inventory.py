@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.model import topics
-from logdirwatch.store.schema.now_tables import REPLICA_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE
 from logdirwatch.store.writing.tally import Tally
 from tests.spark.lake import T0, replicas, scan_end, scan_ms, state, topic
 

@@ -6,8 +6,12 @@ import shutil
 import pytest
 
 from logdirwatch.model import topics
-from logdirwatch.store.schema.history_tables import REJECTED_RECORDS
-from logdirwatch.store.schema.now_tables import LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    LOG_DIR_INVENTORY,
+    REJECTED_RECORDS,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 from logdirwatch.store.writing import direct_inventory, small_batch
 from logdirwatch.store.writing.tally import Tally
 from tests.spark.lake import Lake, replicas, state, topic

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.model import topics
-from logdirwatch.store.schema.history_tables import REJECTED_RECORDS
-from logdirwatch.store.schema.now_tables import LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import LOG_DIR_INVENTORY, REJECTED_RECORDS, REPLICA_STATE, TOPIC_STATE
 from logdirwatch.store.writing import direct_inventory, large_inventory, trust
 from logdirwatch.store.writing.tally import Tally
 from tests.spark.lake import Lake, addressed, replicas, scan_end, scan_ms, state, topic

@@ -15,9 +15,7 @@ from logdirwatch.settings import Settings
 from logdirwatch.store import first_version
 from logdirwatch.store import tables as store_tables
 from logdirwatch.store.delta_log.entries import encoded
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import ALERTS, DECISIONS, LOG_DIR_SAMPLES
-from logdirwatch.store.schema.now_tables import BROKER_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, DECISIONS, LOG_DIR_SAMPLES, TABLES, TOPIC_STATE
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.tables import Tables, retried, within

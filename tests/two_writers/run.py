@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.storage.options import of_extra
 from tests.support import s3
 from tests.support.waiting import wait_until

@@ -13,7 +13,7 @@ from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.settings import Settings
 from logdirwatch.store.direct.arrow import arrow_rows
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import CONFLICTS, Tables
 from logdirwatch.store.writing.direct import insert_new

@@ -39,7 +39,7 @@ from logdirwatch.parse.records import RECORDS, Rejected, parse
 from logdirwatch.report.folding import LatestDecisions, latest_actions, latest_alerts, message_of
 from logdirwatch.report.status import snapshot
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.history_tables import ALERTS
+from logdirwatch.store.schema.definitions import ALERTS
 from logdirwatch.store.writing.intake import Belief, Position, thin_rows
 from tests.support import bad
 from tests.support.generated import spoilt

@@ -49,7 +49,7 @@ from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
-from logdirwatch.store.schema.now_tables import LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import LOG_DIR_STATE
 from logdirwatch.text.units import human_age, human_bytes, human_count, human_in, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import counted, utc
 

@@ -15,8 +15,17 @@ from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, Replic
 from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.report.folding import is_heartbeat, latest
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, is_stale, read_tables, snapshot_of
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, EXECUTIONS, LOG_DIR_SAMPLES, TRANSITIONS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    BROKER_STATE,
+    EXECUTIONS,
+    LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+    TRANSITIONS,
+)
 from logdirwatch.store.sql import by_age, newest, quoted
 from logdirwatch.text.units import age_ms
 

@@ -18,8 +18,7 @@ from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.columns import Column, Table
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, QUALITY_RESULTS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
 from logdirwatch.store.tables import Tables, retried
 from logdirwatch.store.writing.batch import computed
 

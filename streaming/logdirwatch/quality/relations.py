@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import AlertStatus, LogDirStatus
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, TRANSITIONS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, BROKER_STATE, LOG_DIR_STATE, TRANSITIONS
 from logdirwatch.store.sql import by_age
 
 

@@ -25,8 +25,18 @@ from logdirwatch.model.vocabulary import (
 )
 from logdirwatch.quality.relations import RELATIONS, CheckTimes
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, DECISIONS, EXECUTIONS, LOG_DIR_SAMPLES, TRANSITIONS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    BROKER_STATE,
+    DECISIONS,
+    EXECUTIONS,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TRANSITIONS,
+)
 
 NULL_IN_KEY = {
     LOG_DIR_INVENTORY.name: {"broker", "log_dir"},

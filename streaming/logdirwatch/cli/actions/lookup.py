@@ -17,7 +17,7 @@ from logdirwatch.parse.reading import RecordReader
 from logdirwatch.report.actions.listing import find
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.history_tables import ACTIONS
+from logdirwatch.store.schema.definitions import ACTIONS
 from logdirwatch.text.printable import printable
 
 ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.")]

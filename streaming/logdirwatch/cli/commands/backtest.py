@@ -23,7 +23,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.backtest import Fired, fired, view
 from logdirwatch.report.stored import SOURCE, Row, observations
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.sql import quoted
 
 

@@ -33,7 +33,7 @@ from logdirwatch.report.status.snapshot import (
     statuses,
 )
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.printable import printable_lines
 
 WATCH_S = 5

@@ -12,8 +12,7 @@ from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.quality.results import Checked, failed, lines
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import QUALITY_RESULTS
+from logdirwatch.store.schema.definitions import QUALITY_RESULTS, TABLES
 from logdirwatch.text.printable import printable
 
 CHECKED = [name for name in TABLES if name != QUALITY_RESULTS.name]

@@ -5,8 +5,7 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.errors import UserError
 from logdirwatch.report.capacity.usage import Usage, cluster_uses
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
-from logdirwatch.store.schema.now_tables import REPLICA_STATE
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES, REPLICA_STATE
 
 _SIZES = (
     "SELECT cluster, topic, sum(size_bytes) AS bytes, count(*) AS replicas FROM t WHERE NOT is_future "

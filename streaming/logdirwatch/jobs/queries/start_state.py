@@ -27,7 +27,7 @@ from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
 from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.parse.records import Rejected, parse
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.now_tables import BROKER_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.store.tables import Tables
 
 log = structlog.get_logger(__name__)

@@ -17,9 +17,9 @@ from logdirwatch.report.handling import Handling, handled
 from logdirwatch.report.status import cluster as view
 from logdirwatch.report.status import present
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, Heartbeat
-from logdirwatch.store.schema.history_tables import EXECUTIONS
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
     REPLICA_STATE,

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.model.records import LogDirView, PartitionHealth, StateRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.store.rows.history import fields, parsed, shaped
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.store.schema.json_types import spark_type
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
 
 CONFIGS = "map<string,string>"
 

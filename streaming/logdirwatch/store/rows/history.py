@@ -19,19 +19,16 @@ from logdirwatch.model.records import (
     Transition,
 )
 from logdirwatch.store.schema.columns import SOURCE, Table
-from logdirwatch.store.schema.history_tables import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     DECISIONS,
     EXECUTIONS,
     LOG_DIR_SAMPLES,
-    OF_EVENT,
-    OF_HOST,
-    OF_POLL,
-    OF_POLL_AND_LOG_DIR,
     REJECTED_RECORDS,
     TRANSITIONS,
 )
+from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 from logdirwatch.store.schema.json_types import spark_type
 
 UNKNOWN_CLUSTER = "unknown"

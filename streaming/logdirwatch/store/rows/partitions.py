@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.store.rows.history import SOURCE_NAMES, fields, shaped
-from logdirwatch.store.schema.now_tables import TOPIC_STATE
+from logdirwatch.store.schema.definitions import TOPIC_STATE
 
 _PLACE = ("cluster", "name", "number")
 OF_TOPIC = ("is_internal", "configs", "overridden")

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.store.rows.history import SOURCE_NAMES
-from logdirwatch.store.schema.now_tables import REPLICA_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 KEY = REPLICA_STATE.key
 SEEN = ("log_dir", "size_bytes", "offset_lag")

@@ -18,7 +18,8 @@ from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.rows.history import EVENT, UNKNOWN_CLUSTER, fields_by_column
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, EXECUTIONS, OF_EVENT, TRANSITIONS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, EXECUTIONS, TRANSITIONS
+from logdirwatch.store.schema.history_tables import OF_EVENT
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]

@@ -19,9 +19,9 @@ from logdirwatch.store.direct.arrow import Columns, arrow_columns, repeated
 from logdirwatch.store.rows.brokers import OF_BROKER, OF_LOG_DIR, OF_PARTITIONS
 from logdirwatch.store.rows.history import HOST, LOG_DIR, POLL
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
+from logdirwatch.store.schema.history_tables import OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 from logdirwatch.store.schema.json_types import spark_type
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
 
 Content = TypeVar("Content", bound=Struct)
 

@@ -26,7 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
 from logdirwatch.store.rows.placements import KEY, SEEN, WHEN
 from logdirwatch.store.rows.plain_judgements import Broker, Judgement, View
-from logdirwatch.store.schema.now_tables import REPLICA_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 _PARTITION = ("cluster", "topic", "partition")
 _METADATA = ("leader", "replicas", "isr", "offline_replicas")

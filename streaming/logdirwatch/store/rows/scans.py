@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.model.records import ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.store.rows.history import parsed, shaped
-from logdirwatch.store.schema.now_tables import LOG_DIR_INVENTORY
+from logdirwatch.store.schema.definitions import LOG_DIR_INVENTORY
 
 SOURCE = ("topic", "partition", "offset")
 _LOG_DIR = ("cluster", "broker", "log_dir")

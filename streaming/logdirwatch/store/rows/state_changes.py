@@ -10,7 +10,7 @@ from logdirwatch.store.direct.merge import Key, Rewrite
 from logdirwatch.store.rows import plain, plain_columns
 from logdirwatch.store.rows.brokers import OF_CONFIGS
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 
 Configs: TypeAlias = tuple[Mapping[str, str | None], int]
 """The configuration of a broker, and its time."""

@@ -5,7 +5,10 @@ unknown. Values of varying structure are JSON text.
 """
 
 from logdirwatch.store.schema import history_tables, now_tables
+from logdirwatch.store.schema.columns import *  # noqa: F403 - whoever needs a table needs one import
 from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.schema.history_tables import *  # noqa: F403
+from logdirwatch.store.schema.now_tables import *  # noqa: F403
 
 TABLES: dict[str, Table] = {
     table.name: table

@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, ExecutionState
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, EXECUTIONS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, EXECUTIONS
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
 from logdirwatch.store.upkeep.results import Upkept

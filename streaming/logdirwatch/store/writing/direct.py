@@ -18,16 +18,17 @@ from logdirwatch.store.rows import plain, plain_columns
 from logdirwatch.store.rows.brokers import OF_CONFIGS
 from logdirwatch.store.rows.state_changes import broker_changes, broker_of, log_dir_changes
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
+    BROKER_STATE,
     EXECUTIONS,
     LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
     REJECTED_RECORDS,
     TRANSITIONS,
+    Table,
 )
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.store.tables import Span, retried
 from logdirwatch.store.writing.batch import joined
 from logdirwatch.store.writing.small_batch import SmallBatch

@@ -40,8 +40,13 @@ from logdirwatch.store.rows.plain_scans import (
     whole_scans,
 )
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.history_tables import REJECTED_RECORDS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    REJECTED_RECORDS,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 from logdirwatch.store.tables import retried
 from logdirwatch.store.writing.direct import Open, insert_new, one_by_one
 from logdirwatch.store.writing.small_batch import SmallBatch

@@ -6,22 +6,33 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.store.rows import brokers, history
-from logdirwatch.store.schema import history_tables
-from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
+    BROKER_STATE,
     DECISIONS,
     EXECUTIONS,
     LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    QUALITY_RESULTS,
     REJECTED_RECORDS,
     TRANSITIONS,
 )
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.store.tables import Tables, same_key
 from logdirwatch.store.writing.batch import Batch, computed
 
-WRITTEN = (BROKER_STATE, LOG_DIR_STATE, *(table for table in vars(history_tables).values() if isinstance(table, Table)))
+WRITTEN = (
+    BROKER_STATE,
+    LOG_DIR_STATE,
+    LOG_DIR_SAMPLES,
+    TRANSITIONS,
+    ALERTS,
+    ACTIONS,
+    EXECUTIONS,
+    DECISIONS,
+    REJECTED_RECORDS,
+    QUALITY_RESULTS,
+)
 
 HISTORIES = (
     (LOG_DIR_SAMPLES, ("metrics", "event", "host"), history.samples),

@@ -18,9 +18,14 @@ from logdirwatch.store.rows.history import rejected
 from logdirwatch.store.rows.plain_judgements import Judged
 from logdirwatch.store.rows.plain_scans import is_recognized
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.history_tables import REJECTED_RECORDS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    REJECTED_RECORDS,
+    REPLICA_STATE,
+    TOPIC_STATE,
+    Table,
+)
 from logdirwatch.store.tables import Tables, same_key
 from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, looked_over, release
 from logdirwatch.store.writing.direct_inventory import (

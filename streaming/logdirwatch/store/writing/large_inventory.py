@@ -42,7 +42,7 @@ from logdirwatch.store.rows.plain_scans import (
     whole_scans,
 )
 from logdirwatch.store.rows.thin import Placed, Thin
-from logdirwatch.store.schema.now_tables import BROKER_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, REPLICA_STATE, TOPIC_STATE
 from logdirwatch.store.tables import retried
 from logdirwatch.store.writing.direct import Open
 from logdirwatch.store.writing.direct_inventory import (

@@ -12,7 +12,7 @@ from logdirwatch.store.direct.rewriting import read_columns
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.content import OF_REPLICA, OF_TOPIC_STATE, Subject, stored_partitions, stored_replicas
 from logdirwatch.store.rows.digests import NO_ROWS
-from logdirwatch.store.schema.now_tables import REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE
 from logdirwatch.store.writing.direct import Open
 from logdirwatch.store.writing.direct_inventory import MOST_ROWS
 from logdirwatch.store.writing.recognition import Content, Known

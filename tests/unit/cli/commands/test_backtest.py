@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 from typer.testing import CliRunner
 
 from logdirwatch.cli.main import app
-from logdirwatch.store.schema.history_tables import LOG_DIR_SAMPLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 
 T0 = 1_700_000_000_000
 POLL_MS = 5_000

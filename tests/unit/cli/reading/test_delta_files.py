@@ -7,7 +7,7 @@ import pytest
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.cli.reading.tables.reader import COLUMNS
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from tests.support.delta import Written
 from tests.unit.report.rows import broker, log_dir
 

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.cluster.from_tables import facts_from
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,

@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.strays import STEP
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,

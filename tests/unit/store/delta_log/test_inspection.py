@@ -19,7 +19,7 @@ from logdirwatch.store.delta_log.inspection import (
     read_log,
 )
 from logdirwatch.store.direct.newest import Newest, NotDirectError
-from logdirwatch.store.schema.now_tables import BROKER_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.store.storage.local import LocalFolder
 from tests.support.delta import Written
 

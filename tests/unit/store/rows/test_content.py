@@ -21,7 +21,7 @@ from logdirwatch.store.rows.content import (
 from logdirwatch.store.rows.digests import NO_ROWS
 from logdirwatch.store.rows.plain_partitions import partition_changes
 from logdirwatch.store.rows.plain_scans import Part
-from logdirwatch.store.schema.now_tables import REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE
 
 NAMES = st.sampled_from(["t", "u", "é", "t\u0000"])
 PLACEMENTS = st.builds(

@@ -15,7 +15,7 @@ from logdirwatch.store.rows.plain_placements import listed_replicas
 from logdirwatch.store.rows.plain_replicas import Known, replica_changes
 from logdirwatch.store.rows.plain_scans import newer_parts, whole_log_dirs
 from logdirwatch.store.rows.thin import Placed, Position, Thin
-from logdirwatch.store.schema.now_tables import REPLICA_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 BROKERS, PATHS, TOPICS, PARTITIONS = (1, 2), ("/d1", "/d2"), ("t", "u"), (0, 1)
 STATUSES = ("online", "offline", "saturated")

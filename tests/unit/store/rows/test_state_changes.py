@@ -8,7 +8,7 @@ from logdirwatch.model import topics
 from logdirwatch.store.direct.arrow import arrow_rows
 from logdirwatch.store.rows.state_changes import broker_changes, log_dir_changes
 from logdirwatch.store.rows.thin import Position
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.small_batch import by_kind
 

@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import records
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import ACTIONS, ALERTS, DECISIONS, EXECUTIONS, TRANSITIONS
-from logdirwatch.store.schema.now_tables import LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    DECISIONS,
+    EXECUTIONS,
+    LOG_DIR_STATE,
+    TABLES,
+    TRANSITIONS,
+)
 from logdirwatch.store.writing.batch import HOUR_MS, MOST_SPANS, joined
 
 ONLY_IN_THE_RECORD = {

@@ -10,15 +10,16 @@ from logdirwatch.store.direct.arrow import arrow_rows, arrow_schema
 from logdirwatch.store.direct.newest import DataFile, Newest, NotDirectError
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.thin import Position
-from logdirwatch.store.schema.history_tables import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
+    BROKER_STATE,
     EXECUTIONS,
     LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
     REJECTED_RECORDS,
     TRANSITIONS,
 )
-from logdirwatch.store.schema.now_tables import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.writing.direct import HISTORIES, insert_new, write_small
 from logdirwatch.store.writing.intake import Belief

@@ -11,11 +11,11 @@ from logdirwatch.store.direct.arrow import arrow_schema
 from logdirwatch.store.direct.newest import Newest
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.thin import Position
-from logdirwatch.store.schema.history_tables import REJECTED_RECORDS
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
+    REJECTED_RECORDS,
     REPLICA_STATE,
     TOPIC_STATE,
 )

@@ -7,9 +7,9 @@ from typing import Any
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.report.status.absent_tables import Place
 from logdirwatch.report.status.cluster import BROKER_COLUMNS, RISKS, LogDir
-from logdirwatch.store.schema.history_tables import EXECUTIONS
-from logdirwatch.store.schema.now_tables import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
+    EXECUTIONS,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
     REPLICA_STATE,
