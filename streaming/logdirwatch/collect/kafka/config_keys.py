@@ -39,6 +39,7 @@ TOPIC_KEYS = (
     "delete.retention.ms",
     "min.compaction.lag.ms",
     "max.compaction.lag.ms",
+    "min.cleanable.dirty.ratio",
     "min.insync.replicas",
     "unclean.leader.election.enable",
     "message.timestamp.type",

@@ -13,6 +13,7 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import some_of
 
@@ -23,8 +24,11 @@ _METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-c
 
 
 def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the check of the cleaner if compacted topics make up most of the growth, or of the bytes; else empty."""
-    if not _is_compacted(source, snapshot):
+    """Return the check of the cleaner if compacted topics make up most of the growth, or of the bytes; else empty.
+
+    Empty as well where in-sync siblings show that it stands still.
+    """
+    if not _is_compacted(source, snapshot) or any(one.is_compacted for one in overdue_in(source, snapshot)):
         return []
     sizes: Counter[str] = Counter()
     for replica in snapshot.replicas_in(source.place):

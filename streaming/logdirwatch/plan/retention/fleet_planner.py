@@ -17,8 +17,8 @@ from logdirwatch.plan.retention.planner import (
     cut_topic,
     cuttable,
     giving,
+    held_back,
     largest_first,
-    nothing_to_give,
 )
 from logdirwatch.plan.retention.shares import MOST_OF_ONE, is_few
 
@@ -69,7 +69,7 @@ def _most(
     if topic is None:
         return None
     found = cut_topic(topic, _giving(topic, snapshot), snapshot, policy, partial(_useful, needed), None)
-    veto = nothing_to_give(topic, here, snapshot, policy, 0 if found is None else gain(found, needed))
+    veto = held_back(topic, here, snapshot, policy, found, 0 if found is None else gain(found, needed))
     refusals.update([veto] if veto is not None else [])
     return found
 

@@ -63,6 +63,11 @@ class RetentionLimit:
         """Whether the deleted data is lost; a local copy still exists in remote storage."""
         return not self.key.startswith(LOCAL)
 
+    @property
+    def is_held_by_readers(self) -> bool:
+        """Whether what consumer groups have not read yet is what keeps it from being lowered further."""
+        return self.unread > self.lowest - self.unit
+
     def freed(self, replicas: Sequence[Replica], limit: int) -> int:
         """Return the bytes that a limit certainly frees from replicas in one directory.
 

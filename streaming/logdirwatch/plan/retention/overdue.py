@@ -1,15 +1,17 @@
-"""Replicas whose old segments are not deleted on their broker, though they are elsewhere.
+"""Replicas that are not deleted from, or not compacted, on their broker, though they are elsewhere.
 
-All in-sync replicas of a partition end with the same records, and each broker deletes the oldest segments of its own
-by the same limits (Kafka 4.3.1 ``UnifiedLog.deleteOldSegments``). One that holds clearly more than its limit allows and
-than another one in sync is not reached by retention there. Known causes: a cancelled copy between the broker's
-directories (KAFKA-19458, below Kafka 4.2), a retention task that fails, a thread that died.
+All in-sync replicas of a partition end with the same records. Each broker deletes the oldest segments of its own by
+the same limits (Kafka 4.3.1 ``UnifiedLog.deleteOldSegments``), and cleans its own log once a configured share of it is
+dirty (``LogCleanerManager.grabFilthiestCompactedLog``). A replica that holds clearly more than that allows and than
+another one in sync is not reached there. Known causes: a cancelled copy between the broker's directories (KAFKA-19458,
+below Kafka 4.2), a retention task that fails, a partition that the cleaner gave up, a thread that died.
 """
 
+import math
 from dataclasses import dataclass
 
 from logdirwatch.model.broker_tasks import DEAD_CLEANER, RETENTION, UNCLEANABLE
-from logdirwatch.plan.capacity.growth_by_policy import DELETE, policy_of
+from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, DELETE, policy_of
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.cut import effective_after_ms
@@ -26,25 +28,28 @@ TIMES = 1.5
 """A replica in balance holds up to a segment more than its limit, and what was written since the last check."""
 _CHECKS = 2
 _SEGMENTS = 2
+DIRTY_RATIO = 0.5
+"""Kafka's default of ``min.cleanable.dirty.ratio`` (``LogConfig``)."""
 
 
 @dataclass(frozen=True)
 class OverdueReplica:
-    """A replica with more bytes than its limit and its siblings allow; ``limit_bytes`` None: limited by age alone."""
+    """A replica with more bytes than its limit and its siblings allow; ``limit_bytes`` None: it has no such limit."""
 
     replica: Replica
     siblings: tuple[Replica, ...]
     limit_bytes: int | None
+    is_compacted: bool = False
 
     @property
     def allowed_bytes(self) -> int:
-        """What it may hold. An age is no number of bytes: there the largest sibling counts, not the smallest."""
+        """What it may hold. Without a limit in bytes the largest sibling counts, not the smallest."""
         sizes = [sibling.size_bytes or 0 for sibling in self.siblings]
         return max(sizes) if self.limit_bytes is None else max(self.limit_bytes, min(sizes))
 
     @property
     def overdue_bytes(self) -> int:
-        """The bytes that retention should have deleted."""
+        """The bytes that should be gone."""
         return (self.replica.size_bytes or 0) - self.allowed_bytes
 
 
@@ -55,9 +60,12 @@ def overdue_in(directory: LogDir, snapshot: ClusterSnapshot) -> list[OverdueRepl
 
 
 def overdue(replica: Replica, snapshot: ClusterSnapshot) -> OverdueReplica | None:
-    """Return a replica with the evidence that retention does not reach it; None if there is none, or a doubt."""
+    """Return a replica with the evidence that its broker does not delete or compact it; None: none, or a doubt."""
     topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
-    if topic is None or partition is None or not replica.size_bytes or not _is_deleted(topic, replica.broker, snapshot):
+    if topic is None or partition is None or not replica.size_bytes:
+        return None
+    is_compacted = policy_of(topic) in {COMPACT, BOTH}
+    if not is_compacted and not _is_deleted(topic, replica.broker, snapshot):
         return None
     siblings = [
         other
@@ -66,10 +74,12 @@ def overdue(replica: Replica, snapshot: ClusterSnapshot) -> OverdueReplica | Non
     ]
     if not siblings or not _is_complete(replica, partition, snapshot) or _is_pending(replica, snapshot):
         return None
-    limit = int(effective(topic, RETENTION_BYTES) or -1)
-    found = OverdueReplica(replica, tuple(siblings), limit if limit >= 0 else None)
-    written = _written_bytes(replica, topic, snapshot)
-    if written is None or replica.size_bytes <= TIMES * found.allowed_bytes:
+    limit = -1 if is_compacted else int(effective(topic, RETENTION_BYTES) or -1)
+    found = OverdueReplica(replica, tuple(siblings), limit if limit >= 0 else None, is_compacted)
+    # What is written to a compacted log before the cleaner is due is in its dirty share.
+    written = 0 if is_compacted else _written_bytes(replica, topic, snapshot)
+    times = TIMES * (_dirty_times(topic) if is_compacted else 1.0)
+    if written is None or replica.size_bytes <= times * found.allowed_bytes:
         return None
     return found if found.overdue_bytes > _SEGMENTS * segment_bytes(topic) + written else None
 
@@ -84,8 +94,10 @@ def is_reached(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     topic, directory = snapshot.topics.get(replica.topic), snapshot.directories.get(replica.place)
     failing = frozenset[str]() if directory is None else directory.keeps_growing
     if topic is not None and topic.is_compacted:
-        return not failing & {DEAD_CLEANER, UNCLEANABLE} and outgrown_ms(replica, snapshot) is None
-    return RETENTION not in failing and overdue(replica, snapshot) is None
+        is_failing = bool(failing & {DEAD_CLEANER, UNCLEANABLE}) or outgrown_ms(replica, snapshot) is not None
+    else:
+        is_failing = RETENTION in failing
+    return not is_failing and overdue(replica, snapshot) is None
 
 
 def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:
@@ -99,6 +111,12 @@ def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:
     # What a topic does not set itself is each broker's own, and another broker was asked.
     own = {key: configs.get(f"log.{key}") for key in inherited}
     return all(value is None or value == topic.configs.get(key) for key, value in own.items())
+
+
+def _dirty_times(topic: Topic) -> float:
+    """Return how many times its clean part a log grows to before the cleaner is due."""
+    ratio = float(topic.configs.get("min.cleanable.dirty.ratio") or DIRTY_RATIO)
+    return 1 / (1 - ratio) if ratio < 1 else math.inf
 
 
 def _is_complete(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) -> bool:

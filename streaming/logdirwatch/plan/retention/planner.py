@@ -61,8 +61,9 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
         rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
         topic = cuttable(name, mine, snapshot, policy, refusals) if rejected is None else None
-        most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
-        veto = None if topic is None else nothing_to_give(topic, mine, snapshot, policy, most)
+        deepest = None if topic is None else cut(topic, None)
+        most = 0 if deepest is None else deepest.frees_at(source.place)
+        veto = None if topic is None else held_back(topic, mine, snapshot, policy, deepest, most)
         refusals.update([veto] if veto is not None else [])
         candidates += [RetentionCandidate(topic, most)] if topic is not None and most > 0 else []
     cuts = spread(candidates, needed_bytes, source.place, cut, policy.limits)
@@ -189,12 +190,18 @@ def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | 
     return is_promised or cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms
 
 
-def nothing_to_give(
-    topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, most: int
+def held_back(
+    topic: Topic,
+    here: Sequence[Replica],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    deepest: RetentionCut | None,
+    most: int,
 ) -> Veto | None:
-    """Say which floor leaves nothing to cut."""
-    if most > 0:
-        return None
+    """Say which floor leaves nothing to cut, or which readers keep the deepest cut from freeing more than ``most``."""
+    if deepest is not None and most > 0:
+        is_held = deepest.way.is_held_by_readers
+        return retention_vetoes.consumers_unread(topic, snapshot, policy) if is_held else None
     return replica_vetoes.first(
         [
             _deletion_stands(topic, here, snapshot),

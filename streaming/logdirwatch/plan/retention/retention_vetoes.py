@@ -92,11 +92,11 @@ def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnap
 
 
 def consumers_unread(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Veto a cut because consumer groups have not read anything that could be deleted."""
+    """Veto a cut, or a deeper one, because consumer groups have not read what it would delete."""
     slowest = slowest_reader(topic, snapshot)
     if slowest is None or not policy.limits.spare_unread or topic.is_tiered:
         return None
-    return Veto("consumers_unread", unread_text(slowest, snapshot))
+    return Veto("consumers_unread", f"{unread_text(slowest, snapshot)}, and no cut takes that: does the group run?")
 
 
 def unread_goes(topic: Topic, snapshot: ClusterSnapshot, *, is_spared: bool) -> Veto | None:

@@ -1,4 +1,4 @@
-"""Retention that does not delete on one broker: told first, with the restart that ends it, and only by evidence."""
+"""Retention or compaction that stands still on one broker: told first, with the restart that ends it, by evidence."""
 
 import pytest
 
@@ -20,6 +20,7 @@ from tests.unit.plan.failures import kinds, veto_names
 
 LIMITED = {"retention.bytes": str(100 * MIB), "retention.ms": "604800000"}
 BY_AGE = LIMITED | {"retention.bytes": "-1"}
+COMPACTED = {"cleanup.policy": "compact"}
 
 
 def sized(one=700, two=100, three=100, number=0, **fields):
@@ -96,8 +97,6 @@ def test_it_is_told_by_what_is_known(fields, frees_mib):
         ({"configs": {"retention.bytes": None, "retention.ms": None}}, []),
         ({"configs": {"retention.bytes": None}}, []),
         ({"configs": {"retention.bytes": "-1", "retention.ms": "-1"}}, []),
-        ({"configs": LIMITED | {"cleanup.policy": "compact"}}, []),
-        ({"configs": LIMITED | {"cleanup.policy": "compact,delete"}}, []),
         ({"configs": LIMITED | {"cleanup.policy": None}}, []),
         ({"configs": LIMITED | {"remote.storage.enable": "true"}}, []),
         ({"configs": LIMITED | {"segment.bytes": str(1 << 30)}}, []),
@@ -122,8 +121,6 @@ def test_it_is_told_by_what_is_known(fields, frees_mib):
         "no limit is known",
         "the limit in bytes is not",
         "kept for ever",
-        "compacted",
-        "compacted and deleted",
         "unknown policy",
         "remote storage",
         "no closed segment to delete",
@@ -147,6 +144,86 @@ def test_it_is_told_by_what_is_known(fields, frees_mib):
 )
 def test_it_is_not_told_from_what_is_missing_or_otherwise_explained(fields, parts):
     assert restarts(advised(*world(*parts, **fields))) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "parts", "frees_mib"),
+    [
+        ({}, [], 600),
+        ({"is_internal": True}, [], 600),
+        ({"growth": None}, [], 600),
+        ({"growth": 1e6}, [], 600),
+        ({"configs": {"cleanup.policy": "compact,delete"}}, [], 600),
+        ({"configs": LIMITED | COMPACTED | {"retention.bytes": str(600 * MIB)}}, [], 600),
+        ({"copies": sized(700, 100, 230)}, [], 470),
+        ({"copies": sized(700, 0, 0)}, [], 700),
+        ({"copies": sized(700, 100, 240), "isr": {0: (1, 2)}}, [], 600),
+        ({"configs": COMPACTED | {"min.cleanable.dirty.ratio": "0.75"}}, [], 600),
+        ({"configs": COMPACTED | {"min.cleanable.dirty.ratio": "0.9"}}, [], None),
+        ({"configs": COMPACTED | {"min.cleanable.dirty.ratio": "1.0"}}, [], None),
+        ({"configs": COMPACTED | {"segment.bytes": str(1 << 30)}}, [], None),
+        ({"copies": sized(300, 100, 100)}, [], None),
+        ({"copies": sized(700, 100, 240)}, [], None),
+        ({"copies": sized(700, 700, 700)}, [], None),
+        ({"copies": sized(700, None, None)}, [], None),
+        ({"isr": {0: (1,)}}, [], None),
+        ({"isr": {0: (2, 3)}}, [], None),
+        ({"reassigned": (0,)}, [], None),
+        ({}, [directory(1, "/d2"), replica(1, "/d2", "t", size=MIB, is_future=True)], None),
+        ({"isr": {0: (1, 2)}}, [broker(2, BrokerStatus.UNKNOWN)], None),
+    ],
+    ids=[
+        "Kafka's default of the dirty share",
+        "an internal topic",
+        "how fast it grows is not known",
+        "written fast",
+        "compacted and deleted",
+        "limits of retention do not count",
+        "the largest sibling counts",
+        "siblings whose keys are all deleted",
+        "but not one that is out of sync",
+        "a dirty share of three quarters",
+        "of nine tenths, which explains it",
+        "never cleaned",
+        "no closed segment to clean",
+        "as dirty as it may be, and half as much again",
+        "against the largest sibling it is",
+        "nowhere compacted: more keys, or no cleaner runs anywhere",
+        "no sibling's size is known",
+        "no sibling is in sync",
+        "it is itself behind",
+        "it is being reassigned",
+        "it is being copied on its broker",
+        "the sibling's broker does not answer",
+    ],
+)
+def test_a_log_that_only_its_broker_does_not_compact_is_told_alike(fields, parts, frees_mib):
+    found = restarts(advised(*world(*parts, **({"configs": COMPACTED} | fields))))
+    assert [one.expected["frees_bytes"] for one in found] == ([] if frees_mib is None else [frees_mib * MIB])
+
+
+def test_its_cleaner_is_named_and_neighbours_keep_their_history():
+    parts = [topic("x", (1, 2, 3)), *(replica(number, "/d1", "x", size=100 * MIB) for number in (1, 2, 3))]
+    (action,) = advised(*world(*parts, configs=COMPACTED), metadata_version="4.3-IV0")
+    assert "its log cleaner is stuck (t-0 holds 700 MiB, against 100 MiB on brokers 2-3 in /d1)" in action.reason
+    assert "the cleaner gave the partition up after an error" in action.reason
+    assert "kafka-log-cleaner-thread" in action.commands[0]
+
+
+def test_where_it_must_not_be_restarted_the_first_action_says_what_the_check_of_the_cleaner_would():
+    actions = advised(*world(broker(9, BrokerStatus.OFFLINE), configs=COMPACTED))
+    assert "its log cleaner is stuck" in actions[0].reason
+    assert not [one for one in actions if one.target.get("step") == "cleaner"]
+
+
+def test_both_may_stand_still():
+    other = [topic("c", (1, 2, 3), configs=COMPACTED)]
+    other += [replica(number, "/d1", "c", size=size * MIB) for number, size in ((1, 160), (2, 10), (3, 10))]
+    (action,) = advised(*world(*other))
+    assert "its deletion by retention and its log cleaner is stuck" in action.reason
+    assert action.expected["frees_bytes"] == 750 * MIB
+    assert "kafka-log-retention" in action.commands[0]
+    assert "kafka-log-cleaner-thread" in action.commands[0]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,15 @@ def test_why_a_topic_gives_nothing_is_counted():
     assert any("ledger keeps 400 MiB" in veto.reason for veto in refusals)
 
 
+@pytest.mark.parametrize(("unread", "is_named"), [(0.9, True), (0.02, False)])
+def test_a_group_that_keeps_a_topic_from_giving_more_is_named(unread, is_named):
+    refusals = Counter()
+    parts = [directory(*A, 900 * MIB), topic("t", (1,), unread={0: unread}), replica(*A, "t", size=400 * MIB)]
+    (cut,) = cuts(facts(*parts, growth=slowly(*parts)), {A: 50 * MIB}, refusals)
+    assert 0 < cut.frees_at(A) <= 50 * MIB
+    assert any("consumer group readers" in veto.reason for veto in refusals) is is_named
+
+
 @pytest.mark.parametrize(
     ("needed", "most_topics", "named"),
     [

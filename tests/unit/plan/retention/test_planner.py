@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.plan.retention.planner import effective_after_ms, freed_bytes, plan_cuts
+from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, slowly, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
@@ -61,6 +62,41 @@ def test_the_limit_is_the_highest_that_frees_what_is_needed():
     assert cut.frees == {HERE: 100 * MIB}
     assert cut.new_value == 290 * MIB
     assert freed_bytes(400 * MIB, cut.new_value + MIB, 10 * MIB) < 100 * MIB
+
+
+@pytest.mark.parametrize(
+    ("unread", "needed_mib", "limits", "is_named"),
+    [
+        (0.97, 100, {}, True),
+        (0.5, 150, {}, False),
+        (0.5, 250, {}, True),
+        (1.0, 10, {}, True),
+        (0.04, 390, {}, False),
+        (0.0, 390, {}, False),
+        (None, 390, {}, False),
+        (0.97, 100, {"spare_unread": False}, False),
+        (0.97, 100, {"topics": [TopicRule(topic="t", min_retention_bytes=399 * MIB)]}, False),
+        (0.5, 250, {"topics": [TopicRule(topic="t", min_retention_bytes=100 * MIB)]}, True),
+    ],
+    ids=[
+        "a cut takes what it has read, and no more",
+        "which may be enough",
+        "or not",
+        "nothing is read",
+        "a group that keeps up",
+        "everything is read",
+        "not known",
+        "unread records are not spared",
+        "the owner keeps more than the group",
+        "or less",
+    ],
+)
+def test_the_group_that_keeps_a_cut_from_freeing_enough_is_named(unread, needed_mib, limits, is_named):
+    t = topic("t", (1,), unread=None if unread is None else {0: unread})
+    found = cuts(t, replica(1, "/d1", "t", size=400 * MIB), needed=needed_mib * MIB, **limits)
+    told = [veto.reason for veto in found.vetoes if veto.name == "consumers_unread"]
+    assert bool(told) is is_named
+    assert all("consumer group readers has still to read" in reason for reason in told)
 
 
 def test_the_cut_works_on_every_directory_that_holds_the_topic():

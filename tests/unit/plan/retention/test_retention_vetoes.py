@@ -180,7 +180,9 @@ class TestConsumers:
 
     def test_the_group_its_partition_and_its_bytes_are_named(self):
         said = "consumer group readers has still to read about 50 MiB of t-1"
-        assert vetoes.consumers_unread(*self.seen({1: 0.5}), policy()).reason == said
+        assert vetoes.consumers_unread(*self.seen({1: 0.5}), policy()).reason.startswith(
+            f"{said}, and no cut takes that"
+        )
         assert vetoes.unread_goes(*self.seen({1: 0.5}), is_spared=False).reason == said
 
 

@@ -1,4 +1,4 @@
-"""``restart_broker`` for retention that stands still on one broker: it deletes again what it deletes elsewhere."""
+"""``restart_broker`` for retention or compaction that stands still on one broker, and works elsewhere."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,24 @@ from logdirwatch.text.words import number_ranges, some_of
 KEEPS_CLEANING = "4.2-IV0"
 """KAFKA-19458: before Kafka 4.2 a cancelled copy between directories ends retention and compaction of its partition."""
 _NAMED = 3
+_KINDS = {
+    frozenset({False}): ("deletion by retention", "deletes", "its retention task fails or a thread of it died"),
+    frozenset({True}): (
+        "log cleaner",
+        "compacts",
+        "a thread of its cleaner died, or the cleaner gave the partition up after an error",
+    ),
+    frozenset({False, True}): (
+        "deletion by retention and its log cleaner",
+        "deletes and compacts",
+        "a thread of them died or fails",
+    ),
+}
+"""By what stands still, for some of the replicas compaction: its name, what it does, and why it may not."""
 
 
 def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return the restart of a broker that does not delete what it should; empty if nothing is overdue there."""
+    """Return the restart of a broker that does not delete or compact what it should; empty if nothing is overdue."""
     found, broker = overdue_in(directory, snapshot), directory.broker
     if not found:
         return []
@@ -50,8 +64,8 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
             vetoes=restart_vetoes.against_restart(snapshot, broker),
             commands=(
                 note(
-                    f"On broker {broker}'s host: errors of kafka-log-retention, kafka-delete-logs and LogManager in "
-                    "its log. What throws at each run has to be repaired before the restart."
+                    f"On broker {broker}'s host: errors of {_threads(found)} in its log. What throws at each run has "
+                    "to be repaired before the restart."
                 ),
                 policy.tools.call(
                     CONFIGS, "--describe", "--all", "--entity-type", "brokers", f"--entity-name={broker}"
@@ -64,7 +78,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
 
 
 def stuck(found: Sequence[OverdueReplica], snapshot: ClusterSnapshot) -> str:
-    """Say which replicas retention does not reach on their broker, by which evidence, and why that may be."""
+    """Say which replicas their broker does not delete or compact, by which evidence, and why that may be."""
     broker, path = found[0].replica.broker, found[0].replica.log_dir
     frees = human_bytes(sum(one.overdue_bytes for one in found))
     cancelled = (
@@ -72,11 +86,21 @@ def stuck(found: Sequence[OverdueReplica], snapshot: ClusterSnapshot) -> str:
         if at_least(snapshot.metadata_version, KEEPS_CLEANING)
         else "before Kafka 4.2 a cancelled copy between its directories stops it until a restart (KAFKA-19458), or "
     )
+    stands, works, causes = _KINDS[_kind(found)]
     return (
-        f"its deletion by retention is stuck ({some_of(map(_compared, found), _NAMED)} in {path}): {frees} come free "
-        f"once broker {broker} deletes again; {cancelled}its retention task fails or a thread of it died, which its "
-        "log says. A lower retention frees nothing there"
+        f"its {stands} is stuck ({some_of(map(_compared, found), _NAMED)} in {path}): {frees} come free once broker "
+        f"{broker} {works} again; {cancelled}{causes}, which its log says. A lower retention frees nothing there"
     )
+
+
+def _kind(found: Sequence[OverdueReplica]) -> frozenset[bool]:
+    return frozenset(one.is_compacted for one in found)
+
+
+def _threads(found: Sequence[OverdueReplica]) -> str:
+    deletes = "kafka-log-retention, kafka-delete-logs and LogManager"
+    cleans = "kafka-log-cleaner-thread and LogCleaner (log-cleaner.log)"
+    return {frozenset({False}): deletes, frozenset({True}): cleans}.get(_kind(found), f"{deletes}, {cleans}")
 
 
 def _compared(one: OverdueReplica) -> str:
