@@ -3,6 +3,8 @@
 A LogDirFailure says that a directory went offline, not why: KIP-928 sends the same event for a saturated one.
 """
 
+from collections.abc import Callable, Mapping
+
 from msgspec.structs import replace
 
 from logdirwatch.detect import causes
@@ -11,6 +13,7 @@ from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
     broker_gauges,
     broker_log,
+    broker_offline,
     broker_tasks,
     log_dir_offline,
     log_dir_space,
@@ -39,20 +42,10 @@ def take_event(context: BrokerContext, event: Event, now_ms: int) -> None:
             _take_bare_failure(context, identity, moment, now_ms)
         else:
             _take_failure(context, record, record.log_dir, identity, moment)
-    elif record.event == EventName.BROKER_FAILURE:
-        broker_log.take(context, record, moment)
-    elif record.event == EventName.PARTITION_UNCLEANABLE:
-        uncleanable_partitions.take_event(context, record, moment)
-    elif record.event == EventName.REMOTE_COPY_FAILED:
-        remote_copies.take_event(context, record, moment)
-    elif record.event in {EventName.BROKER_TASK_FAILED, EventName.BROKER_TASK_RESUMED}:
-        broker_tasks.take_event(context, record, moment)
-    elif record.event in {EventName.LOG_CLEANER_DIED, EventName.LOG_CLEANER_STARTED}:
-        broker_gauges.take_cleaner_event(context, record, moment)
-    elif record.event == EventName.PARTITION_FAILED:
-        _take_partition_failure(context, record, moment)
     elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in context.memory.log_dirs:
         _take_saturation(context, record.log_dir, moment)
+    elif (take := _OTHERS.get(record.event)) is not None:
+        take(context, record, moment)
 
 
 def _take_failure(context: BrokerContext, record: EventRecord, path: str, identity: str, moment: EvidenceTime) -> None:
@@ -135,3 +128,16 @@ def _take_saturation(context: BrokerContext, path: str, moment: EvidenceTime) ->
     if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
         log_dir.is_level_by_ratio = True
         log_dir_space.set_level(context, path, log_dir, LogDirStatus.SATURATED, moment)
+
+
+_OTHERS: Mapping[str | int, Callable[[BrokerContext, EventRecord, EvidenceTime], None]] = {
+    EventName.BROKER_FAILURE: broker_log.take,
+    EventName.LOGS_LOADED: broker_offline.take_progress,
+    EventName.PARTITION_FAILED: _take_partition_failure,
+    EventName.PARTITION_UNCLEANABLE: uncleanable_partitions.take_event,
+    EventName.REMOTE_COPY_FAILED: remote_copies.take_event,
+    EventName.BROKER_TASK_FAILED: broker_tasks.take_event,
+    EventName.BROKER_TASK_RESUMED: broker_tasks.take_event,
+    EventName.LOG_CLEANER_DIED: broker_gauges.take_cleaner_event,
+    EventName.LOG_CLEANER_STARTED: broker_gauges.take_cleaner_event,
+}

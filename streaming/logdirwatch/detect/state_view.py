@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from logdirwatch.detect.alerts import messages, urgency
+from logdirwatch.detect.alerts import absence_messages, urgency
 from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.detect.state import log_recovery, maintenance
@@ -49,7 +49,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         sequence=memory.sequence,
         at_ms=memory.newest_ms,
         status=memory.status,
-        reason=messages.standing(memory),
+        reason=absence_messages.standing(memory),
         since_ms=memory.since_ms,
         last_seen_ms=memory.seen_ms,
         collector=memory.collector,

@@ -210,6 +210,7 @@ class EventName(StrEnum):
     BROKER_TASK_FAILED = "BrokerTaskFailed"
     BROKER_TASK_RESUMED = "BrokerTaskResumed"
     BROKER_FAILURE = "BrokerFailure"
+    LOGS_LOADED = "LogsLoaded"
     CANARY = "Canary"
 
 

@@ -1,11 +1,13 @@
-"""What a broker went through before, as evidence: failures that Kafka did not act on."""
+"""What a broker went through before, as evidence: failures that Kafka did not act on, recoveries that progress."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 
+from logdirwatch.collect.host.news import NewsDesk
 from logdirwatch.model.records import PartitionHealth
+from logdirwatch.parse.broker_log.findings import LogsLoaded
 from logdirwatch.plan.recommend import recommend
 from tests.unit.detect.builders import POLL_MS, Driver, host_dir, host_view, log_dir
 from tests.unit.detect.rules.test_kernel_errors import healthy
@@ -199,3 +201,75 @@ def test_the_restart_comes_first_where_kafka_did_not_act():
     shown = builders.alert(log_dir="/d1", cause=alert.cause, evidence=alert.evidence)
     found = recommend(shown, facts, builders.policy(), builders.NOW_MS)
     assert (str(found[0].kind), "Kafka did not act on it" in found[0].reason) == ("restart_broker", True)
+
+
+def loads(*counts, every=3, form="({}/{} completed in /d1)", total=400, lost=fenced):
+    """A start that loads logs: a line of its log every few polls, none of which is answered."""
+
+    def given(driver):
+        for loaded in counts:
+            lost(every)(driver)
+            message = f"Completed load of Log(dir=/d1/t-{loaded}, topic=t) with 1 segments in 4000ms {form}"
+            show_log(driver, entry(message.format(loaded, total), logger="kafka.log.LogManager", level="INFO"))
+
+    return given
+
+
+def counts_left(*counts):
+    def given(driver):
+        for left in counts:
+            fenced(3, metrics={"remainingLogsToRecover:/d1": float(left)})(driver)
+
+    return given
+
+
+STARTS = ("it is recovering its logs, ", " of 400: do not restart it")
+HOUR = 60 * MINUTE
+RECOVERIES = [
+    Row("progress in the log", (loads(*range(1, 60)),), None),
+    Row("in the words of older releases", (loads(*range(1, 60), form="({}/{} loaded in /d1)"),), None),
+    Row("without a directory", (loads(*range(1, 60), form="({}/{} loaded)"),), None),
+    Row("lines that threads wrote out of order", (loads(*(n ^ 1 for n in range(2, 60))),), None),
+    Row("nobody calls it fenced", (loads(*range(1, 60), lost=away),), "starting", says=STARTS),
+    Row("progress in the gauge", (counts_left(*range(400, 340, -1)),), None),
+    Row("it began after the alert", (fenced(7 * MINUTE), loads(58, 59)), "starting", says=STARTS),
+    Row("it takes longer than an hour", (loads(*range(1, 60), every=20),), "starting", says=(*STARTS, "is starting")),
+    Row("it takes longer, unfenced", (loads(*range(1, 60), every=20, lost=away),), "starting", says=STARTS),
+    Row("no progress any more", (loads(*range(1, 60)), fenced(11 * MINUTE)), "lost", never_says=("do not restart",)),
+    Row("no progress for six minutes", (loads(*range(1, 60)), fenced(6 * MINUTE)), "starting", says=("59 of 400",)),
+    Row("the same count again and again", (loads(*[59] * 60),), "lost"),
+    Row("it begins again and again", (loads(*[*range(1, 12)] * 12),), "lost"),
+    Row("no recovery at all", (fenced(7 * MINUTE),), "lost", never_says=("recovering",)),
+    Row("it is back", (loads(*range(1, 60)), serves(1)), None),
+]
+
+
+@pytest.mark.parametrize("row", RECOVERIES, ids=lambda row: row.name)
+def test_a_recovery_that_progresses_is_no_absence_and_one_that_does_not_is(row):
+    driver = Driver()
+    serves(4)(driver)
+    for step in row.given:
+        step(driver)
+    told = [alert for alert in driver.alerts if alert.rule in {"broker_offline", "broker_unknown"}]
+    states = ["starting" if alert.evidence.recovering_logs else "lost" for alert in driver.open_alerts()]
+    assert states == ([] if row.open is None else [row.open])
+    newest = told[-1].summary if told else ""
+    assert all(wanted in newest for wanted in row.says), newest
+    assert not any(unwanted in newest for unwanted in row.never_says), newest
+    assert sum(one.evidence.recovering_logs is None for one, _ in pairwise(told)) <= 1, "the text does not flip"
+    check_schema("alerts", told)
+    if row.open is not None:
+        (alert,) = driver.open_alerts()
+        copies = builders.topic("t", (7, 2)), *(builders.replica(number, "/d1", "t") for number in (7, 2))
+        facts = builders.facts(builders.directory(7, "/d1"), builders.directory(2, "/d1"), *copies)
+        kinds = [str(one.kind) for one in recommend(alert, facts, builders.policy(), builders.NOW_MS) if not one.vetoes]
+        assert ("restart_broker" in kinds) == (row.open == "lost")
+
+
+def test_a_desk_reports_the_newest_count_every_ten_seconds_and_the_last_one_at_once():
+    desk, found = NewsDesk(), [LogsLoaded("/d1", loaded, 400, "") for loaded in range(401)]
+    seen = [(ms, [one.loaded for one in desk.of_present_run(found[first:last], ms)]) for ms, first, last in STEPS]
+    assert seen == [(0, [4]), (250, []), (9_999, []), (10_000, [300]), (10_250, [400]), (20_500, [])]
+
+
+STEPS = [(0, 1, 5), (250, 5, 9), (9_999, 9, 301), (10_000, 301, 301), (10_250, 301, 401), (20_500, 0, 0)]

@@ -3,7 +3,8 @@
 A directory that failed stays offline until the broker restarts, so a second line about it is not new, unless it is the
 first with a cause. A partition may be repaired and fail again within one run: it is new again after a while. The reason
 why a broker ends is reported once per run, by the most informative line: what follows within a minute is its
-consequence, and less informative lines within ten minutes are ignored.
+consequence, and less informative lines within ten minutes are ignored. Of the logs that a start loads, which are many,
+the newest count is reported every ten seconds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
     DirFailed,
     Finding,
+    LogsLoaded,
     MarkExplained,
     PartitionBad,
     PartitionUncleanable,
@@ -29,12 +31,13 @@ PARTITION_QUIET_MS = 600_000
 DIR_CHARACTERS = 160
 """How much of a line about a directory without a known cause explains the broker's end."""
 FAILURE_QUIET_MS = 60_000
+LOADED_QUIET_MS = 10_000
 # A broker without memory keeps missing heartbeats for a while, and is stopped for it.
 CONSEQUENCES_MS = 600_000
 # A fetcher marks a partition right after it logged why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
-News = TaskState | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
+News = TaskState | LogsLoaded | DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
 OfPartition = PartitionBad | PartitionUncleanable | RemoteCopyFailed
 Partition = tuple[type, str, int]
 
@@ -58,6 +61,8 @@ class NewsDesk:
         self._explained: dict[tuple[str, int], str | None] = {}
         self._told_failure: tuple[Reason, int] | None = None
         self._told_tasks = dict.fromkeys(told_tasks, -PARTITION_QUIET_MS)
+        self._loaded: dict[str, LogsLoaded] = {}
+        self._told_loaded: dict[str, int] = {}
         self.starts = 0
         """How many starts of the broker were read."""
 
@@ -81,7 +86,7 @@ class NewsDesk:
                 told = self._tasks_started(unsaid, finding)
             elif news is not None:
                 told.append(news)
-        return told
+        return [*told, *self._loaded_news(now_ms)]
 
     def news(self, finding: Finding, now_ms: int) -> News | None:
         """Return what to report of ``finding``, None if it was reported before or says nothing."""
@@ -89,7 +94,10 @@ class NewsDesk:
             case Started():
                 self._told_dirs, self._said_of_dirs, self._told_partitions, self._explained = {}, {}, {}, {}
                 self._told_failure = None
+                self._loaded, self._told_loaded = {}, {}
                 self.starts += 1
+            case LogsLoaded():
+                self._loaded[finding.log_dir] = finding
             case MarkExplained():
                 self._note(finding)
             case TaskState():
@@ -103,6 +111,17 @@ class NewsDesk:
             case PartitionUncleanable() | RemoteCopyFailed():
                 return self._partition_news(finding, now_ms)
         return None
+
+    def _loaded_news(self, now_ms: int) -> list[News]:
+        """Return the newest counts that are due; the last one of a directory is due at once."""
+        due = {
+            path: found
+            for path, found in self._loaded.items()
+            if found.loaded == found.total or now_ms - self._told_loaded.get(path, -LOADED_QUIET_MS) >= LOADED_QUIET_MS
+        }
+        self._loaded = {path: found for path, found in self._loaded.items() if path not in due}
+        self._told_loaded |= dict.fromkeys(due, now_ms)
+        return list(due.values())
 
     def _note(self, finding: MarkExplained) -> None:
         self._explained[finding.topic, finding.partition] = finding.detail

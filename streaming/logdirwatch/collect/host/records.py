@@ -13,6 +13,7 @@ from logdirwatch.model.vocabulary import EventName, KernelTrouble
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import (
     DirFailed,
+    LogsLoaded,
     PartitionBad,
     PartitionUncleanable,
     RemoteCopyFailed,
@@ -35,13 +36,13 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
     match news:
         case DirFailed():
             return replace(event, log_dir=news.log_dir, cause=news.cause, full_by=news.full_by)
+        case LogsLoaded():
+            return replace(event, log_dir=news.log_dir or None, logs_loaded=news.loaded, logs_total=news.total)
         case BrokerFailed():
             return replace(event, log_dir=news.log_dir, reason=news.reason)
-        case PartitionBad():
-            where = news.log_dir
-            return replace(event, log_dir=where, topic=news.topic, partition=news.partition, reason=news.reason)
-        case PartitionUncleanable():
-            return replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
+        case PartitionBad() | PartitionUncleanable():
+            place = replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
+            return replace(place, reason=news.reason) if isinstance(news, PartitionBad) else place
         case RemoteCopyFailed():
             return replace(event, topic=news.topic, partition=news.partition)
         case TaskState():
@@ -50,6 +51,7 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
 
 _NAMES: Mapping[type, EventName] = {
     DirFailed: EventName.LOG_DIR_FAILURE,
+    LogsLoaded: EventName.LOGS_LOADED,
     BrokerFailed: EventName.BROKER_FAILURE,
     PartitionBad: EventName.PARTITION_FAILED,
     PartitionUncleanable: EventName.PARTITION_UNCLEANABLE,

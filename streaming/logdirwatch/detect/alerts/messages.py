@@ -2,24 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from logdirwatch.detect.alerts import hints, offline_messages, urgency
-from logdirwatch.detect.predicates import has_metadata_log, used_ratio
-from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory, Maintenance
-from logdirwatch.detect.state.log_recovery import logs_left
-from logdirwatch.detect.state.maintenance import running
-from logdirwatch.model.capabilities import HIDES_LOG_DIRS, CapacitySource
-from logdirwatch.model.records import PartitionHealth
+from logdirwatch.detect.alerts import absence_messages, hints, offline_messages, urgency
+from logdirwatch.detect.predicates import used_ratio
+from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.vocabulary import (
     NOT_OF_A_DISK,
     OPEN_FILES,
-    Cause,
     KernelTrouble,
-    LogDirStatus,
-    PollStatus,
     Rule,
     Severity,
 )
-from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
+from logdirwatch.text.units import human_bytes, human_in, human_ratio
 from logdirwatch.text.words import some_of, utc
 
 
@@ -72,7 +66,7 @@ def space(
 
 def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
     """Say which directories went offline, why, and what is affected."""
-    waits = _waits_for_partitions(memory.partitions)
+    waits = absence_messages.waits_for_partitions(memory.partitions)
     if offline_messages.ignored(memory, away):
         waits = "can wait until morning: no, because its leaders stay and their clients get errors until it restarts"
     elif severity is Severity.PAGE and ": yes" in waits:
@@ -82,7 +76,7 @@ def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Seve
         waits = "can wait until morning: no, because the next poll must show first what its partitions lost"
     return (
         f"{offline_messages.place_and_cause(memory, away)}; {offline_messages.replicas_there(memory, away)}"
-        f"{offline_messages.ignored(memory, away)}{_hurt(memory)}; {waits}"
+        f"{offline_messages.ignored(memory, away)}{absence_messages.hurt(memory)}; {waits}"
     )
 
 
@@ -186,75 +180,6 @@ def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
     )
 
 
-def broker_unknown(memory: BrokerMemory) -> str:
-    """Say that a broker does not answer and the controller has not fenced it."""
-    kind, _, detail = (memory.reason or "").partition(": ")
-    if kind == PollStatus.UNAUTHORIZED:
-        text, why = "refuses to report its disks", detail
-    elif detail == HIDES_LOG_DIRS:
-        text, why = f"answers, but {detail}", ""
-    else:
-        for_ms = None if memory.seen_ms is None else memory.newest_ms - memory.seen_ms
-        text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"
-        why = "" if kind == PollStatus.TIMEOUT else memory.reason or ""
-    planned = _waits_as_planned(memory)
-    act = ". Act now." if planned is None else f"; {planned}"
-    said = f" ({why})" if why else ""
-    return f"Broker {memory.broker} {text}{said}{_log_says(memory)}; its disks are not monitored{act}"
-
-
-def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
-    """Say that no collector reports a broker any more that did not answer before."""
-    before = f" ({reason})" if reason else ""
-    waits = _waits_as_planned(memory) or "can wait until morning: no, because its disks are not monitored"
-    text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
-    return f"{text}{_log_says(memory)}; {waits}"
-
-
-_UNEXPLAINED = frozenset({None, Cause.UNKNOWN})
-
-
-def broker_offline(memory: BrokerMemory) -> str:
-    """Say that the controller considers a broker offline, and the last known state of its directories."""
-    worst = max(
-        ((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.last_status is not None),
-        key=lambda item: ((item[1].last_status or LogDirStatus.UNKNOWN).rank, item[1].cause not in _UNEXPLAINED),
-        default=None,
-    )
-    text = f"Broker {memory.broker} is offline ({memory.reason}){_log_says(memory)}"
-    if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
-        ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
-        kind = "metadata directory" if has_metadata_log(memory, worst[0]) else "directory"
-        share = "" if ratio is None else f" at {human_ratio(ratio)}"
-        why = offline_messages.why_offline(worst[1]) if worst[1].last_status is LogDirStatus.OFFLINE else None
-        text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}" + (f", {why}" if why else share)
-    return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
-
-
-def standing(memory: BrokerMemory) -> str | None:
-    """Return the reason of a broker's status, the progress of its recovery, and its maintenance."""
-    left, planned = logs_left(memory), running(memory)
-    said = [
-        f"{memory.reason}{_log_says(memory)}" if memory.reason else None,
-        f"recovers its logs, {left} left" if left else None,
-        None if planned is None else _planned(planned),
-    ]
-    return "; ".join(text for text in said if text) or None
-
-
-def _log_says(memory: BrokerMemory) -> str:
-    return "" if memory.word is None else f"; its log says: {memory.word.text}"
-
-
-def _planned(planned: Maintenance) -> str:
-    return f"maintenance until {utc(planned.until_ms)} by {planned.by} ({planned.reason})"
-
-
-def _waits_as_planned(memory: BrokerMemory) -> str | None:
-    planned = running(memory)
-    return None if planned is None else f"can wait until morning: yes, because it is planned: {_planned(planned)}"
-
-
 def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: tuple[int, int]) -> str:
     """Say that a flapping alert is held open although nothing is wrong now, since when, and until when."""
     since_ms, until_ms = calm
@@ -277,18 +202,5 @@ def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) ->
     return f"{_place(memory, path)}: {ended(reason)}"
 
 
-def _hurt(memory: BrokerMemory) -> str:
-    found = memory.partitions
-    return "" if found is None else hints.hurt(found.hurt_topics, found.hurt_groups)
-
-
 def _place(memory: BrokerMemory, path: str | None) -> str:
     return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
-
-
-def _waits_for_partitions(partitions: PartitionHealth | None) -> str:
-    if partitions is None:
-        return "can wait until morning: no, because the state of its partitions is unknown"
-    if partitions.leaderless or partitions.under_min_isr:
-        return "can wait until morning: no, because partitions have no leader or too few in-sync replicas"
-    return "can wait until morning: yes, because every partition still has a leader and enough in-sync replicas"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from logdirwatch.detect import predicates
-from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts import absence_messages, evidence
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -14,6 +14,7 @@ from logdirwatch.model.evidence.brokers import (
     BrokerUnknownEvidence,
     KnownLogDir,
 )
+from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
@@ -51,8 +52,16 @@ def go_on_unseen(context: BrokerContext, moment: EvidenceTime) -> None:
     alert = context.memory.alerts.get(Rule.BROKER_UNKNOWN)
     if alert is not None:
         alert.calm_since_ms = None
-        alert.summary = messages.broker_unseen(context.memory, read_as(alert.evidence, BrokerAwayEvidence).reason)
+        alert.summary = absence_messages.broker_unseen(
+            context.memory, read_as(alert.evidence, BrokerAwayEvidence).reason
+        )
         context.alerts.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
+
+
+def take_progress(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
+    """Apply a line of its log that counts what a starting broker has recovered; an open alert says so."""
+    log_recovery.note_line(context.memory, record, moment.at_ms)
+    tell_again(context, moment)
 
 
 def tell_again(context: BrokerContext, moment: EvidenceTime) -> None:
@@ -93,7 +102,7 @@ def _tell_unknown(context: BrokerContext, moment: EvidenceTime) -> None:
         transition=(None, BrokerStatus.UNKNOWN),
         evidence=_evidence(BrokerUnknownEvidence, context.memory),
         affected=evidence.affected_by_broker(context),
-        summary=messages.broker_unknown(context.memory),
+        summary=absence_messages.broker_unknown(context.memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
@@ -109,7 +118,7 @@ def _tell_offline(context: BrokerContext, moment: EvidenceTime) -> None:
         transition=(None, BrokerStatus.OFFLINE),
         evidence=_evidence(BrokerOfflineEvidence, context.memory),
         affected=evidence.affected_by_broker(context),
-        summary=messages.broker_offline(context.memory),
+        summary=absence_messages.broker_offline(context.memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

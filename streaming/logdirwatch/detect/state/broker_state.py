@@ -161,12 +161,16 @@ class Maintenance(Struct, kw_only=True, omit_defaults=True):
 
 
 class Recovery(Struct, kw_only=True):
-    """A broker that recovers its logs: since when, the last progress, and the fewest logs left by directory."""
+    """A broker that recovers its logs: since when, the last progress, and the fewest logs left by directory.
+
+    ``total`` are all logs by directory, where the broker's log counts them.
+    """
 
     began_ms: int
     progress_ms: int
     seen_ms: int
     left: dict[str, int]
+    total: dict[str, int] = {}
 
 
 class Move(Struct, kw_only=True, omit_defaults=True):

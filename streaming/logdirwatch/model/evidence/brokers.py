@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, shown_by
+from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, read_as, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
@@ -52,6 +52,11 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
     log_says_ms: Annotated[int | None, Meta(description="Time of that line.")] = None
     why: Annotated[str | None, Meta(description="That maintenance runs, and until when.")] = None
     maintenance: Annotated[MaintenanceWindow | None, Meta(description="The maintenance that runs for it.")] = None
+
+    def is_news_after(self, before: Evidence) -> bool:
+        """Tell whether it says something else; a recovery that begins or stalls does, the number of logs left not."""
+        was_recovering = bool(read_as(before, BrokerAwayEvidence).recovering_logs)
+        return super().is_news_after(before) or bool(self.recovering_logs) != was_recovering
 
 
 @shown_by(Rule.BROKER_OFFLINE)

@@ -52,3 +52,10 @@ class EventRecord(Struct, frozen=True, kw_only=True):
             "PartitionFailed coordinator_load, of BrokerTaskFailed and BrokerTaskResumed the task; null: none."
         ),
     ] = None
+    logs_loaded: Annotated[
+        Count | None,
+        Meta(description="Of LogsLoaded: logs of the directory that the starting broker has loaded; null: none."),
+    ] = None
+    logs_total: Annotated[
+        Count | None, Meta(description="Of LogsLoaded: all logs of the directory; null: not reported.")
+    ] = None

@@ -13,6 +13,8 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
   ``TransactionStateManager``, ``CoordinatorRuntime``).
 - A thread that met what it does not expect ends (``ShutdownableThread``), and a scheduled task fails at each run: what
   it does (compact, copy, delete) stays undone.
+- A start counts the logs that it has loaded, after an unclean end also recovered (``LogManager``: "(59/400 completed in
+  /d1)", in older releases "loaded").
 - What recovery truncates, and an index that it builds again, is repaired by that.
 """
 
@@ -101,8 +103,19 @@ class TaskState:
     detail: str
 
 
+@dataclass(frozen=True)
+class LogsLoaded:
+    """How many of the logs in a directory a starting broker has loaded."""
+
+    log_dir: str
+    loaded: int
+    total: int
+    detail: str
+
+
 Finding = (
     TaskState
+    | LogsLoaded
     | Started
     | DirFailed
     | PartitionBad
@@ -148,6 +161,10 @@ _IN_FRONT = compiled(
 # Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
 _META_PROPERTIES = compiled(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
 _STARTS = compiled(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
+_LOADED = compiled(
+    r"Completed load of .*\((?P<loaded>[0-9]{1,9})/(?P<total>[0-9]{1,9}) (?:completed|loaded)"
+    r"(?: in (?P<dir>/.{0,4096}))?\)$"
+)
 # What has more digits, or others, is no partition: lines may hold what clients call themselves.
 _PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>[0-9]{1,9})\b"
 _MARK = compiled(rf"Partition {_PARTITION} marked as failed")
@@ -210,6 +227,9 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
         yield _dir_failed(entry, log_dirs)
     elif _STARTS.search(entry.message):
         yield Started(entry.at)
+    elif match := _LOADED.search(entry.message):
+        log_dir, detail = match["dir"] or _dir_in(entry, log_dirs), _detail(entry, entry.message)
+        yield LogsLoaded(log_dir or "", int(match["loaded"]), int(match["total"]), detail)
     elif (failed := broker_failed(entry)) is not None:
         yield replace(failed, log_dir=_dir_in(entry, log_dirs))
     else:

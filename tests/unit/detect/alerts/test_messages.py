@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect.alerts import messages, offline_messages
+from logdirwatch.detect.alerts import absence_messages, messages, offline_messages
 from logdirwatch.detect.state.broker_state import (
     BrokerLogFinding,
     BrokerMemory,
@@ -225,7 +225,7 @@ def test_failed_partitions_are_named_with_their_directory(failed, fields, said, 
     ],
 )
 def test_an_unknown_broker_says_since_when_and_why(reason, seen_ms, said):
-    text = messages.broker_unknown(broker(reason=reason, seen_ms=seen_ms))
+    text = absence_messages.broker_unknown(broker(reason=reason, seen_ms=seen_ms))
     assert text.startswith(said)
     assert text.endswith("are not monitored. Act now.")
 
@@ -236,9 +236,12 @@ WORD = BrokerLogFinding(at_ms=T0, reason="crashed", text="it was killed")
 @pytest.mark.parametrize(
     ("made", "unplanned"),
     [
-        (messages.broker_unknown, ". Act now."),
-        (lambda memory: messages.broker_unseen(memory, "timeout"), "; can wait until morning: no, because its disks"),
-        (messages.broker_offline, "; can wait until morning: no, because the state of its partitions"),
+        (absence_messages.broker_unknown, ". Act now."),
+        (
+            lambda memory: absence_messages.broker_unseen(memory, "timeout"),
+            "; can wait until morning: no, because its disks",
+        ),
+        (absence_messages.broker_offline, "; can wait until morning: no, because the state of its partitions"),
     ],
 )
 def test_an_absence_that_is_planned_can_wait_and_the_brokers_log_is_quoted(made, unplanned):
@@ -252,8 +255,8 @@ def test_an_absence_that_is_planned_can_wait_and_the_brokers_log_is_quoted(made,
 
 
 def test_a_broker_that_nobody_reports_says_what_it_did_before():
-    assert "it did not answer (timeout), and now" in messages.broker_unseen(broker(), "timeout")
-    assert "it did not answer, and now" in messages.broker_unseen(broker(), None)
+    assert "it did not answer (timeout), and now" in absence_messages.broker_unseen(broker(), "timeout")
+    assert "it did not answer, and now" in absence_messages.broker_unseen(broker(), None)
 
 
 def was(status, **fields):
@@ -286,7 +289,7 @@ def why(cause):
     ],
 )
 def test_an_offline_broker_names_its_worst_directory_as_last_seen(dirs, said):
-    text = messages.broker_offline(broker(reason="fenced", log_dirs=dirs, partitions=HEALTHY))
+    text = absence_messages.broker_offline(broker(reason="fenced", log_dirs=dirs, partitions=HEALTHY))
     assert text.startswith("Broker 7 is offline (fenced)")
     assert text.partition("last seen: ")[2].partition("; ")[0] == (said or "")
     assert waits(text) == "yes"
@@ -304,7 +307,7 @@ def test_an_offline_broker_names_its_worst_directory_as_last_seen(dirs, said):
     ],
 )
 def test_the_reason_of_a_status(fields, said):
-    assert messages.standing(broker(**fields)) == said
+    assert absence_messages.standing(broker(**fields)) == said
 
 
 @pytest.mark.parametrize(

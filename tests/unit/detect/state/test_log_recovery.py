@@ -78,8 +78,9 @@ class TestRecovery:
         assert driver.memory.recovery is None
         assert state_view.state_record(driver.memory, []).recovering_logs is None
 
-    def test_an_open_alert_goes_on_being_told(self):
+    def test_an_open_alert_says_that_it_recovers_and_goes_on_being_told(self):
         driver = away_for(Driver().polls(0.5), 6 * MINUTE_MS)
         recovering(driver, d1=10)
         fenced(driver, partitions=LEADERLESS)
-        assert driver.said() == [("broker_offline", "firing", "critical"), ("broker_offline", "firing", "page")]
+        assert [alert.severity for alert in driver.alerts] == ["critical", "critical", "page"]
+        assert ["10 left: do not restart" in alert.summary for alert in driver.alerts] == [False, True, True]
