@@ -1,4 +1,5 @@
-"""What a broker went through before, as evidence: failures that Kafka did not act on, recoveries that progress."""
+"""What a broker went through before, as evidence: failures that Kafka did not act on, recoveries that progress,
+disks that make writes refused."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -273,3 +274,68 @@ def test_a_desk_reports_the_newest_count_every_ten_seconds_and_the_last_one_at_o
 
 
 STEPS = [(0, 1, 5), (250, 5, 9), (9_999, 9, 301), (10_000, 301, 301), (10_250, 301, 401), (20_500, 0, 0)]
+
+
+def disks(polls, behind=(0, 0), under_min=0, replicas=(100, 100), **seen):
+    """So many polls with replicas out of sync in /d0 and /d1, partitions under their minimum, and looks at /d1."""
+
+    def given(driver):
+        for _ in range(polls):
+            dirs = [
+                log_dir(path, 0.5, replica_count=all_, out_of_sync_count=count)
+                for path, all_, count in zip(("/d0", "/d1"), replicas, behind, strict=True)
+                if all_
+            ]
+            health = PartitionHealth(under_min_isr=under_min, sole_replica=under_min, out_of_sync=sum(behind))
+            driver.poll(*dirs, partitions=health)
+            if seen:
+                driver.host(*(host_dir(one.path, **(seen if one.path == "/d1" else {"probe_ms": 1.0})) for one in dirs))
+
+    return given
+
+
+HUNG = {"probe_error": "no answer for 10 s"}
+GOOD = {"probe_ms": 1.0}
+REFUSED = "no, because writes to 20 partitions are refused because of this disk"
+LOUD, QUIET = ("critical",), ("warning",)
+DISKS = [
+    (("it hangs, and its followers fall out of sync", disks(60, (0, 60), 20, **HUNG)), LOUD),
+    (("nobody looks at the disk, its replicas tell", disks(60, (0, 60), 20)), LOUD),
+    (("fewer of its replicas are behind", disks(60, (0, 20), 30, **HUNG)), LOUD),
+    (("it is the broker's only disk", disks(60, (0, 60), 20, (0, 100), **HUNG)), LOUD),
+    (("others are a little behind", disks(60, (1, 60), 20, **HUNG)), LOUD),
+    (("it hangs, and every partition is well", disks(60, (0, 60), 0, **HUNG)), QUIET),
+    (
+        ("it hangs, and the partitions miss another broker", disks(60, (0, 0), 20, **HUNG)),
+        QUIET,
+    ),
+    (("as many are behind elsewhere: it is the broker", disks(60, (60, 60), 20, **HUNG)), QUIET),
+    (("nothing is suspect: a broker that catches up", disks(60, (60, 60), 20, **GOOD)), ()),
+    (("one that catches up after a start", fenced(3), disks(60, (0, 60), 20, **HUNG)), QUIET),
+    (("the counts come first, then the look", disks(2, (0, 60), 20), disks(9, (0, 60), 20, **HUNG)), LOUD),
+    (("the look comes first", disks(9, (0, 0), 0, **HUNG), disks(9, (0, 60), 20, **HUNG)), (*QUIET, *LOUD)),
+    (("minima that come and go", *[disks(3, (0, 60), 20, **HUNG), disks(3, (0, 60), 0, **HUNG)] * 9), LOUD),
+    (
+        ("minima well for long", disks(9, (0, 60), 20, **HUNG), disks(150, (0, 60), 0, **HUNG)),
+        (*LOUD, *QUIET),
+    ),
+    (("all is well again", disks(9, (0, 60), 20, **HUNG), disks(150, **GOOD)), (*LOUD, "resolved")),
+]
+
+
+@pytest.mark.parametrize(("steps", "severities"), DISKS, ids=[steps[0] for steps, _ in DISKS])
+def test_a_suspect_disk_that_makes_writes_refused_cannot_wait(steps, severities):
+    driver = Driver()
+    is_alone = steps[0] == "it is the broker's only disk"
+    disks(9, replicas=(0, 100) if is_alone else (100, 100))(driver)
+    for step in steps[1:]:
+        step(driver)
+    told = [alert for alert in driver.alerts if alert.rule == "log_dir_suspect"]
+    assert {alert.log_dir for alert in told} <= {"/d1"}, "a neighbour is not told of"
+    seen = [str(alert.severity) if alert.status == "firing" else "resolved" for alert in told]
+    assert tuple(one for one, before in zip(seen, [None, *seen], strict=False) if one != before) == severities
+    for alert in told:
+        if alert.status == "firing":
+            assert (REFUSED in alert.summary) == (alert.severity == "critical"), alert.summary
+            assert (alert.evidence.refused_partitions is not None) == (alert.severity == "critical")
+    check_schema("alerts", told)

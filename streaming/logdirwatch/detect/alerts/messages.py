@@ -14,7 +14,7 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 from logdirwatch.text.units import human_bytes, human_in, human_ratio
-from logdirwatch.text.words import some_of, utc
+from logdirwatch.text.words import counted, some_of, utc
 
 
 def size(value: int | float | None) -> str:
@@ -96,11 +96,18 @@ _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {Ke
 
 
 def suspect(
-    memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str], severity: Severity = Severity.WARNING
+    memory: BrokerMemory,
+    path: str | None,
+    suspicions: Mapping[str, str],
+    severity: Severity = Severity.WARNING,
+    refused_partitions: int = 0,
 ) -> str:
     """Say why a directory or broker that Kafka reports as healthy is suspect."""
     kinds, texts = set(suspicions), "; ".join(suspicions.values())
-    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds, severity)}"
+    waits = _waits_for_disk(kinds, severity)
+    if refused_partitions:
+        waits = f"no, because writes to {counted(refused_partitions, 'partition')} are refused because of this disk"
+    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {waits}"
 
 
 def _waits_for_disk(kinds: set[str], severity: Severity) -> str:

@@ -47,6 +47,7 @@ def _judge(
     context: BrokerContext, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: EvidenceTime
 ) -> None:
     log_dir.kept_up = log_dir.kept_up or not is_behind(count, context.settings)
+    _judge_refused(context, path, count, others, moment)
     if is_behind(count, context.settings) and not others.replicas:
         return  # without others to compare with, it neither stands out nor keeps up
     if not stands_out(count, others, context.settings):
@@ -60,9 +61,30 @@ def _judge(
             log_dir_suspect.suspect(context, path, log_dir_suspect.LAGGING, _text(count, others), moment)
 
 
-def is_quiet(_: BrokerMemory) -> bool:
-    """Tell whether it waits for nothing: always, since the columns watch how many replicas lag."""
-    return True
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether it waits for nothing: the columns watch how many replicas lag."""
+    return not any(log_dir.refused_partitions for log_dir in memory.log_dirs.values())
+
+
+def _judge_refused(context: BrokerContext, path: str, count: Sync, others: Sync, moment: EvidenceTime) -> None:
+    """Note the partitions that are under their minimum because of this directory: only its replicas are behind.
+
+    Writes to them are refused, so a suspicion about its disk cannot wait. The number stays while it comes and goes.
+    """
+    log_dir, partitions, settings = context.memory.log_dirs[path], context.memory.partitions, context.settings
+    is_alone = is_behind(count, settings) if not others.replicas else stands_out(count, others, settings)
+    refused = 0 if partitions is None else min(partitions.under_min_isr, count.behind)
+    if refused and is_alone and log_dir.kept_up:
+        is_news, log_dir.refused_ms = not log_dir.refused_partitions, moment.at_ms
+        log_dir.refused_partitions = refused
+    elif is_news := _has_passed(log_dir, moment.at_ms - settings.flapping_hold_ms):
+        log_dir.refused_partitions = log_dir.refused_ms = 0
+    if is_news and log_dir.suspicions:
+        log_dir_suspect.hold(context, path, {}, moment)
+
+
+def _has_passed(log_dir: LogDirMemory, before_ms: int) -> bool:
+    return log_dir.refused_partitions > 0 and (not log_dir.suspicions or log_dir.refused_ms <= before_ms)
 
 
 def lose_sight(memory: BrokerMemory) -> None:

@@ -51,7 +51,8 @@ def hold(
     holder.suspicions.update(texts)
     status = str(holder.status)
     log_dir = None if path is None else context.memory.log_dirs[path]
-    severity = _severity(holder.suspicions)
+    refused = 0 if log_dir is None else log_dir.refused_partitions
+    severity = _severity(holder.suspicions, refused)
     context.alerts.raise_alert(
         Rule.LOG_DIR_SUSPECT,
         path,
@@ -64,6 +65,7 @@ def hold(
             path,
             {kind: holder.suspicions[kind] for kind in sorted(holder.suspicions)},
             severity,
+            refused,
         ),
         at_ms=moment.at_ms,
         origin=moment.origin,
@@ -75,17 +77,24 @@ def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvid
     texts: dict[str, Any] = {kind: text for kind, text in holder.suspicions.items() if kind in _KINDS}
     if log_dir is None:
         return BrokerSuspectEvidence(why=why, device=device, **texts)
-    return LogDirSuspectEvidence(why=why, device=device, **texts, **evidence.last_sample(log_dir))
+    return LogDirSuspectEvidence(
+        why=why,
+        device=device,
+        refused_partitions=log_dir.refused_partitions or None,
+        **texts,
+        **evidence.last_sample(log_dir),
+    )
 
 
-def _severity(kinds: Iterable[str]) -> Severity:
-    """Return the severity: critical if the next write fails; kernel errors may be worse than that."""
+def _severity(kinds: Iterable[str], refused_partitions: int) -> Severity:
+    """Return the severity: critical if the next write fails or some are refused; kernel errors may be worse."""
     told = [
         Severity.CRITICAL if kind in _NEXT_WRITE_FAILS else KernelTrouble(kind).severity
         for kind in kinds
         if kind in _NEXT_WRITE_FAILS or kind in set(KernelTrouble)
     ]
-    return max([Severity.WARNING, *told], key=lambda severity: severity.rank)
+    least = Severity.CRITICAL if refused_partitions else Severity.WARNING
+    return max([least, *told], key=lambda severity: severity.rank)
 
 
 def devices_of(holder: Holder) -> str | None:

@@ -242,7 +242,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
 
     ``carrier`` is the directory whose alert covers this one too: both went offline at once. ``is_level_by_ratio``: used
     space or inodes reached the threshold of its level, and hold it until they are a step below. ``contradicted_ms``:
-    since when DescribeLogDirs calls it online although the broker's own log says that it failed.
+    since when DescribeLogDirs calls it online although the broker's own log says that it failed. ``refused_partitions``
+    are under their minimum of in-sync replicas because its replicas are behind, last at ``refused_ms``.
     """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN
@@ -312,6 +313,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     host_usable_bytes: int | None = None
     host_measured_ms: int | None = None
     contradicted_ms: int | None = None
+    refused_partitions: int = 0
+    refused_ms: int = 0
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):

@@ -195,6 +195,13 @@ class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
 class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
     """``log_dir_suspect`` of one directory."""
 
+    refused_partitions: Annotated[
+        int | None,
+        Meta(
+            description="Partitions under their minimum of in-sync replicas because its replicas are behind, so that "
+            "writes to them are refused; null: none."
+        ),
+    ] = None
     # The fields of LogDirEvidence, as a msgspec.Struct can have only one base that has fields.
     sample_at_ms: SampleAtMs = NULL
     total_bytes: TotalBytes = NULL
