@@ -61,7 +61,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
         _lose(context, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
-        episodes.note_answer(memory)
+        episodes.end(memory, at_ms)
         broker_log.forget_if_over(memory, at_ms)
         log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)
@@ -204,7 +204,7 @@ def _failure(record: MetricsRecord) -> str:
 
 
 def _answer(context: BrokerContext, moment: EvidenceTime) -> None:
-    context.memory.recovery = context.memory.away_since_ms = None
+    context.memory.recovery = None
     _set_by_directories(context, moment)
     for rule in (Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE):
         context.alerts.resolve(rule, None, RECOVERED, moment.at_ms, to_status=context.memory.status)
@@ -235,9 +235,7 @@ def _lose(
 ) -> None:
     context.memory.flush_ms = context.memory.remote_copy_lag_bytes = None
     context.memory.poll_status = poll_status
-    if context.memory.away_since_ms is None and not context.memory.is_silent:
-        # Silence is no sign of an absence: nobody looked.
-        context.memory.away_since_ms = moment.at_ms
+    episodes.begin(context.memory, moment.at_ms, is_fenced=status is BrokerStatus.OFFLINE)
     context.set_broker(status, reason, moment)
     log_dirs.lose_sight(context, f"broker {status}", moment)
     upkeep.lose_sight(context, moment)

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from logdirwatch.detect.alerts import absence_messages, urgency
 from logdirwatch.detect.predicates import used_ratio
-from logdirwatch.detect.rules import broker_offline
+from logdirwatch.detect.rules import broker_crash_loop, broker_offline
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.state.shared_volumes import unaccounted_bytes_of_all
@@ -75,6 +75,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         absence_alerts={
             str(rule): memory.alerts[rule].alert_id for rule in broker_offline.RULES if rule in memory.alerts
         },
+        is_crash_looping=broker_crash_loop.is_looping(memory),
         machine=encode(memory),
     )
 

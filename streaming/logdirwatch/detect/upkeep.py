@@ -14,8 +14,8 @@ from logdirwatch.model.vocabulary import Rule
 from logdirwatch.modules_by_name import modules_by_name
 
 _MODULES = modules_by_name(rules).values()
-_RULES = frozenset(Rule) - {*broker_offline.RULES}
-"""The rules about a broker, except those about its absence."""
+_RULES = frozenset(Rule) - {*broker_offline.RULES, Rule.BROKER_CRASH_LOOP}
+"""The rules about a broker, except those about its absences."""
 
 
 def _functions(name: str) -> tuple[Any, ...]:

@@ -45,7 +45,10 @@ def _steps(transitions: Iterable[Transition]) -> list[tuple[str, int]]:
 
 
 def follow(context: ClusterContext, state: StateRecord, before: BrokerDigest | None) -> None:
-    """Record a broker that was away and is back in time."""
+    """Record a broker that was away and is back in time; one that crashes again and again is not restarted in turn."""
+    if state.is_crash_looping:
+        context.memory.restarts.pop(state.broker, None)
+        return
     detect = context.detect
     was_recovering = before is not None and bool(before.recovering_logs)
     longest_ms = max(detect.broker_offline_grace_ms, detect.recovery_max_ms if was_recovering else 0)

@@ -239,6 +239,7 @@ class Rule(StrEnum):
     LOG_DIR_IMBALANCE = "log_dir_imbalance"
     BROKER_OFFLINE = "broker_offline"
     BROKER_UNKNOWN = "broker_unknown"
+    BROKER_CRASH_LOOP = "broker_crash_loop"
     PARTITION_FAILED = "partition_failed"
     UNCLEANABLE_PARTITIONS = "uncleanable_partitions"
     PARTITIONS_AT_RISK = "partitions_at_risk"

@@ -25,6 +25,7 @@ _COUNTED: Mapping[Rule, tuple[str, str]] = {
     Rule.LOG_DIR_SPACE: ("disk filling up", "disks filling up"),
     Rule.BROKER_OFFLINE: ("broker offline", "brokers offline"),
     Rule.BROKER_UNKNOWN: ("broker not answering", "brokers not answering"),
+    Rule.BROKER_CRASH_LOOP: ("broker in a crash loop", "brokers in a crash loop"),
 }
 LISTED = 10
 """Number of alerts that a message lists; the rest are counted."""

@@ -150,3 +150,12 @@ def test_the_note_ends_with_the_last_broker_of_a_cluster(driver):
     for broker in (1, 2, 3, 4):
         driver.gone(broker)
     assert driver.firing() == []
+
+
+def test_a_broker_that_crashes_again_and_again_is_not_restarted_in_turn(driver):
+    for _ in range(8):
+        restart(driver, 1)
+    driver.show(1, after_ms=MINUTE_MS, is_crash_looping=True)
+    assert restart(driver, 2).said() == []
+    assert restart(driver, 3).said() != []
+    assert "(2, 3)" in driver.alerts[-1].summary

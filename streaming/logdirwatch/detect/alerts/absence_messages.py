@@ -2,9 +2,10 @@
 
 from logdirwatch.detect.alerts import hints, offline_messages
 from logdirwatch.detect.predicates import has_metadata_log, used_ratio
-from logdirwatch.detect.state.broker_state import BrokerMemory, Maintenance
+from logdirwatch.detect.state.broker_state import BrokerMemory, Episode, Maintenance
 from logdirwatch.detect.state.log_recovery import progress
 from logdirwatch.detect.state.maintenance import running
+from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus, PollStatus
@@ -59,6 +60,17 @@ def broker_offline(memory: BrokerMemory) -> str:
         why = offline_messages.why_offline(worst[1]) if worst[1].last_status is LogDirStatus.OFFLINE else None
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}" + (f", {why}" if why else share)
     return f"{text}{hurt(memory)}; {_waits_as_planned(memory) or waits_for_partitions(memory.partitions)}"
+
+
+def crash_loop(memory: BrokerMemory, restarts: int, within_ms: int, said: Episode) -> str:
+    """Say how often a broker was away and came back, and why; ``said`` is the last absence whose reason is known."""
+    is_stopped = said.reason == BrokerFailureReason.STOPPED
+    why = f"its log says: {said.text}" if said.text else "why is not known"
+    waits = "yes, because it is asked to stop" if is_stopped else "no, because nothing shows that it will stay"
+    return (
+        f"Broker {memory.broker} went away and came back {restarts} times within {human_ms(within_ms)}; {why}"
+        f"{hurt(memory)}; can wait until morning: {waits}"
+    )
 
 
 def standing(memory: BrokerMemory) -> str | None:

@@ -3,13 +3,12 @@
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.detect.state.broker_state import BrokerLogFinding, BrokerMemory
+from logdirwatch.detect.state.episodes import STOPPING_MS
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import EventRecord
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import shortened
 
-STOPPING_MS = 60_000
-"""How long a broker may still answer after it logged why it ends: a controlled shutdown moves its leaders first."""
 SAID_CHARACTERS = 400
 
 

@@ -1,6 +1,6 @@
 """Alerts about a broker's absence: after a grace period, and as ``info`` while it is planned."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import absence_messages, evidence
@@ -17,6 +17,7 @@ from logdirwatch.model.evidence.brokers import (
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
+Away = TypeVar("Away", bound=BrokerAwayEvidence)
 AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
 RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 """The rules about a broker's absence."""
@@ -89,7 +90,8 @@ def _revise(context: BrokerContext, told: list[Rule], moment: EvidenceTime) -> N
 def _has_grace(context: BrokerContext, moment: EvidenceTime) -> bool:
     memory, settings = context.memory, context.settings
     # An absence begins once, however often it changes between offline and unknown; memories of 0.2.0 have no beginning.
-    began_ms = memory.since_ms if memory.away_since_ms is None else min(memory.since_ms, memory.away_since_ms)
+    away_since_ms = memory.away_since_ms
+    began_ms = memory.since_ms if away_since_ms is None else min(memory.since_ms, away_since_ms)
     is_short = moment.at_ms - began_ms < settings.broker_offline_grace_ms
     return is_short or log_recovery.is_under_way(memory, moment.at_ms, settings)
 
@@ -100,7 +102,7 @@ def _tell_unknown(context: BrokerContext, moment: EvidenceTime) -> None:
         None,
         severity=_severity(context.memory, Severity.CRITICAL),
         transition=(None, BrokerStatus.UNKNOWN),
-        evidence=_evidence(BrokerUnknownEvidence, context.memory),
+        evidence=away_evidence(BrokerUnknownEvidence, context.memory),
         affected=evidence.affected_by_broker(context),
         summary=absence_messages.broker_unknown(context.memory),
         at_ms=moment.at_ms,
@@ -116,7 +118,7 @@ def _tell_offline(context: BrokerContext, moment: EvidenceTime) -> None:
         None,
         severity=_severity(context.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
         transition=(None, BrokerStatus.OFFLINE),
-        evidence=_evidence(BrokerOfflineEvidence, context.memory),
+        evidence=away_evidence(BrokerOfflineEvidence, context.memory),
         affected=evidence.affected_by_broker(context),
         summary=absence_messages.broker_offline(context.memory),
         at_ms=moment.at_ms,
@@ -131,7 +133,8 @@ def _severity(memory: BrokerMemory, otherwise: Severity) -> Severity:
     return otherwise if maintenance.running(memory) is None else Severity.INFO
 
 
-def _evidence(kind: type[BrokerAwayEvidence], memory: BrokerMemory) -> BrokerAwayEvidence:
+def away_evidence(kind: type[Away], memory: BrokerMemory, **more: Any) -> Away:
+    """Return evidence about a broker's absence; ``more`` are the fields of its kind."""
     return kind(
         reason=memory.reason,
         poll_status=memory.poll_status,
@@ -147,8 +150,7 @@ def _evidence(kind: type[BrokerAwayEvidence], memory: BrokerMemory) -> BrokerAwa
             )
             for path, log_dir in sorted(memory.log_dirs.items())
         },
-        **_said(memory),
-        **maintenance.evidence(memory),
+        **{**_said(memory), **maintenance.evidence(memory), **more},
     )
 
 

@@ -173,6 +173,20 @@ class Recovery(Struct, kw_only=True):
     total: dict[str, int] = {}
 
 
+class Episode(Struct, kw_only=True, omit_defaults=True):
+    """A time in which the broker did not answer; ``until_ms`` is None while it goes on.
+
+    ``is_fenced``: the controller confirmed the absence. ``reason`` (``BrokerFailureReason``) and ``text`` are those of
+    the log that says why the broker ended.
+    """
+
+    since_ms: int
+    until_ms: int | None = None
+    is_fenced: bool = False
+    reason: str | None = None
+    text: str | None = None
+
+
 class Move(Struct, kw_only=True, omit_defaults=True):
     """Moves to a directory: since when, the last progress, and the rate over the last span."""
 
@@ -320,8 +334,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     """One broker with all its directories.
 
-    ``clocks`` are those of writers whose times are not taken as they are. ``away_since_ms`` is the first sign of an
-    absence that goes on; None while the broker answers. The process that runs now, or next, started after
+    ``clocks`` are those of writers whose times are not taken as they are. ``episodes`` are its last absences that
+    count, the oldest first, and the one that goes on. The process that runs now, or next, started after
     ``started_ms``; None: not known.
     """
 
@@ -341,7 +355,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     is_silent: bool = False
     timer_ms: int | None = None
     seen_ms: int | None = None
-    away_since_ms: int | None = None
+    episodes: list[Episode] = field(default_factory=list)
     collector: str | None = None
     host: str | None = None
     rack: str | None = None
@@ -389,6 +403,11 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     poll_status: PollStatus | None = None
     clocks: dict[str, WriterClock] = field(default_factory=dict)
     started_ms: int | None = None
+
+    @property
+    def away_since_ms(self) -> int | None:
+        """The first sign of an absence that goes on; None while the broker answers."""
+        return self.episodes[-1].since_ms if self.episodes and self.episodes[-1].until_ms is None else None
 
     def __post_init__(self) -> None:
         """Read what a decoded memory has of its alerts, and those of its directories."""

@@ -32,7 +32,7 @@ class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
 
 
 class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
-    """The evidence of the two rules about a broker's absence."""
+    """The evidence of the rules about a broker's absence."""
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason")
 
@@ -67,6 +67,22 @@ class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
 @shown_by(Rule.BROKER_UNKNOWN)
 class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
     """``broker_unknown``: the broker does not answer, and the controller does not consider it down."""
+
+
+@shown_by(Rule.BROKER_CRASH_LOOP)
+class BrokerCrashLoopEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
+    """``broker_crash_loop``: the broker was away and came back again and again."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("at_least", "log_reason")
+
+    restarts: Annotated[int | None, Meta(description="How often it was away and came back, within the last hour.")] = (
+        NULL
+    )
+    at_least: Annotated[
+        int | None, Meta(description="3, 6, 12 or more: the largest of these that its number of restarts has reached.")
+    ] = NULL
+    since_ms: Annotated[int | None, Meta(description="When the first of these absences began.")] = NULL
+    longest_run_ms: Annotated[int | None, Meta(description="The longest time that it answered in between.")] = NULL
 
 
 @shown_by(Rule.LOG_DIR_SUSPECT)

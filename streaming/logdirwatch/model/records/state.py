@@ -210,6 +210,9 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     is_silent: Annotated[
         bool | None, Meta(description="Whether no collector reports the broker; null: a record of release 0.2.0.")
     ] = None
+    is_crash_looping: Annotated[
+        bool, Meta(description="Whether broker_crash_loop fires: its restarts are not those of a rolling restart.")
+    ] = False
     machine: Annotated[
         str,
         Meta(
