@@ -26,6 +26,7 @@ COUNTS_AND_NAMES = {
     *("behind_rows", "read_rows", "position", "away_before", "behind", "isr", "warnings", "adding", "removing"),
     *("led_again_by_return_of", "needed_brokers", "filling_brokers", "silent_brokers", "unknown_brokers"),
     *("unknown_disks", "compared_brokers", "restarted_brokers", "away_brokers"),
+    *("refused_partitions", "restarts", "at_least"),
 }
 """Numbers without a unit: how many there are of what they name, node ids, places in a log."""
 

@@ -90,6 +90,11 @@ def _at_least(restarts: int) -> int:
     return reached
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether it waits for nothing: only an absence begins it, and only an open alert has an end."""
+    return not is_looping(memory)
+
+
 def is_looping(memory: BrokerMemory) -> bool:
     """Tell whether the broker is in a crash loop: its restarts are not those of a rolling restart."""
     return Rule.BROKER_CRASH_LOOP in memory.alerts
