@@ -42,7 +42,10 @@ def main() -> None:
         models = [(path.stem, path) for path in chosen.models] or list(
             made(Path(folder), chosen.seeds, chosen.large_seeds)
         )
-        print(f"{os.cpu_count()} cores; tolerance 0.09; TB are 10^12 bytes; x bound, x in racks: bytes by the bounds\n")
+        print(
+            f"{os.cpu_count()} cores; tolerance 0.09; TB are 10^12 bytes; x bound, x in racks: bytes by the bounds; "
+            "x busiest: time by that of the busiest broker alone\n"
+        )
         balance(models, Path(folder))
         evacuate(models, Path(folder))
 
@@ -60,7 +63,7 @@ def made(folder: Path, seeds: Sequence[int], large_seeds: Sequence[int]) -> Iter
 
 
 def balance(models: Sequence[tuple[str, Path]], folder: Path) -> None:
-    columns = ("model", "mode", "moves", "TB", "x bound", "x in racks", "outside", "leaders")
+    columns = ("model", "mode", "moves", "TB", "x bound", "x in racks", "outside", "leaders", "hours", "x busiest")
     columns += ("fullest", "after", "spread", "broker", "broken", "plan s", "load s", "MiB")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for title, path in models:
@@ -77,6 +80,7 @@ def row(path: Path, mode: str, name: str, before: planner_judge.Cluster, folder:
     bound = getattr(verdict, f"bound_{name}")
     in_racks = getattr(verdict, f"bound_{name}_in_racks", bound)
     broken = verdict.twice_on_a_broker + verdict.racks_lost + verdict.replicas_changed + verdict.over_limit
+    moved = ended.summary["moved"]
     return [
         mode,
         f"{verdict.moves:,}",
@@ -85,6 +89,8 @@ def row(path: Path, mode: str, name: str, before: planner_judge.Cluster, folder:
         _times(verdict.moved_bytes, in_racks),
         str(getattr(verdict, f"outside_{name}")),
         str(verdict.leaders_moved),
+        f"{moved['needs_ms'] / 3_600_000:.1f}",
+        _times(moved["needs_ms"], round(verdict.busiest_ms)),
         f"{verdict.fullest_before:.3f}",
         f"{verdict.fullest_after:.3f}",
         f"{verdict.spread_after:.3f}",

@@ -34,6 +34,7 @@ class Cluster:
     capacity: dict[Directory, int] = field(default_factory=dict)
     rack: dict[int, str] = field(default_factory=dict)
     replicas: dict[Partition, list[Replica]] = field(default_factory=dict)
+    leader: dict[Partition, int] = field(default_factory=dict)
 
     def used(self) -> Counter[Directory]:
         found = Counter(dict.fromkeys(self.capacity, 0))
@@ -53,6 +54,7 @@ class Verdict:
     racks_lost: int
     replicas_changed: int
     over_limit: int
+    busiest_ms: float
     bound_disks: int
     bound_brokers: int
     bound_all: int
@@ -78,6 +80,8 @@ def read(path: Path) -> Cluster:
             cluster.rack[broker] = row["rack"]
             if row["topic"]:
                 key = row["topic"], int(row["partition"])
+                if row["is_leader"] == "1":
+                    cluster.leader[key] = broker
                 cluster.replicas.setdefault(key, []).append(Replica(broker, disk, int(row["size_bytes"])))
     return cluster
 
@@ -95,6 +99,7 @@ def judge(before: Cluster, after: Cluster, tolerance: float, steps: Mapping[str,
     return Verdict(
         **_moves(before, after),
         over_limit=0 if steps is None else over_limit(before, steps),
+        busiest_ms=0 if steps is None else busiest_ms(before, steps),
         bound_disks=_bound(old, before.capacity, own_before, tolerance, own),
         bound_brokers=_bound(old_brokers, capacity, every_broker, tolerance, {}),
         bound_all=_bound(old, before.capacity, everywhere, tolerance, {}),
@@ -113,18 +118,40 @@ def judge(before: Cluster, after: Cluster, tolerance: float, steps: Mapping[str,
 
 
 def over_limit(before: Cluster, steps: Mapping[str, Any]) -> int:
-    """Count directories that a wave fills above the limit or what they held: all copies there, nothing deleted."""
+    """Count directories above the limit, or what they held, whenever a wave begins: its copies count at once.
+
+    What they leave counts until the wave has ended, old files deleted.
+    """
     used, limit = before.used(), {}
     for place, held in used.items():
         limit[place] = max(LIMIT * before.capacity[place], held)
+    events = [(wave["begins_ms"] + wave["needs_ms"], 0, wave) for wave in steps["waves"]]
+    events += [(wave["begins_ms"], 1, wave) for wave in steps["waves"]]
     found = 0
-    for wave in steps["waves"]:
+    for _, begins, wave in sorted(events, key=lambda event: event[:2]):
         for move in wave["moves"]:
-            used[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]
-        found += sum(used[place] > limit[place] for place in used)
-        for move in wave["moves"]:
-            used[move["from_broker"], move["from_log_dir"]] -= move["size_bytes"]
+            if begins:
+                used[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]
+            else:
+                used[move["from_broker"], move["from_log_dir"]] -= move["size_bytes"]
+        places = {(move["to_broker"], move["to_log_dir"]) for move in wave["moves"]} if begins else set()
+        found += sum(used[place] > limit[place] for place in places)
     return found
+
+
+def busiest_ms(before: Cluster, steps: Mapping[str, Any]) -> float:
+    """Return how long the busiest broker receives, sends or copies within itself at the rates of the steps."""
+    found: Counter[tuple[str, int]] = Counter()
+    for wave in steps["waves"]:
+        within, between = wave["throttle"]["log_dir_bytes_per_s"], wave["throttle"]["replication_bytes_per_s"]
+        for move in wave["moves"]:
+            to, leader = move["to_broker"], before.leader[move["topic"], move["partition"]]
+            if to == move["from_broker"]:
+                found["within", to] += move["size_bytes"] * 1000 / within
+            else:
+                found["receives", to] += move["size_bytes"] * 1000 / between
+                found["sends", leader] += move["size_bytes"] * 1000 / between
+    return max(found.values(), default=0)
 
 
 def applied(before: Cluster, reassignment: Mapping[str, Any]) -> dict[Partition, list[Replica]]:

@@ -8,7 +8,7 @@ from tests.simulation.hand.run import every, of_seed, of_story
 SEEDS = range(1, 201)
 DEFECTS = {
     "no second look": ("kernel.may_call", lambda call, again: True),
-    "what somebody cancelled begins again": ("kernel.begun_by", lambda call, seen: kernel.NONE),
+    "what somebody cancelled begins again": ("kernel.begun_by", lambda step, call, seen: kernel.NONE),
     "throttles that are gone stay gone": ("kernel.throttle_before", lambda steps, number: None),
     "copies go on at the end": ("changes.moves_of", lambda steps, record: []),
     "what others did is taken back": ("changes.part_of", lambda step, changes: step),

@@ -16,6 +16,7 @@ from logdirwatch.execute.begin import is_plan
 from logdirwatch.execute.holding import why_held
 from logdirwatch.execute.ports import Permit, Ports, StopAskedError, always
 from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
+from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch
 from logdirwatch.executions import hold_of, may_begin, ways_on
@@ -46,6 +47,9 @@ def show(record: ExecutionRecord, action: ActionRecord) -> None:
     for number, step in enumerate(steps_of(record.operations, back=record.back), 1):
         done = " (done already)" if number <= record.step else ""
         say(f"  {number}. {step}{done}\n     call: {calls_of(step)}")
+        if isinstance(step, Move) and step.rolling is not None:
+            for line in step.lines:
+                say(f"     {line}")
     needs, frees = action.expected.get("needs_ms"), action.expected.get("frees_bytes")
     if not record.back:
         if "frees_bytes" in action.expected:

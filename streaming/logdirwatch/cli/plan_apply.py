@@ -1,4 +1,4 @@
-"""``logdirwatch plan --apply``: carry out a plan of waves with the code of ``apply``."""
+"""``logdirwatch plan --apply``: carry out a plan with the code of ``apply``."""
 
 import msgspec
 import typer
@@ -16,7 +16,7 @@ from logdirwatch.text.words import counted
 
 
 def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *, dry_run: bool) -> None:
-    """Show a plan's calls, ask, and carry it out wave by wave; exit code 1 if nothing was done, or it got stuck.
+    """Show a plan's calls, ask, and carry it out; exit code 1 if nothing was done, or it got stuck.
 
     ``apply --resume`` and ``--undo`` work with the id that it prints.
     """
@@ -24,7 +24,7 @@ def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *,
         clients.quiet_client_logs()
     noted_at = telemetry(context)
     watched = context.settings.clusters[cluster]
-    moves = f"{plan.task.mode}: {counted(cost.replicas, 'replica')} in {counted(cost.waves, 'wave')}"
+    moves = f"{plan.task.mode}: {counted(cost.replicas, 'replica')}"
     expected = {"needs_ms": cost.needs_ms, "copies_bytes": cost.bytes}
     action = planned(cluster, operations(plan), moves, expected, now_ms())
     record = begun(action, BY_HAND, now_ms())

@@ -72,7 +72,7 @@ _PLAN = "plan-"
 def planned(
     cluster: str, operations: Sequence[Operation], reason: str, expected: Mapping[str, Any], now_ms: int
 ) -> ActionRecord:
-    """Return a plan of waves as an action that is on no topic.
+    """Return a plan as an action that is on no topic.
 
     Its id says so, and is derived from the cluster, the operations and the time.
     """

@@ -26,28 +26,30 @@ class Hand:
     def do(self, step: Step, found: Do, seen: Seen) -> Stuck | Halt | None:
         """Make the calls of a decision; return what the second look or the permission says against them."""
         before = changes.read(self.record.changed)
-        self._intend(step, found, seen)
+        effects = [kernel.changed_by(step, call, seen) for call in found.calls]
+        self._intend(step, found, seen, before.union(*effects))
         for number, call in enumerate(found.calls):
             permit = self.ports.permit(self.record)
             if permit is not None:
-                self._take_back(before, found.calls[:number])
+                self._take_back(before, effects[:number])
                 return permit if isinstance(permit, Halt) else None
             again = kernel.next_of(step, self.ports.cluster.look(step, ()), self.record)
             if not kernel.may_call(call, again):
-                self._take_back(before, found.calls[:number])
+                self._take_back(before, effects[:number])
                 self.ports.say("nothing is called: what was seen has changed since")
                 return again if isinstance(again, Stuck) else None
-            self._call(call, before, found.calls[:number])
+            self._call(call, before, effects[: number + 1])
             if isinstance(step, Move):
-                self.note_begun(kernel.begun_by(call, seen))
+                self.note_begun(kernel.begun_by(step, call, seen))
         return None
 
-    def _call(self, call: Call, before: frozenset[Change], made: Sequence[Call]) -> None:
+    def _call(self, call: Call, before: frozenset[Change], made: Sequence[frozenset[Change]]) -> None:
+        """Make a call; the last of the effects that are ``made`` is its own."""
         try:
             self.ports.cluster.call(call)
         except RefusedError:
             # Of several changes some may have been made.
-            self._take_back(before, made if len(changes.of_call(call)) == 1 else (*made, call))
+            self._take_back(before, made[:-1] if len(changes.of_call(call)) == 1 else made)
             raise
 
     def note_begun(self, moves: frozenset[kernel.Begun]) -> None:
@@ -60,9 +62,9 @@ class Hand:
         self.record = replace(self.record, begun=changes.written(known | moves))
         self.record = self.ports.noted(self.record, state)
 
-    def _take_back(self, before: frozenset[Change], made: Sequence[Call]) -> None:
+    def _take_back(self, before: frozenset[Change], made: Sequence[frozenset[Change]]) -> None:
         """Record that only some of the intended calls were made, so that nothing else is undone or cancelled."""
-        ours = before.union(*map(changes.of_call, made))
+        ours = before.union(*made)
         self.record = replace(self.record, changed=changes.written(ours))
 
     def keep_throttles(self, throttle: Throttle | None) -> Stuck | Halt | None:
@@ -78,16 +80,22 @@ class Hand:
                 self.ports.say(f"{one.text} was deleted by somebody, and is set again")
         return self.do(throttle, found, seen)
 
-    def _intend(self, step: Step, found: Do, seen: Seen) -> None:
+    def _intend(self, step: Step, found: Do, seen: Seen, ours: frozenset[Change]) -> None:
         """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
         record = self.record
         limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
         record = replace(record, limits=limits, topic_ids={**seen.topic_ids, **record.topic_ids})
         state = ExecutionState.THROTTLED
         if not isinstance(step, Throttle):
-            ours = changes.read(record.changed).union(*map(changes.of_call, found.calls))
             record, state = replace(record, changed=changes.written(ours)), ExecutionState.STARTED
         if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
             state = record.state
-        self.ports.say(f"now: {step}")
+        self.ports.say(f"now: {_called(step, found)}")
         self.record = self.ports.noted(record, state, record.reason)
+
+
+def _called(step: Step, found: Do) -> Step:
+    """Return the part of a step that calls are about, for people."""
+    called = frozenset[Change]().union(*map(changes.of_call, found.calls))
+    part = changes.part_of(step, called)
+    return Move(part.there, part.here) if isinstance(part, Move) else step

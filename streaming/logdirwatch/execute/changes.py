@@ -44,8 +44,10 @@ def steps(record: ExecutionRecord) -> list[Step]:
 def part_of(step: Step, changes: Collection[Change]) -> Step | None:
     """Return the part of a step that makes some of the changes; None if it makes none of them."""
     if isinstance(step, Move):
-        moved = tuple(one for one in step.there if one.key in changes)
-        return replace(step, there=moved) if moved else None
+        keys = {change[:2] for change in changes}
+        moved = tuple(one for one in step.there if one.key in keys)
+        rolling = None if step.rolling is None else step.rolling.only(changes)
+        return replace(step, there=moved, rolling=rolling) if moved else None
     if isinstance(step, Cancel):
         moves = tuple(one for one in step.moves if one.key in changes)
         return replace(step, moves=moves) if moves else None

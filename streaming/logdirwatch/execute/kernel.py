@@ -16,9 +16,10 @@ from logdirwatch.execute import changes
 from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
 from logdirwatch.execute.changes import Change
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Next, Stuck
+from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
 from logdirwatch.execute.seen import Entity, Held, PartitionSeen, Seen
-from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.step_kinds import rolling
+from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
@@ -39,25 +40,58 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     for topic, topic_id in sorted(seen.topic_ids.items()):
         if record.topic_ids.get(topic, topic_id) != topic_id:
             return Stuck(f"topic {topic} was deleted and created again since it began")
-    for topic, partition in sorted({one[:2] for one in running(step, seen)} - changes.read(record.changed)):
+    ours = changes.read(record.changed)
+    for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
         return Stuck(f"somebody else has begun already to move {topic}-{partition}")
-    found = decide(step, seen, limits_of(record))
-    if isinstance(step, Move) and isinstance(found, Do):
-        return _not_again(found, seen, changes.read(record.begun))
+    begun = changes.read(record.begun)
+    now, waits = _present(step, seen, begun) if isinstance(step, Move) else (step, None)
+    found = decide(now, seen, limits_of(record))
+    if not isinstance(step, Move):
+        return found
+    if isinstance(found, Do):
+        return _not_again(step, found, seen, begun)
+    if isinstance(found, Wait) or (isinstance(found, Reached) and waits is not None):
+        return Wait(progress(step, seen), found.why if isinstance(found, Wait) else waits)
     return found
 
 
-def begun_by(call: Call, seen: Seen) -> frozenset[Begun]:
-    """Return what a call begins: not what it only cancels, nor the place of a replica that does not exist yet."""
-    if isinstance(call, Reassign):
-        return frozenset(key for key, replicas in call.replicas.items() if replicas is not None)
-    return frozenset(held for held in call.paths if held in seen.replicas) if isinstance(call, PlaceReplicas) else NONE
+def _present(step: Move, seen: Seen, begun: Collection[Change] = ()) -> tuple[Move, str | None]:
+    """Return the part of a move that is decided now, and why the rest of it waits; None if nothing does."""
+    if step.rolling is None:
+        return step, None
+    there, here, waits = rolling.present(step.there, step.here, step.rolling, seen, begun)
+    return Move(there, here), waits
+
+
+def begun_by(step: Move, call: Call, seen: Seen) -> frozenset[Begun]:
+    """Return what a call begins: not what it only cancels, nor the place of a replica that does not exist yet.
+
+    Where the copies of a partition begin one after the other, each is named by its own replica.
+    """
+    if isinstance(call, PlaceReplicas):
+        return frozenset(held for held in call.paths if held in seen.replicas)
+    if not isinstance(call, Reassign):
+        return NONE
+    begun = [(key, replicas) for key, replicas in call.replicas.items() if replicas is not None]
+    if step.rolling is None:
+        return frozenset(key for key, _ in begun)
+    known = {key: seen.partitions[key].replicas if key in seen.partitions else () for key, _ in begun}
+    return frozenset((*key, broker) for key, replicas in begun for broker in replicas if broker not in known[key])
+
+
+def changed_by(step: Step, call: Call, seen: Seen) -> frozenset[Change]:
+    """Return what a call changes: where copies of a partition begin one after the other, replica by replica."""
+    if not isinstance(step, Move) or step.rolling is None:
+        return changes.of_call(call)
+    return frozenset(call.paths) if isinstance(call, PlaceReplicas) else frozenset(begun_by(step, call, seen))
 
 
 def running(step: Step, seen: Seen) -> frozenset[Begun]:
     """Return the copies of a step that run: their calls were made, by whatever process."""
     if not isinstance(step, Move):
         return NONE
+    if step.rolling is not None:
+        return rolling.running(step.rolling, seen)
     between = (one.key for one in step.there if _goes_there(one, seen.partitions.get(one.key)))
     within = (held for one in step.there for held, _ in _copies_within(one, step.here[one.key], seen))
     return frozenset((*between, *within))
@@ -68,8 +102,19 @@ def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
 
 
 def may_call(call: Call, again: Next) -> bool:
-    """Tell whether a call may be made: what is seen after its intent was written leads to the same call."""
-    return isinstance(again, Do) and call in again.calls
+    """Tell whether a call may be made: what is seen after its intent was written leads to the same call.
+
+    What else may begin meanwhile, because other copies have ended, makes no difference.
+    """
+    return isinstance(again, Do) and any(_contains(other, call) for other in again.calls)
+
+
+def _contains(other: Call, call: Call) -> bool:
+    if isinstance(other, Reassign) and isinstance(call, Reassign):
+        return other.changes_factor == call.changes_factor and call.replicas.items() <= other.replicas.items()
+    if isinstance(other, PlaceReplicas) and isinstance(call, PlaceReplicas):
+        return call.paths.items() <= other.paths.items()
+    return other == call
 
 
 def limits_of(record: ExecutionRecord) -> list[Limit]:
@@ -77,12 +122,14 @@ def limits_of(record: ExecutionRecord) -> list[Limit]:
     return [Limit(one.entity, one.name, one.key, one.value) for one in record.limits]
 
 
-def _not_again(found: Do, seen: Seen, begun: Collection[Change]) -> Next:
+def _not_again(step: Move, found: Do, seen: Seen, begun: Collection[Change]) -> Next:
     """Refuse to begin again what has begun: where it neither runs nor has its effect, somebody cancelled it."""
     for call in found.calls:
-        for one in sorted(begun_by(call, seen)):
+        for one in sorted(begun_by(step, call, seen)):
             if one in begun and one not in seen.futures:
-                broker = f" within broker {one[2]}" if len(one) == 3 else ""
+                broker = (
+                    f" {'within' if isinstance(call, PlaceReplicas) else 'to'} broker {one[2]}" if len(one) == 3 else ""
+                )
                 # Two looks in a row show it: brokers learn a little later than the controller what was called.
                 why = f"somebody cancelled the move of {one[0]}-{one[1]}{broker}: it is not begun again"
                 return Stuck(why, is_certain=False)
@@ -115,6 +162,7 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
     between directories is cancelled at any time, but before Kafka 4.2 the broker then neither deletes nor compacts the
     partition until it restarts (KAFKA-19458): it may end by itself, unless it ``must_end``.
     """
+    step, _ = _present(step, seen)
     cancels: dict[str, Call] = {}
     goes_on: list[str] = []
     leaves: list[str] = []
@@ -201,6 +249,9 @@ class Patience:
         """
         waited_ms, self._looked_ms = min(now_ms - self._looked_ms, LONGEST_LOOK_MS), now_ms
         is_progress = any(value > self._best.get(key, -1) for key, value in done.items())
+        if done.get(None, -1) > self._best.get(None, -1):
+            # Another partition has reached its place: each of them has its own time.
+            self._waited_ms = 0
         self._best |= {key: max(value, self._best.get(key, value)) for key, value in done.items()}
         self._since_progress_ms = 0 if is_progress else self._since_progress_ms + waited_ms
         self._waited_ms += waited_ms

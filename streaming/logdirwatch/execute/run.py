@@ -1,5 +1,6 @@
 """Runs one execution from any point to its end: observe, decide, record the intent, call; also after a kill."""
 
+import dataclasses
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -17,10 +18,12 @@ from logdirwatch.execute.ports import (
     RefusedError,
     StopAskedError,
 )
+from logdirwatch.execute.seen import Held, Seen
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
-from logdirwatch.execute.step_kinds.move import Move
+from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.rolling import are_there
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.steps import Step
@@ -69,6 +72,10 @@ class _Run(Hand):
         self._steps = changes.steps(record)
         self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms, ports.monotonic_ms())
         self._doubt: Stuck | None = None
+        self._there_ms: dict[Held, int] = {}
+        """When each replica of a step was first seen where it is to be."""
+        self._since_ms = ports.monotonic_ms() if record.changed else None
+        """When it was taken over, or turned back: what was cancelled or has moved away before may still take room."""
 
     def to_its_end(self) -> ExecutionRecord:
         """Return the end."""
@@ -106,15 +113,33 @@ class _Run(Hand):
             against = self.keep_throttles(kernel.throttle_before(self._steps, self.record.step))
             if against is not None:
                 return against
+            step = self._settled(step)
         seen = self.ports.cluster.look(step, ())
+        if isinstance(step, Move):
+            self._note_there(step, seen)
         found = kernel.next_of(step, seen, self.record)
         if isinstance(found, Do):
             against = self.do(step, found, seen)
             if against is None:
-                return self._waited({}, f"what was called for {step} has no effect")
+                done = progress(step, seen).done if isinstance(step, Move) else {}
+                return self._waited(done, f"what was called for {step} has no effect")
             return self._believed(against) if isinstance(against, Stuck) else against
         self.note_begun(kernel.running(step, seen))
         return self._take(step, found)
+
+    def _note_there(self, step: Move, seen: Seen) -> None:
+        now_ms = self.ports.monotonic_ms()
+        there = are_there(step.rolling, seen) if step.rolling is not None else ()
+        self._there_ms |= {held: now_ms for held in there if held not in self._there_ms}
+
+    def _settled(self, step: Move) -> Move:
+        """Return a step that knows which old copies are deleted; after a kill their whole time is waited again."""
+        if step.rolling is None:
+            return step
+        until_ms = self.ports.monotonic_ms() - step.rolling.settle_ms
+        settled = frozenset(held for held, at_ms in self._there_ms.items() if at_ms <= until_ms)
+        rests = self._since_ms is not None and self._since_ms > until_ms
+        return dataclasses.replace(step, rolling=dataclasses.replace(step.rolling, settled=settled, rests=rests))
 
     def _take(self, step: Step, found: Wait | Reached | Stuck) -> Stuck | None:
         if isinstance(found, Stuck):
@@ -125,6 +150,7 @@ class _Run(Hand):
                 self.ports.say(line)
             self.record = replace(self.record, step=self.record.step + 1, begun={})
             self._patience = kernel.Patience(self.record.needs_ms, self.ports.monotonic_ms())
+            self._there_ms = {}
             return None
         return self._wait(found)
 

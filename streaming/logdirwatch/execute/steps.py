@@ -1,6 +1,6 @@
 """The steps of an action's operations, in the order in which they are carried out or undone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,10 +8,11 @@ from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.rolling import Part, Rolling
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
-from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.actions.parts import Reassignment
 from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
@@ -55,7 +56,8 @@ def _moves(operation: Operation, back: bool) -> Iterator[Step]:
     here = {one.key: one for one in from_json(plan_of(other))}
     for wave in range(len(args.waves or [[]])):
         there = from_json(plan_of(args, wave))
-        yield Move(tuple(_back(one, here[one.key]) for one in there) if back else there, here)
+        moves = tuple(_back(one, here[one.key]) for one in there) if back else there
+        yield Move(moves, here, _rolling(args, there, here))
         if args.settle_ms:
             yield Settle(args.settle_ms)
 
@@ -65,6 +67,26 @@ def _back(one: Assignment, made: Assignment) -> Assignment:
     kept = [broker in made.replicas and made.directory_of(broker) == ANY for broker in one.replicas]
     paths = (ANY if is_kept else path for is_kept, path in zip(kept, one.log_dirs, strict=True))
     return replace(one, log_dirs=tuple(paths))
+
+
+def _rolling(
+    args: OperationArgs, there: Sequence[Assignment], here: Mapping[TopicPartition, Assignment]
+) -> Rolling | None:
+    """Return the order of an operation's copies, if it has one."""
+    if args.rolling is None:
+        return None
+    parts = []
+    for copy in args.rolling.copies:
+        one, at = there[copy.partition], copy.replica
+        source, target = ((side.replicas[at], side.log_dirs[at]) for side in (here[one.key], one))
+        parts.append(Part(one.key, at, copy.bytes, source, target))
+    return Rolling(
+        tuple(parts),
+        {(one.broker, one.log_dir): one.bytes for one in args.rolling.room},
+        args.rolling.log_dir_bytes_per_s,
+        args.rolling.replication_bytes_per_s,
+        args.settle_ms or 0,
+    )
 
 
 def _preferred(operation: Operation, back: bool) -> Iterator[Step]:

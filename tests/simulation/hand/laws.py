@@ -3,13 +3,16 @@
 The laws share no code with what decides: they look at the model, and at who did what last.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
-from logdirwatch.execute.seen import Entity, Held
+from logdirwatch.execute.seen import Copy, Entity, Held
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.cluster.assignment import Assignment
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
+from logdirwatch.plan.reassignment.rolling import SHORT_MS
 from tests.simulation.hand.kafka import Kafka
 
 NOTICED_TICKS = 3
@@ -24,6 +27,74 @@ class Authors:
     cancelled: dict[Key, str] = field(default_factory=dict)
     copies: dict[Held, str] = field(default_factory=dict)
     values: dict[tuple[Entity, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RolledPart:
+    """One copy of those that begin one after the other: from which directory to which one."""
+
+    key: Key
+    source: LogDirId
+    target: LogDirId
+    size_bytes: int
+    takes_ms: int
+
+    def is_at(self, place: LogDirId, kafka: Kafka) -> bool:
+        """Tell whether it takes room in a directory: it is there, or on its way there."""
+        held, partition = (*self.key, place[0]), kafka.partitions.get(self.key)
+        if self.source[0] != self.target[0]:
+            return held in kafka.logs or (partition is not None and place[0] in partition.adding)
+        return any(copies.get(held, Copy("", 0)).path == place[1] for copies in (kafka.logs, kafka.futures))
+
+    def runs(self, kafka: Kafka) -> bool:
+        """Tell whether it is being copied to its target."""
+        partition = kafka.partitions.get(self.key)
+        if self.source[0] == self.target[0]:
+            return kafka.futures.get((*self.key, self.target[0]), Copy("", 0)).path == self.target[1]
+        return partition is not None and self.target[0] in partition.adding
+
+
+@dataclass
+class Rolled:
+    """What begins one after the other, in directories that have only so much room for it."""
+
+    parts: tuple[RolledPart, ...] = ()
+    room: dict[LogDirId, int] = field(default_factory=dict)
+    kept_s: float = 0
+    """How long old files stay."""
+    ids: dict[str, int] = field(default_factory=dict)
+    _now_s: float = 0
+    _last: dict[tuple[RolledPart, LogDirId], float] = field(default_factory=dict)
+
+    def look(self, kafka: Kafka, seconds: float) -> None:
+        """Note what takes room where, after some time."""
+        self._now_s += seconds
+        for part in self.parts:
+            for place in (part.source, part.target):
+                if part.is_at(place, kafka):
+                    self._last[part, place] = self._now_s
+
+    def wrong(self, kafka: Kafka) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """Yield what is wrong after something has begun."""
+        for place, room in self.room.items():
+            coming = sum(
+                part.size_bytes * (self._counts(part, place, kafka) - (part.source == place)) for part in self.parts
+            )
+            if coming > max(0, room):
+                yield "a directory gets more than it has room for", (place, coming, room)
+        running = [part for part in self.parts if part.runs(kafka)]
+        for broker, is_within in {(part.target[0], part.source[0] == part.target[0]) for part in running}:
+            beside = [
+                part for part in running if part.target[0] == broker and (part.source[0] == part.target[0]) is is_within
+            ]
+            if len(beside) > 1 and sum(part.takes_ms for part in beside) > SHORT_MS:
+                yield "long copies run beside each other on one broker", (broker, len(beside))
+
+    def _counts(self, part: RolledPart, place: LogDirId, kafka: Kafka) -> int:
+        if place not in {part.source, part.target}:
+            return 0
+        was_there = self._now_s - self._last.get((part, place), -self.kept_s - 1) < self.kept_s
+        return int(part.is_at(place, kafka) or was_there)
 
 
 US, OTHERS = "we", "others"
@@ -57,6 +128,9 @@ class Laws:
         self._seen: set[Held] = set()
         """The copies of others that a person has seen who went on."""
         self._unthrottled_ticks = 0
+        self.rolled = Rolled()
+        """What begins one after the other."""
+        self._begins_now = False
 
     def plan(self, here: Assignment, there: Assignment) -> None:
         """Say from where to where a partition is to be moved."""
@@ -69,7 +143,8 @@ class Laws:
 
     def before(self, call: Call, *, is_revoked: bool) -> None:
         """Judge a call; where the word ``is_revoked``, nothing may be begun."""
-        if is_revoked and self._begins(call):
+        self._begins_now = self._begins(call)
+        if is_revoked and self._begins_now:
             self._break("begins something after its word was revoked", call)
         if isinstance(call, Reassign):
             for key, replicas in call.replicas.items():
@@ -155,6 +230,13 @@ class Laws:
         for held, rate in rates.items():
             if held in after and rate < self.kafka.unthrottled_bytes_per_s <= after[held]:
                 self._break("a copy of ours goes on without its throttle", held, call)
+        if self._begins_now and not self._is_meddled():
+            for what, facts in self.rolled.wrong(self.kafka):
+                self._break(what, *facts, call)
+
+    def _is_meddled(self) -> bool:
+        """Tell whether somebody else moved something, or made a topic again."""
+        return OTHERS in {*self.by.moves.values(), *self.by.copies.values()} or self.kafka.ids != self.rolled.ids
 
     def rates(self) -> dict[Held, float]:
         """Return our running copies with their rates in bytes/s."""
@@ -220,8 +302,9 @@ class Laws:
 
     # -- time
 
-    def tick(self, *, is_alive: bool) -> None:
+    def tick(self, seconds: float, *, is_alive: bool) -> None:
         """Judge that time has passed, and whether the execution's process could have noticed something."""
+        self.rolled.look(self.kafka, seconds)
         rates = self.rates()
         fast = [held for held in self._fast(rates) if held in self._throttled]
         self._throttled = {
@@ -241,6 +324,10 @@ class Laws:
             self._break(f"{state}, and a copy of ours runs", *running)
         if not running and not self._may_run():
             self._left(state)
+        if state == "done" and not self.is_back and not self._is_meddled():
+            for part in self.rolled.parts:
+                if not part.is_at(part.target, self.kafka) or part.is_at(part.source, self.kafka):
+                    self._break("done, and a replica is not where it is to be", part)
         for held in self._fast(running):
             if held in self._throttled and self._unthrottled_ticks == 0:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)

@@ -1,7 +1,7 @@
 """One schedule of one seed: a cluster, an execution with its journal, and everybody else."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,15 +19,16 @@ from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.execute.surroundings import Around, Surroundings
 from logdirwatch.execute.watch import Watch, is_over
 from logdirwatch.executions import hold_of, is_unfinished
-from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.actions.operations import Operation, Rolling, RollingCopy, Room
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import THROTTLED_REPLICAS, ActionKind, ExecutionState
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies, within_brokers
 from tests.simulation.hand.adversary import DEEDS, Adversary, Event, KilledError, drawn
 from tests.simulation.hand.kafka import Kafka
-from tests.simulation.hand.laws import US, Laws
+from tests.simulation.hand.laws import US, Laws, Rolled, RolledPart
 
 RATE = 30
 SIZE_BYTES = 1_200
@@ -123,6 +124,7 @@ class Schedule:
         self.laws.own_entries = frozenset(_entries(self.found))
         for here, there in _pairs(self.found):
             self.laws.plan(here, there)
+        self.laws.rolled = _rolled_of(self.found, self.kafka)
         self.events = tuple(drawn(draw) if events is None else events)
         self.others = others(self.kafka, self.laws, list(self.events))
         self.edges = Edges(self.kafka, self.others, self.laws)
@@ -213,7 +215,7 @@ class Schedule:
         if self.ticks > MOST_TICKS:
             raise EndlessError
         self.kafka.tick(seconds)
-        self.laws.tick(is_alive=is_alive)
+        self.laws.tick(seconds, is_alive=is_alive)
 
     def _now(self) -> int:
         return self.at_ms
@@ -306,6 +308,8 @@ def _operations(draw: random.Random, kafka: Kafka, rate: int) -> tuple[list[Oper
             operations.topic_config(draw.choice(sorted(kafka.partitions))[0], "retention.ms", "5", now="9", old=None)
         ], kind
     keys = draw.sample(sorted(kafka.partitions), draw.randint(1, len(kafka.partitions)))
+    if draw.random() < 0.5:
+        return [rolled(draw, kafka, keys, kind, rate)], kind
     pairs = [(_here(key, kafka), _there(key, kafka, kind, draw)) for key in keys]
     there, here = [one for _, one in pairs], [one for one, _ in pairs]
     limits = throttles(pairs, kind, rate) if draw.random() < 0.8 else Limits()
@@ -315,6 +319,60 @@ def _operations(draw: random.Random, kafka: Kafka, rate: int) -> tuple[list[Oper
         to_json(there), to_json(here), "f.json", limits=limits, back=limits, waves=waves, settle_ms=settle_ms
     )
     return [made], kind
+
+
+def rolled(
+    draw: random.Random, kafka: Kafka, keys: Sequence[tuple[str, int]], kind: ActionKind, rate: int
+) -> Operation:
+    """Return an operation whose copies begin one after the other, several of one partition among them."""
+    pairs = [_moved(key, kafka, kind, draw) for key in keys]
+    there, here = [one for _, one in pairs], [one for one, _ in pairs]
+    sizes = [kafka.partitions[key].size_bytes for key in keys]
+    copies = [
+        RollingCopy(partition=number, replica=at, bytes=sizes[number])
+        for number, one in enumerate(there)
+        for at, path in enumerate(one.log_dirs)
+        if path != ANY
+    ]
+    draw.shuffle(copies)
+    # Often for one copy more, so that others wait until something has left.
+    largest = max(sizes)
+    room = {place: draw.choice((6 * largest, largest + largest // 12)) for place in kafka.log_dirs}
+    left = dict(room)
+    for copy in copies:
+        for one, more in ((here[copy.partition], copy.bytes), (there[copy.partition], -copy.bytes)):
+            left[one.replicas[copy.replica], one.log_dirs[copy.replica]] += more
+    limits = throttles(pairs, kind, rate) if draw.random() < 0.8 else Limits()
+    # At the low rate a copy is long, and has its lane for itself.
+    rates = draw.choice((1, rate)), draw.choice((1, rate))
+    ways = (_rolling(copies, room, *rates), _rolling(copies[::-1], left, *rates))
+    return operations.reassign(
+        to_json(there), to_json(here), "f.json", limits=limits, back=limits, settle_ms=20_000, rolling=ways
+    )
+
+
+def _rolling(copies: list[RollingCopy], room: Mapping[LogDirId, int], within: int, between: int) -> Rolling:
+    named = [Room(broker=broker, log_dir=path, bytes=size) for (broker, path), size in room.items()]
+    return Rolling(copies=copies, room=named, log_dir_bytes_per_s=within, replication_bytes_per_s=between)
+
+
+def _moved(key: tuple[str, int], kafka: Kafka, kind: ActionKind, draw: random.Random) -> tuple[Assignment, Assignment]:
+    """Return from where and to where some replicas of a partition are moved; the others have no directory."""
+    here = _here(key, kafka)
+    free = [one for one in kafka.brokers if one not in here.replicas]
+    moving = draw.sample(range(len(here.replicas)), draw.randint(1, len(here.replicas)))
+    places = {}
+    for at in moving:
+        broker, path = here.replicas[at], here.log_dirs[at]
+        if kind is ActionKind.REASSIGN and free and draw.random() < 0.8:
+            broker = free.pop(draw.randrange(len(free)))
+            places[at] = broker, draw.choice(kafka.paths(broker))
+        else:
+            places[at] = broker, next(one for one in kafka.paths(broker) if one != path)
+    before = tuple(path if at in places else ANY for at, path in enumerate(here.log_dirs))
+    after = [places.get(at, (broker, ANY)) for at, broker in enumerate(here.replicas)]
+    there = Assignment(*key, tuple(broker for broker, _ in after), tuple(path for _, path in after))
+    return Assignment(*key, here.replicas, before), there
 
 
 def _here(key: tuple[str, int], kafka: Kafka) -> Assignment:
@@ -365,6 +423,27 @@ def _pairs(found: list[Operation]) -> Iterator[tuple[Assignment, Assignment]]:
     for step in steps_of(operations.as_data(found), back=False):
         if isinstance(step, Move):
             yield from ((step.here[one.key], one) for one in step.there)
+
+
+def _rolled_of(found: list[Operation], kafka: Kafka) -> Rolled:
+    """Return what begins one after the other, for the laws."""
+    for one in found:
+        there, here, rolling = one.args.reassignment, one.inverse.args.reassignment, one.args.rolling
+        if there is None or here is None or rolling is None:
+            continue
+        parts = []
+        for copy in rolling.copies:
+            sides = here.partitions[copy.partition], there.partitions[copy.partition]
+            source, target = ((side.replicas[copy.replica], (side.log_dirs or [])[copy.replica]) for side in sides)
+            rate = rolling.log_dir_bytes_per_s if source[0] == target[0] else rolling.replication_bytes_per_s
+            key = sides[0].topic, sides[0].partition
+            parts.append(RolledPart(key, source, target, copy.bytes, copy.bytes * 1000 // rate))
+        room = {(each.broker, each.log_dir): each.bytes for each in rolling.room}
+        kept_s = (one.args.settle_ms or 0) / 1_000
+        found_ = Rolled(tuple(parts), room, kept_s, dict(kafka.ids))
+        found_.look(kafka, 0)
+        return found_
+    return Rolled(ids=dict(kafka.ids))
 
 
 def _record(found: list[Operation], kind: ActionKind) -> ExecutionRecord:

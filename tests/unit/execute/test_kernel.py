@@ -70,7 +70,7 @@ class TestWhatHasBegun:
         ids=["a reassignment", "a cancellation", "a copy", "the place of what does not exist yet", "a value"],
     )
     def test_is_what_runs_after_the_call(self, call, begun):
-        assert kernel.begun_by(call, shown()) == begun
+        assert kernel.begun_by(BETWEEN, call, shown()) == begun
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ UNITS = re.compile(r"(^|_)(bytes|ms|ratios?|percent|per_s|byte_rate)(_|$)")
 COUNTS_AND_NAMES = {
     *("broker", "controller_id", "leader", "partition", "version", "revision", "error_code", "flapping"),
     *("brokers", "log_dirs", "partitions", "replicas", "topics", "count", "copies", "rows", "queued", "unknown"),
-    *("reached", "of", "waves", "later", "elections", "demotes", "rebuilds", "endangered", "copy_threads"),
+    *("reached", "of", "waves", "replica", "later", "elections", "demotes", "rebuilds", "endangered", "copy_threads"),
     *("leaderless", "under_min_isr", "under_min_isr_at_most", "at_min_isr", "at_min_isr_at_most", "led_anew"),
     *("sole_replica", "internal_leaderless", "out_of_sync", "survives", "racks", "writes_survive", "without_copy"),
     *("next_failure_loses_data", "writes_stopped", "next_failure_stops_writes", "writes_unknown", "replicas_known"),

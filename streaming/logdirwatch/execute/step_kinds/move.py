@@ -6,20 +6,29 @@ from dataclasses import dataclass, field
 from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
 from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Held, PartitionSeen, Seen
+from logdirwatch.execute.step_kinds.rolling import Rolling, left_by_cancel
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.text.words import some_of
 
 
 @dataclass(frozen=True)
 class Move:
-    """Partitions with their present and their intended replicas."""
+    """Partitions with their present and their intended replicas; ``rolling`` None: all of them begin at once."""
 
     there: tuple[Assignment, ...]
     here: Mapping[TopicPartition, Assignment]
+    rolling: Rolling | None = None
 
     def __str__(self) -> str:
-        lines = (f"{one.label} to {_places(one)}" for one in self.there)
-        return f"move {', '.join(lines)}"
+        if self.rolling is not None:
+            return f"move {some_of(self.lines, 3)}, each once its brokers and directories are free"
+        return f"move {', '.join(self.lines)}"
+
+    @property
+    def lines(self) -> list[str]:
+        """Its partitions with their places, for people."""
+        return [f"{one.label} to {_places(one)}" for one in self.there]
 
     @property
     def keys(self) -> tuple[TopicPartition, ...]:
@@ -41,7 +50,6 @@ def decide(step: Move, seen: Seen) -> Next:
     paths: dict[Held, str] = {}
     replicas: dict[TopicPartition, tuple[int, ...] | None] = {}
     waits: list[str] = []
-    is_silent = False
     for one in step.there:
         here = step.here[one.key]
         partition = seen.partitions.get(one.key)
@@ -50,15 +58,14 @@ def decide(step: Move, seen: Seen) -> Next:
         found = _of_partition(one, here, partition, seen)
         if found.stuck is not None:
             return Stuck(found.stuck)
+        if found.waits is not None:
+            waits.append(found.waits)
+        if found.is_silent and found.reassign:
+            # It is placed before it is assigned, by the broker that is silent.
+            continue
         paths.update(found.paths)
         if found.reassign is not _NOTHING:
             replicas[one.key] = found.reassign
-        if found.waits is not None:
-            waits.append(found.waits)
-        is_silent = is_silent or (found.is_silent and found.reassign is not _NOTHING)
-    if is_silent:
-        # What is placed before it is assigned is placed by the broker that is silent: nothing of the wave begins.
-        paths, replicas = {}, {key: None for key, wanted in replicas.items() if wanted is None}
     if calls := _calls(step, paths, replicas):
         return Do(calls)
     return Wait(progress(step, seen), waits[0]) if waits else Reached()
@@ -122,21 +129,11 @@ def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, f
         return False
     if partition.replicas == one.replicas:
         return True
-    if partition.replicas not in {here.replicas, _left_by_cancel(here, one), _left_by_cancel(one, here)}:
+    if partition.replicas not in {here.replicas, left_by_cancel(here, one), left_by_cancel(one, here)}:
         found.stuck = f"the replicas of {one.label} are {list(partition.replicas)}: somebody else changed them"
         return False
     found.reassign = one.replicas
     return True
-
-
-def _left_by_cancel(kept: Assignment, cancelled: Assignment) -> tuple[int, ...]:
-    """Return the order of replicas after a cancellation, which may differ from the one before the reassignment.
-
-    Kafka puts the target replicas first, then those to be removed, and a cancellation removes the new ones (Kafka 4.3.1
-    ``PartitionReassignmentReplicas``, ``PartitionReassignmentRevert``).
-    """
-    merged = dict.fromkeys((*cancelled.replicas, *kept.replicas))
-    return tuple(broker for broker in merged if broker in kept.replicas)
 
 
 def _placement(

@@ -14,6 +14,31 @@ from logdirwatch.model.record_part import RecordPart
 from logdirwatch.model.vocabulary import OperationKind
 
 
+class Room(RecordPart, frozen=True, kw_only=True):
+    """What a directory may take."""
+
+    broker: Annotated[int, Meta(description="Node id of the broker.")]
+    log_dir: Annotated[str, Meta(description="Path of the log directory.")]
+    bytes: Annotated[int, Meta(description="Bytes that may be added before the first copy begins.")]
+
+
+class RollingCopy(RecordPart, frozen=True, kw_only=True):
+    """The move of one replica."""
+
+    partition: Annotated[int, Meta(ge=0, description="Position of its partition in the reassignment.")]
+    replica: Annotated[int, Meta(ge=0, description="Its position in the partition's replicas.")]
+    bytes: Annotated[int, Meta(ge=0, description="Its size.")]
+
+
+class Rolling(RecordPart, frozen=True, kw_only=True):
+    """What decides when each copy of a reassignment begins: its brokers and its directory must be free."""
+
+    copies: Annotated[list[RollingCopy], Meta(description="Every copy, in the order in which they begin.")]
+    room: Annotated[list[Room], Meta(description="Of every directory that a replica leaves or is moved to.")]
+    log_dir_bytes_per_s: Annotated[int, Meta(gt=0, description="Rate of copies within a broker.")]
+    replication_bytes_per_s: Annotated[int, Meta(gt=0, description="Rate at which a broker sends, and receives.")]
+
+
 class OperationArgs(RecordPart, frozen=True, kw_only=True):
     """The arguments of an operation."""
 
@@ -45,9 +70,16 @@ class OperationArgs(RecordPart, frozen=True, kw_only=True):
             "the reassignment's partitions."
         ),
     ] = None
+    rolling: Annotated[
+        Rolling | None,
+        Meta(
+            description="reassign: copies begin in an order, each once its brokers and its directory are free; absent: "
+            "all of a wave begin at once."
+        ),
+    ] = None
     settle_ms: Annotated[
         int | None,
-        Meta(description="reassign: how long brokers keep old copies after each wave; the next wave waits that long."),
+        Meta(description="reassign: how long brokers keep old copies; a next wave, or what needs their room, waits."),
     ] = None
     limits: Annotated[
         Limits | None,

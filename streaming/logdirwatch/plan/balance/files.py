@@ -1,19 +1,19 @@
 """The files of a plan: the model as CSV, the plan for Kafka's tool, and its waves."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from logdirwatch.plan.balance import waves as schedule
 from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers
 from logdirwatch.plan.balance.model.csv_lines import HEADER
 from logdirwatch.plan.balance.planner import ClusterPlan
-from logdirwatch.plan.balance.waves import Fill, Move, Wave
+from logdirwatch.plan.balance.schedule import Fill, Move, is_within_broker
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.commands.throttles import Limits, joined, of_plan
 from logdirwatch.plan.reassignment import steps as forms
 
 Row = tuple[object, ...]
@@ -55,46 +55,57 @@ def reassignment(plan: ClusterPlan) -> dict[str, Any]:
 
 
 def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
-    """Return the waves in order; each can be carried out once the previous one is done and its old files are deleted.
+    """Return the waves in order; each may begin once those that it names are done and their old files are deleted.
 
-    ``worst_ratio`` is a directory's fill ratio with every copy of the wave there and nothing deleted yet. With the
-    tools of a real cluster a wave has commands, which set its throttles and clear them at the end.
+    ``worst_ratio`` is a directory's fill ratio with every copy of the wave, and of those that may still run, there and
+    nothing deleted yet. With the tools of a real cluster there are commands: those of the waves, and before and after
+    them those of the throttles.
     """
-    done: dict[int, int] = {}
-    found = []
+    name, limits = f"{name_of(plan)}.json", throttles(plan)
+    waves, done = list[dict[str, Any]](), dict[int, int]()
     for number, wave in enumerate(plan.waves, start=1):
-        step = {"wave": number, **_step(plan, wave, done)}
-        found.append(step if tools is None else {**step, "commands": _commands(plan, number, step, tools)})
+        waves.append(_step(plan, number, done, tools))
         done |= {move.replica: move.target for move in wave.moves}
-    return forms.steps(str(plan.task.mode), found)
+    around = None if tools is None else (tools.set_limits(limits, name), tools.clear_limits(limits, name))
+    return forms.steps(str(plan.task.mode), waves, around)
 
 
-def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]:
+def name_of(plan: ClusterPlan) -> str:
+    """Return what the files of a plan's commands begin with."""
+    return f"logdirwatch-{plan.task.mode.kind.value}"
+
+
+def throttles(plan: ClusterPlan) -> Limits:
+    """Return the throttles of a plan and of its undo."""
     model, limits = plan.before, plan.task.limits
-    is_within = [schedule.is_within_broker(model, move) for move in wave.moves]
-    return forms.step(
+    within = [move for move in plan.moves if is_within_broker(model, move)]
+    between = [move for move in plan.moves if not is_within_broker(model, move)]
+    return joined(
+        of_plan(to_json(side(model, moves, {})), **rates)
+        for moves, rates in (
+            (within, {"log_dir_rate": limits.log_dir_throttle_bytes_per_s, "rate": None}),
+            (between, {"log_dir_rate": None, "rate": limits.replication_throttle_bytes_per_s}),
+        )
+        for side in (assignments, assignments_before)
+    )
+
+
+def _step(plan: ClusterPlan, number: int, done: dict[int, int], tools: Tools | None) -> dict[str, Any]:
+    model, limits, wave = plan.before, plan.task.limits, plan.waves[number - 1]
+    is_within = [is_within_broker(model, move) for move in wave.moves]
+    step = forms.step(
         [_move(model, move) for move in wave.moves],
         [_fill(model, fill) for fill in wave.fills],
         assignments(model, wave.moves, done),
-        needs_ms=schedule.needs_ms(model, wave, limits),
+        needs_ms=wave.ends_ms - wave.begins_ms,
         log_dir_bytes_per_s=limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
         replication_bytes_per_s=None if all(is_within) else limits.replication_throttle_bytes_per_s,
     )
-
-
-def _commands(plan: ClusterPlan, number: int, step: Mapping[str, Any], tools: Tools) -> list[str]:
-    """Return the commands of a wave.
-
-    Kafka may create a new replica in another directory than planned; no throttle delays its way to the planned one.
-    """
-    name = f"logdirwatch-{plan.task.mode.kind.value}-wave-{number}.json"
-    throttle = step["throttle"]
-    return tools.reassign(
-        step["reassignment"],
-        name,
-        log_dir_rate=throttle["log_dir_bytes_per_s"],
-        rate=throttle["replication_bytes_per_s"],
-    )
+    found = {"wave": number, "after": [one + 1 for one in wave.after], "begins_ms": wave.begins_ms, **step}
+    if tools is None:
+        return found
+    name = f"{name_of(plan)}-wave-{number}.json"
+    return {**found, "commands": tools.reassign(step["reassignment"], name, limits=Limits(), beside=number > 1)}
 
 
 def _move(model: ClusterModel, move: Move) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
 from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
-from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.cluster.snapshot_age import too_old
@@ -130,7 +130,7 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
         other_bytes=_numbers(_others(snapshot, directories, held)),
         is_closed=_flags(is_out(directory.place, out) for directory in directories),
         is_held=_flags(one.veto is not None for _, one, _ in rows),
-        copies_at_once=_numbers(copies_at_once(broker, snapshot) for broker in broker_ids),
+        is_lagging=_flags(replica.broker not in one.partition.isr for _, one, replica in rows),
         delete_delay_ms=max((delete_delay_ms(broker, snapshot) for broker in broker_ids), default=DELETE_DELAY_MS),
     )
 

@@ -1,63 +1,61 @@
-"""The waves of a plan as operations, which ``apply`` carries out; its files describe the same moves."""
+"""A plan as the operation that ``apply`` carries out; its files describe the same moves."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Mapping
 
-from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.actions.operations import Operation, Rolling, RollingCopy, Room
 from logdirwatch.plan.balance import files
-from logdirwatch.plan.balance import waves as schedule
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.commands.operations import reassign
-from logdirwatch.plan.commands.throttles import Limits, of_plan
 
 
 def operations(plan: ClusterPlan) -> list[Operation]:
-    """Return one operation per wave.
-
-    The first sets the throttles of all waves and the last those of the undo: a topic's list that one wave sets would
-    otherwise block the next wave's.
-    """
-    model, done = plan.before, dict[int, int]()
-    there, here, limits = [], [], []
-    for wave in plan.waves:
-        here.append(to_json(files.assignments_before(model, wave.moves, done)))
-        there.append(to_json(files.assignments(model, wave.moves, done)))
-        limits += [_limits(plan, wave, each) for each in (there[-1], here[-1])]
-        done |= {move.replica: move.target for move in wave.moves}
-    all_of_them, last = joined(limits), len(there) - 1
+    """Return the operation of a plan: its copies in the order in which they begin, its undo in the opposite one."""
+    model, moves = plan.before, plan.moves
+    there, here = files.assignments(model, moves, {}), files.assignments_before(model, moves, {})
+    limits = files.throttles(plan)
     return [
         reassign(
-            plan_there,
-            plan_here,
-            f"logdirwatch-{plan.task.mode.kind.value}-wave-{number + 1}.json",
-            limits=all_of_them if number == 0 else Limits(),
-            back=all_of_them if number == last else Limits(),
+            to_json(there),
+            to_json(here),
+            f"{files.name_of(plan)}.json",
+            limits=limits,
+            back=limits,
+            rolling=_rolling(plan),
             settle_ms=model.delete_delay_ms,
         )
-        for number, (plan_there, plan_here) in enumerate(zip(there, here, strict=True))
     ]
 
 
-def _limits(plan: ClusterPlan, wave: schedule.Wave, moves: dict[str, object]) -> Limits:
-    limits = plan.task.limits
-    is_within = schedule.is_within_broker(plan.before, wave.moves[0])
-    return of_plan(
-        moves,
-        log_dir_rate=limits.log_dir_throttle_bytes_per_s if is_within else None,
-        rate=None if is_within else limits.replication_throttle_bytes_per_s,
+def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
+    """Return what decides when each partition begins, and on the way back, after all of it."""
+    model, limits = plan.before, plan.task.limits
+    partitions = dict.fromkeys(int(model.replica_partition[move.replica]) for move in plan.moves)
+    number_of = {partition: number for number, partition in enumerate(partitions)}
+    copies = [
+        RollingCopy(
+            partition=number_of[partition := int(model.replica_partition[move.replica])],
+            replica=model.replicas_of(partition).index(move.replica),
+            bytes=move.size_bytes,
+        )
+        for move in plan.moves
+    ]
+    before, after = dict[int, int](), Counter[int]()
+    for move in plan.moves:
+        for place, more in ((move.source, move.size_bytes), (move.target, -move.size_bytes)):
+            used = int(model.used_bytes[place])
+            before[place] = max(int(limits.destination_max_ratio * int(model.capacity_bytes[place])) - used, 0)
+            after[place] += more
+    left = {place: size + after[place] for place, size in before.items()}
+    return _of(plan, copies, before), _of(plan, copies[::-1], left)
+
+
+def _of(plan: ClusterPlan, copies: list[RollingCopy], room: Mapping[int, int]) -> Rolling:
+    named = [(*plan.before.directory_name(place), size) for place, size in sorted(room.items())]
+    return Rolling(
+        copies=copies,
+        room=[Room(broker=broker, log_dir=path, bytes=size) for broker, path, size in named],
+        log_dir_bytes_per_s=plan.task.limits.log_dir_throttle_bytes_per_s,
+        replication_bytes_per_s=plan.task.limits.replication_throttle_bytes_per_s,
     )
-
-
-def joined(found: Iterable[Limits]) -> Limits:
-    """Return throttles for all waves: the same rates, and the union of the lists of throttled replicas."""
-    brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    lists: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for limits in found:
-        for broker, rates in limits.brokers.items():
-            brokers[broker] |= rates
-        for topic, by_key in limits.topics.items():
-            for key, entries in by_key.items():
-                lists[topic][key].update(entries.split(","))
-    topics = {topic: {key: ",".join(sorted(found)) for key, found in keys.items()} for topic, keys in lists.items()}
-    return Limits(dict(brokers), topics)

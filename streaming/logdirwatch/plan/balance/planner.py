@@ -7,10 +7,10 @@ import numpy as np
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.balance.model.task import Task
+from logdirwatch.plan.balance.schedule import Move, Wave, schedule
 from logdirwatch.plan.balance.search import movable
 from logdirwatch.plan.balance.search.balance import balance
 from logdirwatch.plan.balance.search.evacuate import directory_named, evacuate
-from logdirwatch.plan.balance.waves import Move, Wave, schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,8 @@ def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
     else:
         source = directory_named(model, *task.mode.evacuated)
         evacuate(board, source, movable.evacuable(model, task.limits), movable.internal(model, task.limits))
-    found, given_up = schedule(board, task.limits)
+    # An evacuation has an order of its own: what would be lost with the directory leaves first.
+    found, given_up = schedule(board, task.limits, keeps_order=task.mode.evacuated is not None)
     for move in given_up:
         board.move(move.replica, move.source)
     after = model.moved(np.array(board.place, dtype=np.int64))

@@ -3,11 +3,11 @@
 import numpy as np
 from msgspec import Struct
 
-from logdirwatch.plan.balance import waves as schedule
 from logdirwatch.plan.balance.excluded import LeftOut, Staying
 from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers, Ratios
 from logdirwatch.plan.balance.model.task import Kind
 from logdirwatch.plan.balance.planner import ClusterPlan
+from logdirwatch.plan.balance.schedule import busiest_ms, is_within_broker
 from logdirwatch.plan.balance.search import movable
 from logdirwatch.plan.balance.search.balance import goal, group_of_units
 from logdirwatch.plan.balance.search.bands import lower_bound_bytes
@@ -30,7 +30,11 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What is copied; ``leaders`` are leaders, or preferred leaders, that leave their broker."""
+    """What is copied; ``leaders`` are leaders, or preferred leaders, that leave their broker.
+
+    ``needs_ms`` is until the last old file is deleted; no order takes less than ``busiest_ms``, the time that the
+    busiest broker receives, sends or copies within itself.
+    """
 
     replicas: int
     bytes: int
@@ -39,6 +43,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     leaders: int
     waves: int
     needs_ms: int
+    busiest_ms: int
 
 
 class Bound(Struct, frozen=True, kw_only=True):
@@ -122,7 +127,7 @@ def summarise(plan: ClusterPlan, about: About | None = None) -> Summary:
 
 def _cost(plan: ClusterPlan) -> Cost:
     model, limits = plan.before, plan.task.limits
-    within = sum(move.size_bytes for move in plan.moves if schedule.is_within_broker(model, move))
+    within = sum(move.size_bytes for move in plan.moves if is_within_broker(model, move))
     total = sum(move.size_bytes for move in plan.moves)
     leads = model.is_leader | model.is_preferred
     return Cost(
@@ -130,9 +135,10 @@ def _cost(plan: ClusterPlan) -> Cost:
         bytes=total,
         within_brokers_bytes=within,
         between_brokers_bytes=total - within,
-        leaders=sum(bool(leads[m.replica]) and not schedule.is_within_broker(model, m) for m in plan.moves),
+        leaders=sum(bool(leads[m.replica]) and not is_within_broker(model, m) for m in plan.moves),
         waves=len(plan.waves),
-        needs_ms=sum(schedule.needs_ms(model, wave, limits) for wave in plan.waves),
+        needs_ms=max((wave.ends_ms for wave in plan.waves), default=0),
+        busiest_ms=busiest_ms(model, plan.moves, limits),
     )
 
 
@@ -206,7 +212,7 @@ def _reason(plan: ClusterPlan) -> str:
 def _created_elsewhere(plan: ClusterPlan) -> str:
     """Say how many of the moves are missing only because a directory where Kafka may create the replica has no room."""
     model, ratio = plan.after, plan.task.limits.destination_max_ratio
-    crossing = [move for move in plan.given_up if not schedule.is_within_broker(model, move)]
+    crossing = [move for move in plan.given_up if not is_within_broker(model, move)]
     fits = [
         move
         for move in crossing

@@ -9,12 +9,12 @@ import msgspec
 
 from logdirwatch.model.actions import parts
 from logdirwatch.model.actions.expected import Election
-from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs
+from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs, Rolling
 from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, write_file
-from logdirwatch.plan.commands.throttles import Limits, from_data
+from logdirwatch.plan.commands.throttles import ANY, Limits, from_data
 
 
 def topic_config(topic: str, key: str, value: str | None, *, now: str | None, old: str | None) -> Operation:
@@ -53,25 +53,27 @@ def reassign(
     back: Limits,
     waves: Iterable[Iterable[int]] = (),
     settle_ms: int | None = None,
+    rolling: tuple[Rolling, Rolling] | None = None,
     beside: bool = False,
 ) -> Operation:
     """Return the operation that gives partitions other replicas or directories; both plans in Kafka's format.
 
     ``name`` is the file of its commands; ``waves`` are indexes into the plan's partitions, by default all at once;
-    ``limits`` and ``back`` are the throttles of the move and of its undo; ``settle_ms`` is how long the old copies of
-    each wave are kept; ``beside`` says that other reassignments run.
+    ``limits`` and ``back`` are the throttles of the move and of its undo; ``settle_ms`` is how long the old copies are
+    kept; ``rolling`` is of the move and of its undo; ``beside`` says that other reassignments run.
     """
+    way, way_back = rolling or (None, None)
     parts_of_it = [list(wave) for wave in waves] or [list(range(len(plan["partitions"])))]
     there, here = msgspec.convert(plan, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
     return Operation(
         op=OperationKind.REASSIGN,
-        args=_reassign_args(there, name, limits, parts_of_it, settle_ms, beside=beside),
+        args=_reassign_args(there, name, limits, parts_of_it, settle_ms, way, beside=beside),
         expect_before=Expectation(reassignment=here),
         expect_after=Expectation(reassignment=there),
         inverse=Inverse(
             op=OperationKind.REASSIGN,
             args=_reassign_args(
-                here, f"undo-{name}", back, [list(range(len(before["partitions"])))], settle_ms, beside=beside
+                here, f"undo-{name}", back, [list(range(len(before["partitions"])))], settle_ms, way_back, beside=beside
             ),
         ),
     )
@@ -215,10 +217,28 @@ def _coherent(found: list[Operation]) -> list[Operation]:
         if one.op is OperationKind.REASSIGN and any(len(set(there[key])) < len(here[key]) for key in there):
             msg = f"{one.op} lowers the replication factor of a partition"
             raise ValueError(msg)
+        if not all(_is_rolling(args) for args in (one.args, one.inverse.args)):
+            msg = f"{one.op} has an order of other copies than it makes"
+            raise ValueError(msg)
         if one.op is OperationKind.PREFER_LEADERS and any(set(there[key]) != set(here[key]) for key in there):
             msg = f"{one.op} changes the replicas of a partition"
             raise ValueError(msg)
     return found
+
+
+def _is_rolling(args: OperationArgs) -> bool:
+    """Tell whether an operation's order is one of the copies that it makes: of every replica with a named directory."""
+    if args.rolling is None:
+        return True
+    partitions = [] if args.reassignment is None else args.reassignment.partitions
+    named = {
+        (number, at)
+        for number, one in enumerate(partitions)
+        for at, path in enumerate(one.log_dirs or ())
+        if path != ANY
+    }
+    ordered = [(one.partition, one.replica) for one in args.rolling.copies]
+    return set(ordered) == named and len(ordered) == len(named) and args.waves is None
 
 
 def replicas_of(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[int]]:
@@ -272,12 +292,19 @@ def _reassign_args(
     limits: Limits,
     waves: list[list[int]],
     settle_ms: int | None = None,
+    rolling: Rolling | None = None,
     *,
     beside: bool,
 ) -> OperationArgs:
     found = msgspec.convert(limits.as_data(), parts.Limits)
     return OperationArgs(
-        file=name, reassignment=plan, waves=waves, settle_ms=settle_ms, limits=found, additional=beside
+        file=name,
+        reassignment=plan,
+        waves=None if rolling is not None else waves,
+        settle_ms=settle_ms,
+        rolling=rolling,
+        limits=found,
+        additional=beside,
     )
 
 

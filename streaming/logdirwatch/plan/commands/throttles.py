@@ -19,7 +19,7 @@ from logdirwatch.model.vocabulary import (
     THROTTLED_LEADERS,
 )
 
-_ANY = "any"
+ANY = "any"
 """KIP-113's word for a directory that the broker chooses; ``assignment.ANY``, whose module builds on commands."""
 
 
@@ -116,12 +116,22 @@ def of_plan(plan: Mapping[str, Any], *, log_dir_rate: int | None, rate: int | No
         broker
         for entry in entries
         for broker, path in zip(entry["replicas"], entry.get("log_dirs") or (), strict=False)
-        if path != _ANY and log_dir_rate is not None
+        if path != ANY and log_dir_rate is not None
     }
     arriving = [(entry["topic"], entry["partition"], broker) for entry in entries for broker in entry["replicas"]]
     between = Limits() if rate is None else of_copies(arriving, (), rate)
+    return joined((within_brokers(within, log_dir_rate or 0), between))
+
+
+def joined(found: Iterable[Limits]) -> Limits:
+    """Return throttles for everything: the same rates, and the union of the lists of throttled replicas."""
     brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for found in (within_brokers(within, log_dir_rate or 0), between):
-        for broker, rates in found.brokers.items():
+    lists: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for limits in found:
+        for broker, rates in limits.brokers.items():
             brokers[broker] |= rates
-    return Limits(dict(brokers), between.topics)
+        for topic, by_key in limits.topics.items():
+            for key, entries in by_key.items():
+                lists[topic][key].update(entries.split(","))
+    topics = {topic: {key: ",".join(sorted(found)) for key, found in keys.items()} for topic, keys in lists.items()}
+    return Limits(dict(brokers), topics)

@@ -38,7 +38,10 @@ def steps(plan: Fix) -> dict[str, Any]:
     """
     moving = [action for action in plan.actions if any(_moves_of(action, plan.snapshot))]
     fills = _Fills(plan.snapshot)
-    waves = [{"wave": number, **_step(action, fills)} for number, action in enumerate(moving, start=1)]
+    waves = [
+        {"wave": number, "after": [number - 1] if number > 1 else [], **_step(action, fills)}
+        for number, action in enumerate(moving, start=1)
+    ]
     return forms.steps("fix", waves)
 
 

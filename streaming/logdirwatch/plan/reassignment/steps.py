@@ -8,9 +8,12 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 Step = dict[str, Any]
 
 
-def steps(mode: str, waves: Iterable[Step]) -> dict[str, Any]:
-    """Return all steps in their order."""
-    return {"version": 1, "mode": mode, "waves": list(waves)}
+def steps(
+    mode: str, waves: Iterable[Step], around: tuple[Sequence[str], Sequence[str]] | None = None
+) -> dict[str, Any]:
+    """Return all steps in their order, with the commands before the first and after the last one, if there are any."""
+    commands = {} if around is None else {"commands_before": around[0], "commands_after": around[1]}
+    return {"version": 1, "mode": mode, **commands, "waves": list(waves)}
 
 
 def step(

@@ -38,7 +38,10 @@ def _head(summary: Summary) -> Iterator[Text]:
     if bound.in_racks_bytes != bound.bytes:
         least = human_bytes(bound.in_racks_bytes)
         yield Text(f"           {least} at least with the racks kept{_times(moved.bytes, bound.in_racks_bytes)}")
-    yield Text(f"order      {counted(moved.waves, 'wave')}, {human_ms(moved.needs_ms)} at the configured rates")
+    yield Text(
+        f"takes      {human_ms(moved.needs_ms)} at the configured rates; the busiest broker copies for "
+        f"{human_ms(moved.busiest_ms)}"
+    )
     if summary.evacuation is not None:
         fullest, best = map(human_ratio, (summary.evacuation.max_ratio, summary.evacuation.best_max_ratio))
         yield Text(f"evacuated  the broker's fullest directory has {fullest} then; at best {best}")

@@ -234,32 +234,36 @@ def test_where_no_directory_takes_part_there_is_no_plan():
         seen(directory(1, "/d1", 600, is_cordoned=True))
 
 
-def test_a_broker_copies_as_many_at_once_as_it_has_threads_by_default_one_a_directory():
-    evacuated = seen(*ONE_BROKER, mode="evacuate:1:/d1")
-    waves = steps(planned(evacuated, "evacuate:1:/d1", log_dir_throttle_bytes_per_s=100_000))["waves"]
-    assert [len(wave["moves"]) for wave in waves] == [2, 2]
-
-
-def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles():
-    threads = broker(1, **{"num.replica.alter.log.dirs.threads": "4"})
-    plan = planned(seen(threads, *ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
-    (wave,) = steps(plan, policy().tools)["waves"]
-    write, limit, execute, wait, verify, clear = wave["commands"]
-    assert '"log_dirs":["/d2"]' in write
-    assert "--execute" in execute
-    assert "throttle" not in execute
-    assert "brokers 1 replica.alter.log.dirs.io.max.bytes.per.second=50000000" in limit.splitlines()
+def test_the_commands_of_a_plan_set_and_clear_its_throttles_around_those_of_its_waves():
+    plan = planned(seen(*ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1", log_dir_throttle_bytes_per_s=100_000)
+    told = steps(plan, policy().tools)
+    ((limit,), (clear,)) = told["commands_before"], told["commands_after"]
+    assert "brokers 1 replica.alter.log.dirs.io.max.bytes.per.second=100000" in limit.splitlines()
     assert "--add-config" in limit
     assert "--delete-config" in clear
-    for command in (wait, verify):
-        assert "--verify --preserve-throttles" in command
-    assert "commands" not in steps(plan)["waves"][0]
+    assert len(told["waves"]) > 1
+    for number, wave in enumerate(told["waves"]):
+        write, execute, wait, verify = wave["commands"]
+        assert '"log_dirs":["/d2"]' in write
+        assert "--execute" in execute
+        assert "throttle" not in execute
+        assert ("--additional" in execute) is (number > 0), "another wave may still run"
+        for command in (wait, verify):
+            assert "--verify --preserve-throttles" in command
+    without = steps(plan)
+    assert "commands" not in without["waves"][0]
+    assert "commands_before" not in without
 
 
-def test_a_wave_of_new_replicas_sets_no_limit_that_would_keep_them_where_kafka_made_them():
+def test_the_plan_s_throttles_are_those_of_its_copies():
     parts = [*ONE_BROKER[:1], directory(2, "/d1", 100), *ONE_BROKER[2:]]
-    (wave, *_) = steps(planned(seen(*parts, mode="balance-all"), "balance-all"), policy().tools)["waves"]
-    assert {move["to_broker"] for move in wave["moves"]} == {2}
-    limit = wave["commands"][1]
+    plan = planned(seen(*parts, mode="balance-all"), "balance-all")
+    (limit,) = steps(plan, policy().tools)["commands_before"]
+    assert {plan.before.directory_name(move.target)[0] for move in plan.moves} == {2}
     assert "brokers 2 follower.replication.throttled.rate=50000000" in limit
     assert "replica.alter.log.dirs" not in limit
+
+
+def test_what_is_in_sync_nowhere_else_is_known():
+    found = seen(*ONE_BROKER, mode="evacuate:1:/d1").model
+    assert found.is_last.all(), "each partition has one replica"

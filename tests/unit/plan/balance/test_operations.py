@@ -1,14 +1,13 @@
-"""A plan's operations move what its files say, wave by wave, under throttles that hold for all of them."""
+"""A plan's operation moves what its files say, in their order, under throttles that hold for all of it."""
 
 from logdirwatch.execute.step_kinds.move import Move
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, THROTTLED_FOLLOWERS
-from logdirwatch.plan.balance.files import steps
-from logdirwatch.plan.balance.operations import joined, operations
+from logdirwatch.plan.balance.files import reassignment, steps
+from logdirwatch.plan.balance.operations import operations
 from logdirwatch.plan.commands.operations import as_data, limits_of, plan_of
-from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.commands.throttles import Limits, joined
 from tests.unit.plan.balance.builders import at, cluster, planned
 
 MIXED = cluster(
@@ -20,31 +19,47 @@ MIXED = cluster(
 
 
 def mixed():
-    return planned(MIXED, "balance-all")
+    return planned(MIXED, "balance-all", log_dir_throttle_bytes_per_s=1, replication_throttle_bytes_per_s=1)
 
 
-def test_each_wave_is_an_operation_with_the_same_moves_as_its_file():
-    found, waves = operations(mixed()), steps(mixed())["waves"]
+def test_the_operation_makes_the_moves_of_the_files_in_their_order():
+    (found,), waves = operations(mixed()), steps(mixed())["waves"]
     assert len(waves) > 1
-    assert [plan_of(one.args)["partitions"] for one in found] == [wave["reassignment"]["partitions"] for wave in waves]
+    there = plan_of(found.args)
+    assert there == reassignment(mixed())
+    ordered = [
+        (entry["topic"], entry["partition"], entry["log_dirs"][copy.replica], copy.bytes)
+        for copy in found.args.rolling.copies
+        for entry in [there["partitions"][copy.partition]]
+    ]
+    assert ordered == [
+        (move["topic"], move["partition"], move["to_log_dir"], move["size_bytes"])
+        for wave in waves
+        for move in wave["moves"]
+    ]
 
 
-def test_the_way_back_names_the_directories_that_replicas_left():
-    found = planned(cluster(at(1, "/a", t0=200, t1=200), at(1, "/b")), "balance-disks")
-    (one,) = operations(found)
+def test_the_way_back_has_the_opposite_order_and_the_directories_that_replicas_left():
+    (one,) = operations(planned(cluster(at(1, "/a", t0=200, t1=200), at(1, "/b")), "balance-disks"))
     ((there,), (back,)) = (plan_of(args)["partitions"] for args in (one.args, one.inverse.args))
     assert (there["replicas"], there["log_dirs"], back["log_dirs"]) == ([1], ["/b"], ["/a"])
     assert (there["topic"], there["partition"]) == (back["topic"], back["partition"])
+    (found,) = operations(mixed())
+    assert found.inverse.args.rolling.copies == found.args.rolling.copies[::-1]
 
 
-def test_all_throttles_are_set_first_and_each_wave_waits_for_deletions():
-    found = steps_of(as_data(operations(mixed())), back=False)
-    assert [type(step) for step in found] == [Throttle, Move, *([Settle, Move] * (len(steps(mixed())["waves"]) - 1))]
-    limits = limits_of(operations(mixed())[0].args)
+def test_the_room_is_what_is_left_before_and_after_it():
+    (one,) = operations(planned(cluster(at(1, "/a", t0=200, t1=200), at(1, "/b")), "balance-disks"))
+    before, after = ({each.log_dir: each.bytes for each in args.rolling.room} for args in (one.args, one.inverse.args))
+    assert (before, after) == ({"/a": 450, "/b": 850}, {"/a": 650, "/b": 650})
+
+
+def test_all_throttles_are_set_first():
+    (found,) = operations(mixed())
+    assert [type(step) for step in steps_of(as_data([found]), back=False)] == [Throttle, Move]
+    assert steps_of(as_data([found]), back=True)[0] == steps_of(as_data([found]), back=False)[0]
+    limits = limits_of(found.args)
     assert {key for rates in limits.brokers.values() for key in rates} == {LOG_DIR_THROTTLE, FOLLOWER_THROTTLE}
-    back = steps_of(as_data(operations(mixed())), back=True)
-    assert [type(step) for step in back] == [type(step) for step in found]
-    assert back[0] == found[0]
 
 
 def test_lists_of_throttled_replicas_get_every_entry():

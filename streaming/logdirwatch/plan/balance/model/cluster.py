@@ -52,8 +52,8 @@ class ClusterModel:
     """By directory: whether it takes no part, so that nothing is moved there; None: all take part."""
     is_held: Flags | None = None
     """By replica: whether it must stay where it is; None: none must."""
-    copies_at_once: Numbers | None = None
-    """By broker: how many copies between its directories it runs at once; None: unknown."""
+    is_lagging: Flags | None = None
+    """By replica: whether it is out of sync; None: none is."""
     delete_delay_ms: int = DELETE_DELAY_MS
     """How long the files of a replica that has moved away stay."""
 
@@ -123,6 +123,14 @@ class ClusterModel:
         """By replica: whether it is the first of its partition."""
         found = np.zeros(len(self.replica_bytes), dtype=np.bool_)
         found[self.by_partition[self.partition_starts[:-1]]] = True
+        return found
+
+    @cached_property
+    def is_last(self) -> Flags:
+        """By replica: whether no other one of its partition is in sync."""
+        in_sync = np.ones(len(self.replica_bytes), dtype=np.bool_) if self.is_lagging is None else ~self.is_lagging
+        count = sums(self.replica_partition, in_sync.astype(np.int64), len(self.partition_topic))
+        found: Flags = in_sync & (count[self.replica_partition] == 1)
         return found
 
     def replicas_of(self, partition: int) -> list[int]:

@@ -23,7 +23,9 @@ def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:
 
 
 def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> None:
-    """Plan the moves off a directory, those of the replicas that come first at the head; both masks are by replica.
+    """Plan the moves off a directory; both masks are by replica.
+
+    Replicas that are the only ones in sync go first, then those that ``comes_first``.
 
     The largest replica is placed first, each where the directory ends up emptiest (worst fit); if not all fit that way,
     where the least room is left (best fit). Raises UserError with the missing bytes if that fails too.
@@ -36,7 +38,7 @@ def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> N
         places, homeless = _placed(board, replicas, targets, is_even=False)
     if homeless:
         raise _impossible(board, source, replicas, targets, homeless)
-    for replica in sorted(places, key=lambda replica: not comes_first[replica]):
+    for replica in sorted(places, key=lambda replica: (not board.model.is_last[replica], not comes_first[replica])):
         board.move(replica, places[replica])
 
 

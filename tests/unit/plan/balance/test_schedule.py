@@ -1,13 +1,16 @@
 """The order of the moves, and what is written for Kafka's tool and for people."""
 
-from dataclasses import replace
+import dataclasses
+import random
 
 import numpy as np
+import pytest
 
 from logdirwatch.plan.balance.files import reassignment, steps
 from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.schedule import schedule
 from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.waves import WAVE_S, schedule
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS
 from logdirwatch.plan.settings import PlanSettings
 from tests.unit.plan.balance.builders import applied, at, cluster, layout, planned
 
@@ -58,27 +61,89 @@ def test_where_haste_ends_in_a_jam_the_order_of_the_plan_is_kept():
     assert given_up == []
 
 
-def test_a_wave_has_no_more_copies_within_a_broker_than_it_runs_at_once():
-    directories = (
-        (1, "/a", {"t0": 10, "t1": 10, "t2": 10}),
-        (1, "/b", {}),
-        (2, "/a", {"u0": 10, "u1": 10}),
-        (2, "/b", {}),
+SLOW = PlanSettings(log_dir_throttle_bytes_per_s=1, replication_throttle_bytes_per_s=1)
+"""A byte takes a second: copies of more than 300 bytes are long."""
+BIG = 10**9
+
+
+def begins(model, *moves):
+    """By replica: when its move begins, in seconds."""
+    waves, given_up = schedule(board_with(model, *moves), SLOW)
+    assert given_up == []
+    return {move.replica: wave.begins_ms // 1000 for wave in waves for move in wave.moves}
+
+
+ONE = cluster(at(1, "/a", BIG, t0=400, t1=600, t2=301), at(1, "/b", BIG), at(1, "/c", BIG))
+THREE = cluster(
+    at(1, capacity=BIG, t0=400, t1=500), at(2, capacity=BIG, t2=700), at(3, capacity=BIG), at(4, capacity=BIG)
+)
+LED = cluster(
+    at(1, capacity=BIG, t0=400, t1=500), at(2, capacity=BIG, t0=400, t1=500), at(3, capacity=BIG), at(4, capacity=BIG)
+)
+MIXED = cluster(at(1, "/a", BIG, t0=400), at(1, "/b", BIG), at(2, "/a", BIG, t1=500), at(3, "/a", BIG, t2=600))
+SHORT = cluster(at(1, "/a", BIG, **{f"t{n}": 100 for n in range(7)}), at(1, "/b", BIG))
+TWICE = cluster(
+    at(1, "/a", BIG, t0=10), at(1, "/b", BIG), at(2, "/a", BIG, t0=10), at(2, "/b", BIG), at(3, "/a", BIG, t0=10)
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "moves", "expected"),
+    [
+        (ONE, [(0, 1), (1, 2), (2, 1)], {1: 0, 0: 600, 2: 1000}),
+        (THREE, [(0, 2), (1, 3)], {1: 0, 0: 500}),
+        (THREE, [(0, 2), (2, 2)], {2: 0, 0: 700}),
+        (THREE, [(0, 2), (2, 3)], {2: 0, 0: 0}),
+        (LED, [(2, 2), (3, 3)], {3: 0, 2: 500}),
+        (MIXED, [(0, 1), (1, 0), (2, 2)], {0: 0, 1: 0, 2: 0}),
+        (SHORT, [(n, 1) for n in range(7)], {0: 0, 1: 0, 2: 0, 3: 100, 4: 200, 5: 300, 6: 400}),
+        (TWICE, [(0, 1), (1, 3)], {0: 0, 1: 10}),
+    ],
+    ids=[
+        "one after the other within a broker, the longest first",
+        "a broker that sends two",
+        "a broker that receives two",
+        "others beside each other",
+        "a leader's broker sends the copies of its followers",
+        "a broker sends, receives and copies within itself at the same time",
+        "short ones beside each other, five minutes together",
+        "one of a partition",
+    ],
+)
+def test_a_copy_begins_when_its_brokers_are_free(model, moves, expected):
+    assert begins(model, *moves) == expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("mode", ["balance-disks", "balance-brokers", "balance-all"])
+def test_a_plan_takes_little_longer_than_its_busiest_broker(seed, mode):
+    rng, directories = random.Random(seed), [at(broker, path, 10**6) for broker in range(1, 11) for path in "abcd"]
+    for number in range(500):
+        size, topic = rng.randint(1000, 6000), "tuv"[number % 3]
+        for broker in rng.sample(range(1, 11), rng.randint(1, 3)):
+            # The first directories, and the first brokers, are the fullest.
+            at_path = min(rng.randrange(4), rng.randrange(4)) if broker > 3 else rng.randrange(4)
+            directories[4 * (broker - 1) + at_path][4][f"{topic}{number}"] = size * (2 if broker < 4 else 1)
+    moved = summarise(planned(cluster(*directories), mode, log_dir_throttle_bytes_per_s=10)).moved
+    assert moved.replicas > 15
+    assert moved.busiest_ms <= moved.needs_ms - DELETE_DELAY_MS <= 1.05 * moved.busiest_ms
+
+
+def test_the_last_copies_of_a_dying_directory_leave_first():
+    sizes = {"t0": 900, "u0": 800, "t1": 400, "t2": 500}
+    model = cluster(
+        at(1, "/a", BIG, **sizes), at(1, "/b", BIG), at(2, "/a", BIG, t0=900, t1=400), at(3, "/a", BIG, u0=800)
     )
-    two = cluster(*(at(broker, path, 10_000, **replicas_there) for broker, path, replicas_there in directories))
-    moves = [(0, 1), (1, 1), (2, 1), (3, 3), (4, 3)]
-    limited = replace(two, copies_at_once=np.array([2, 1]))
-    slow = {"log_dir_throttle_bytes_per_s": 1, "replication_throttle_bytes_per_s": 1}
-    long = replace(limited, replica_bytes=limited.replica_bytes * 20)
-    assert replicas(schedule(board_with(long, *moves), PlanSettings(**slow))[0]) == [[0, 1, 3], [2, 4]]
-    assert replicas(schedule(board_with(limited, *moves), PlanSettings(**slow))[0]) == [[0, 1, 2, 3, 4]]
-    between = [(0, 2), (1, 2), (2, 3), (3, 0), (4, 1)]
-    assert replicas(schedule(board_with(long, *between), PlanSettings(**slow))[0]) == [[0, 1, 2, 3, 4]]
+    lagging = np.array([name == "u" and broker == 3 for name, broker in _replicas_of(model)])
+    plan = planned(dataclasses.replace(model, is_lagging=lagging), "evacuate:1:/a", log_dir_throttle_bytes_per_s=1)
+    assert [move.size_bytes for move in plan.moves] == [800, 500, 900, 400], "u0 and t2 are in sync nowhere else"
 
 
-def test_copies_within_a_broker_and_replicas_from_another_one_are_in_different_waves():
-    model = cluster(at(1, "/a", t0=10, t1=10), at(1, "/b"), at(2, "/a", t2=10))
-    assert replicas(schedule(board_with(model, (0, 1), (2, 1), (1, 1)), PlanSettings())[0]) == [[0, 1], [2]]
+def _replicas_of(model):
+    return [
+        (model.partition_name(int(partition))[0], int(model.broker_ids[broker]))
+        for partition, broker in zip(model.replica_partition, model.replica_broker, strict=True)
+    ]
 
 
 def test_a_replica_waits_while_there_is_no_room_where_kafka_may_create_it():
@@ -99,42 +164,6 @@ def test_a_replica_waits_while_there_is_no_room_where_kafka_may_create_it():
     waves, given_up = schedule(board_with(crowded, (t1, 0), (s0, 0)), PlanSettings())
     assert (replicas(waves), given_up) == ([[s0], [t1]], [])
     assert waves[1].fills[1].worst_bytes == 600
-
-
-def test_a_wave_takes_no_broker_longer_than_an_hour_but_for_a_single_replica():
-    rate = 100
-    limits = PlanSettings(log_dir_throttle_bytes_per_s=rate, replication_throttle_bytes_per_s=rate)
-    hour = rate * WAVE_S
-    model = cluster(
-        at(1, "/a", 10**9, t0=2 * hour, t1=hour // 2, t2=hour // 2, t3=1), at(1, "/b", 10**9), at(2, "/a", 10**9)
-    )
-    waves, _ = schedule(board_with(model, (0, 1), (1, 1), (2, 1), (3, 1)), limits)
-    assert replicas(waves) == [[0], [1, 2], [3]]
-
-
-def test_a_leader_s_broker_is_busy_with_the_copies_it_sends():
-    rate = 100
-    limits = PlanSettings(replication_throttle_bytes_per_s=rate)
-    hour = rate * WAVE_S
-    model = cluster(
-        at(1, capacity=10**9, t0=hour, t1=hour),
-        at(2, capacity=10**9, t0=hour, t1=hour),
-        at(3, capacity=10**9),
-        at(4, capacity=10**9),
-    )
-    waves, _ = schedule(board_with(model, (2, 2), (3, 3)), limits)
-    assert replicas(waves) == [[2], [3]]
-
-
-def test_a_wave_touches_a_directory_ten_times_at_most_unless_all_is_done_in_five_minutes():
-    model = cluster(at(1, "/a", **{f"t{n}": 31 for n in range(25)}), at(1, "/b"), at(1, "/c"))
-    board = board_with(model, *((n, 1 + n % 2) for n in range(25)))
-    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=1))
-    assert [len(wave.moves) for wave in waves] == [10, 10, 5]
-    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=2))
-    assert [len(wave.moves) for wave in waves] == [19, 6]
-    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=3))
-    assert [len(wave.moves) for wave in waves] == [25]
 
 
 def test_the_reassignment_names_the_order_of_preference_and_only_the_new_directories():
@@ -166,6 +195,8 @@ def test_steps_tell_moves_bytes_throttles_fills_and_their_own_reassignment():
         "waves": [
             {
                 "wave": 1,
+                "after": [],
+                "begins_ms": 0,
                 "moved_bytes": 400,
                 "needs_ms": 64_000,
                 "throttle": {"log_dir_bytes_per_s": 100, "replication_bytes_per_s": None},
