@@ -84,6 +84,13 @@ def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
     return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
 
 
+def on_disk(size_bytes: int, freed_bytes: int) -> str:
+    """Say that replicas take less on their disk than their size; empty if they do not."""
+    if freed_bytes >= size_bytes:
+        return ""
+    return f"they take {human_bytes(freed_bytes)} of its disk, which come free; "
+
+
 class NewReplicas:
     """The new replicas of one broker: the directory of each, and where Kafka may create it first.
 

@@ -4,6 +4,7 @@ Plain values, loaded from the tables by ``cluster.from_tables`` or built by hand
 snapshot. ``None`` means unknown.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -206,6 +207,30 @@ class ClusterSnapshot:
     def replicas_of(self, key: TopicPartition) -> tuple[Replica, ...]:
         """Return a partition's replicas, without copies in progress."""
         return self.layout.replicas_of.get(key, ())
+
+    @cached_property
+    def _on_disk_ratios(self) -> dict[tuple[int, str], float]:
+        """What a replica's bytes take on the disk: below 1 by volume, where the sizes exceed what is used."""
+        sizes: Counter[tuple[int, str]] = Counter()
+        for replica in self.layout.replicas:
+            if replica.place in self.directories:
+                sizes[self._volume_of(replica.place)] += replica.size_bytes or 0
+        used = {self._volume_of(place): directory.used_bytes for place, directory in self.directories.items()}
+        return {volume: known / sizes[volume] for volume, known in used.items() if known and known < sizes[volume]}
+
+    def _volume_of(self, place: LogDirId) -> tuple[int, str]:
+        return place[0], self.directories[place].volume or place[1]
+
+    def on_disk_ratio(self, place: LogDirId) -> float:
+        """Return the share of its size that a replica takes in a directory: below 1 if its file system compresses.
+
+        What it would take elsewhere is not known: there it counts with its size.
+        """
+        return self._on_disk_ratios.get(self._volume_of(place), 1.0) if place in self.directories else 1.0
+
+    def on_disk_bytes(self, place: LogDirId, size_bytes: int) -> int:
+        """Return the bytes that come free in a directory when replicas of this size leave it."""
+        return int(size_bytes * self.on_disk_ratio(place))
 
     @cached_property
     def growth_of_partitions(self) -> dict[TopicPartition, float]:

@@ -3,6 +3,7 @@
 No data is lost, but it is copied over the network, and the source is freed only when the last copy is in sync.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +28,10 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Offload:
-    """The destinations of replicas and the bytes that leave; ``vetoes`` say why there are none."""
+    """The destinations of replicas, the bytes that leave and come free; ``vetoes`` say why there are none."""
 
     repair: Repair | None = None
+    moved_bytes: int = 0
     freed_bytes: int = 0
     rate: int = 0
     vetoes: tuple[Veto, ...] = ()
@@ -48,6 +50,7 @@ def plan_offload(
     quick = _in_time_first(source, snapshot, policy, everything)
     settled = [candidate for candidate in quick if not is_behind(candidate[1], source.broker)]
     slow = copy_rates.slowed_by_others(policy.limits.replication_throttle_bytes_per_s, snapshot)
+    needed = math.ceil(needed / snapshot.on_disk_ratio(source.place))
     ways = product(dict.fromkeys([slow, frozenset[int]()]), _each_once(settled, quick, everything))
     for passed_over, candidates in ways:
         found = _placed(source, candidates, snapshot, policy, needed, passed_over)
@@ -110,7 +113,8 @@ def _placed(
             break
     if repair is None:
         return Offload()
-    return Offload(repair, placed, max(rate, _rate(source, busiest(repair), snapshot, policy, written)))
+    freed = snapshot.on_disk_bytes(source.place, placed)
+    return Offload(repair, placed, freed, max(rate, _rate(source, busiest(repair), snapshot, policy, written)))
 
 
 def _with_a_place(

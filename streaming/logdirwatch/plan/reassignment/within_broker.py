@@ -5,8 +5,9 @@ files are deleted. Kafka refuses moves within a broker while any of its director
 replicas take no part in it (``AlterReplicaLogDirs``), so they may be away.
 """
 
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
@@ -25,7 +26,8 @@ from logdirwatch.text.units import human_in
 class Moves:
     """The moves off one directory; ``vetoes`` say why there are none, or apply to all of them.
 
-    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that they share.
+    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that they share, ``on_disk_ratio`` the
+    share of them that comes free in the directory.
     """
 
     assignments: tuple[Assignment, ...] = ()
@@ -35,11 +37,17 @@ class Moves:
     vetoes: tuple[Veto, ...] = ()
     sizes: tuple[int, ...] = ()
     rate: int = 0
+    on_disk_ratio: float = 1.0
 
     @property
     def moved_bytes(self) -> int:
-        """The bytes that leave the directory."""
+        """The bytes that are copied."""
         return sum((self.bytes_in or {}).values())
+
+    @property
+    def freed_bytes(self) -> int:
+        """The bytes that come free in the directory."""
+        return int(self.moved_bytes * self.on_disk_ratio)
 
 
 def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_bytes: int | None = None) -> Moves:
@@ -56,7 +64,12 @@ def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_b
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
-    return _Planner(source, snapshot, policy, most).run(needed)
+    ratio = snapshot.on_disk_ratio(source.place)
+    return replace(
+        _Planner(source, snapshot, policy, most).run(math.ceil(needed / ratio)),
+        needed_bytes=needed,
+        on_disk_ratio=ratio,
+    )
 
 
 def log_dir_rate(
@@ -134,7 +147,6 @@ class _Planner:
             assignments=tuple(assignments),
             before=tuple(before),
             bytes_in=dict(self._bytes_in),
-            needed_bytes=needed,
             vetoes=() if assignments else self._why_nothing(),
             sizes=tuple(sizes),
             rate=max(

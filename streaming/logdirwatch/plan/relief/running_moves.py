@@ -26,17 +26,13 @@ _NAMED = 3
 
 
 class Relief(NamedTuple):
-    """A replica that is being moved off a directory: its destination, the bytes that it frees and still has to copy."""
+    """A replica that is being moved off a directory: its destination, the bytes that it still has to copy and frees."""
 
     replica: Replica
     destinations: tuple[LogDirId, ...]
     is_between: bool
     remaining_bytes: int
-
-    @property
-    def frees_bytes(self) -> int:
-        """The bytes that its directory gains."""
-        return self.replica.size_bytes or 0
+    frees_bytes: int
 
 
 class RunningMoves(NamedTuple):
@@ -115,7 +111,8 @@ def _reliefs(source: LogDir, snapshot: ClusterSnapshot) -> Iterable[Relief]:
         if partition is None or not replica.size_bytes:
             continue
         if copy is not None and copy.replica.is_future and copy.destination != source.place:
-            yield Relief(replica, (copy.destination,), is_between=False, remaining_bytes=copy.remaining_bytes)
+            frees_bytes = snapshot.on_disk_bytes(source.place, replica.size_bytes)
+            yield Relief(replica, (copy.destination,), False, copy.remaining_bytes, frees_bytes)
         elif source.broker in (partition.removing or ()) and dead_end(partition, snapshot) is None:
             yield _leaving(replica, partition, snapshot)
 
@@ -127,7 +124,8 @@ def _leaving(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) 
         here = [other for other in snapshot.replicas_of(partition.key) if other.broker == broker]
         places += [other.place for other in here]
         remaining += max(0, size - sum(other.size_bytes or 0 for other in here))
-    return Relief(replica, tuple(places), is_between=True, remaining_bytes=remaining)
+    frees_bytes = snapshot.on_disk_bytes(replica.place, replica.size_bytes or 0)
+    return Relief(replica, tuple(places), True, remaining, frees_bytes)
 
 
 def _rate(relief: Relief, snapshot: ClusterSnapshot, policy: Policy) -> int:

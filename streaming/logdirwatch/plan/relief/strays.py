@@ -22,7 +22,7 @@ _NAMED = 3
 
 def stray_bytes(directory: LogDir, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of strays in a directory, which need not be moved or cut."""
-    return sum(snapshot.strays_in(directory.place).values())
+    return snapshot.on_disk_bytes(directory.place, sum(snapshot.strays_in(directory.place).values()))
 
 
 def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -33,7 +33,7 @@ def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Po
     tools, broker, path = policy.tools, directory.broker, directory.path
     labels = sorted(found, key=lambda label: (-found[label], label))
     told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, snapshot)}" for label in labels], _NAMED)
-    frees = sum(found.values())
+    frees = stray_bytes(directory, snapshot)
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,

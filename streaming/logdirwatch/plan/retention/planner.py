@@ -115,8 +115,8 @@ def cut_topic(
     promised = policy.limits.topic_rule(topic.name).min_retention_ms is not None
     best: RetentionCut | None = None
     for way in limits_of(topic, here, snapshot, policy):
-        limit = _limit(way, here, gain, wanted)
-        cut = RetentionCut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
+        limit = _limit(way, here, gain, wanted, snapshot)
+        cut = RetentionCut(way, limit, dict(+_frees(way, everywhere, limit, snapshot)), way.keeps_ms(limit))
         best = cut if best is None or _is_better(cut, best, gain, wanted, is_promised=promised) else best
     return best
 
@@ -156,23 +156,27 @@ def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
     return {name: found[name] for name in sorted(found, key=rank)}
 
 
-def _limit(way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
+def _limit(
+    way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: int | None, snapshot: ClusterSnapshot
+) -> int:
     """Find the highest limit that frees enough, in whole units: a lower limit never frees less."""
     low, high = 0, (way.highest - way.lowest) // way.unit
     while wanted is not None and low < high:
         middle = (low + high + 1) // 2
-        if gain(_frees(way, giving, way.lowest + middle * way.unit)) >= wanted:
+        if gain(_frees(way, giving, way.lowest + middle * way.unit, snapshot)) >= wanted:
             low = middle
         else:
             high = middle - 1
     return way.lowest + low * way.unit
 
 
-def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int) -> Counter[LogDirId]:
+def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int, snapshot: ClusterSnapshot) -> Counter[LogDirId]:
     found: dict[LogDirId, list[Replica]] = {}
     for replica in giving:
         found.setdefault(replica.place, []).append(replica)
-    return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
+    return Counter(
+        {place: snapshot.on_disk_bytes(place, way.freed(replicas, limit)) for place, replicas in found.items()}
+    )
 
 
 def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool) -> bool:

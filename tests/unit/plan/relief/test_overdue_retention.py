@@ -241,7 +241,7 @@ def test_a_limit_that_was_just_lowered_is_waited_for(cutting):
 
 def test_the_replicas_are_summed_up_and_the_largest_named():
     parts = world(
-        topic("t", *[(1, 2, 3)] * 5, configs=LIMITED), *(one for n in range(1, 5) for one in sized(120 + n, 50, 50, n))
+        topic("t", *[(1, 2, 3)] * 3, configs=LIMITED), *(one for n in range(1, 3) for one in sized(90 + n, 50, 50, n))
     )
     (found,) = restarts(advised(*parts))
     assert found.expected["frees_bytes"] == 600 * MIB, "the others hold less than a limit and two segments"

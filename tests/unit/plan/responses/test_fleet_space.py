@@ -12,7 +12,7 @@ FLEET = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=N
 SHORT = [
     directory(1, "/d1", 850 * MIB),
     directory(2, "/d1", 800 * MIB),
-    directory(3, "/d1", 100 * MIB),
+    directory(3, "/d1", 420 * MIB),
     topic("t", (1, 2, 3)),
     replica(1, "/d1", "t", size=400 * MIB),
     replica(2, "/d1", "t", size=400 * MIB),

@@ -102,7 +102,7 @@ def test_the_group_that_keeps_a_cut_from_freeing_enough_is_named(unread, needed_
 def test_the_cut_works_on_every_directory_that_holds_the_topic():
     found = cuts(
         topic("t", (1, 2), (2, 1)),
-        directory(2, "/d9"),
+        directory(2, "/d9", 800 * MIB),
         replica(1, "/d1", "t", 0, 400 * MIB),
         replica(2, "/d9", "t", 0, 400 * MIB),
         replica(2, "/d9", "t", 1, 350 * MIB),

@@ -38,7 +38,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
     found, broker = overdue_in(directory, snapshot), directory.broker
     if not found:
         return []
-    frees = sum(one.overdue_bytes for one in found)
+    frees = snapshot.on_disk_bytes(directory.place, sum(one.overdue_bytes for one in found))
     return [
         ProposedAction(
             kind=ActionKind.RESTART_BROKER,
@@ -80,7 +80,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
 def stuck(found: Sequence[OverdueReplica], snapshot: ClusterSnapshot) -> str:
     """Say which replicas their broker does not delete or compact, by which evidence, and why that may be."""
     broker, path = found[0].replica.broker, found[0].replica.log_dir
-    frees = human_bytes(sum(one.overdue_bytes for one in found))
+    frees = human_bytes(snapshot.on_disk_bytes((broker, path), sum(one.overdue_bytes for one in found)))
     cancelled = (
         ""
         if at_least(snapshot.metadata_version, KEEPS_CLEANING)

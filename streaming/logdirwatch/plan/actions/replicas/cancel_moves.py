@@ -55,7 +55,8 @@ def propose_copy_cancel(
     """Return the action that cancels running copies; the replicas keep serving where they are."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
     operation = _ending_copies(copies, name, snapshot)
-    frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
+    copied = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
+    frees = snapshot.on_disk_bytes(directory.place, copied)
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),

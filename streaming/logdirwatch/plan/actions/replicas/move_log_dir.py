@@ -20,6 +20,7 @@ from logdirwatch.plan.actions.replicas.reassignment import (
 )
 from logdirwatch.plan.capacity.copy_rates import as_seen, paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
+from logdirwatch.plan.capacity.projected_use import on_disk
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.layout import LogDirId
@@ -88,14 +89,14 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         target=place_target(source),
         reason=_why_move(source, moves, waves, pace, policy) + only_apply,
         expected=effect(
-            frees_bytes=moves.moved_bytes,
+            frees_bytes=moves.freed_bytes,
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
-            on=_changes(source.place, moves.moved_bytes, moves.bytes_in or {}),
-            time_to_full_after_ms=time_to_full_ms(source, moves.moved_bytes),
+            on=_changes(source.place, moves.freed_bytes, moves.bytes_in or {}),
+            time_to_full_after_ms=time_to_full_ms(source, moves.freed_bytes),
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),
-            in_time_bytes=waves.in_time_bytes,
+            in_time_bytes=int(waves.in_time_bytes * moves.on_disk_ratio),
             sets_limits=limits.as_data(),
         ),
         preconditions=(
@@ -115,8 +116,9 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
 def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
     """Say what moves, whether it is enough, how fast it is copied, and in how many waves."""
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
-    is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
+    is_enough = moves.freed_bytes >= moves.needed_bytes and waves.is_in_time is not False
     enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
+    enough = on_disk(moves.moved_bytes, moves.freed_bytes) + enough
     return (
         f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from {source.path} to "
         f"{destinations} of the same broker ({enough}) {_at_which_rate(source, moves, waves, pace, policy)}; no other "

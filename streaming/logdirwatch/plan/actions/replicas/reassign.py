@@ -17,7 +17,7 @@ from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_reassignment
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_others
-from logdirwatch.plan.capacity.projected_use import passing_bytes
+from logdirwatch.plan.capacity.projected_use import on_disk, passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
@@ -245,10 +245,11 @@ def _why_offload(
     waits = any(is_behind(snapshot.partitions[one.key], source.broker) for one in repair.assignments)
     is_enough = plan.freed_bytes >= needed and late_for_ms is None and not waits
     enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
+    enough = on_disk(plan.moved_bytes, plan.freed_bytes) + enough
     usual, settles = policy.limits.replication_throttle_bytes_per_s, settles_ms(source, snapshot, policy)
     paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
     return (
-        f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
+        f"move {human_bytes(plan.moved_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
         f"broker {source.broker} to other brokers ({enough}) {paced}; its own directories have no room for them; no "
         "data is lost, racks, replication factor and order of preference stay"
     )

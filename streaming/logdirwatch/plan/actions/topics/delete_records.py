@@ -52,7 +52,7 @@ def propose_deletion(
     here = by_topic(replica for replica in snapshot.replicas_in(source.place) if is_reached(replica, snapshot))
     topics = (snapshot.topics[name] for name in here if name in snapshot.topics and name not in cut)
     gains = {
-        t.name: _gain(t, here[t.name], _most_percent(t, snapshot, policy))
+        t.name: _gain(t, here[t.name], _most_percent(t, snapshot, policy), snapshot)
         for t in topics
         if _may_lose(t, snapshot, policy)
     }
@@ -62,7 +62,7 @@ def propose_deletion(
     if name is None:
         return []
     topic, wanted = snapshot.topics[name], min(needed, gains[name])
-    percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p) >= wanted)
+    percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p, snapshot) >= wanted)
     return [_delete_records(topic, percent, source, snapshot, policy, now_ms)]
 
 
@@ -169,20 +169,21 @@ def _may_lose(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
 
 
-def _gain(topic: Topic, replicas: Iterable[Replica], percent: int) -> int:
-    return sum(_freed(topic, replica, percent) for replica in replicas)
+def _gain(topic: Topic, replicas: Iterable[Replica], percent: int, snapshot: ClusterSnapshot) -> int:
+    return sum(_freed(topic, replica, percent, snapshot) for replica in replicas)
 
 
-def _freed(topic: Topic, replica: Replica, percent: int) -> int:
+def _freed(topic: Topic, replica: Replica, percent: int, snapshot: ClusterSnapshot) -> int:
     size = replica.size_bytes or 0
-    return freed_bytes(size, size * (_PERCENT - percent) // _PERCENT, segment_bytes(topic))
+    deleted = freed_bytes(size, size * (_PERCENT - percent) // _PERCENT, segment_bytes(topic))
+    return snapshot.on_disk_bytes(replica.place, deleted)
 
 
 def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
     """Return the bytes that every serving directory gains: followers delete what their leaders delete."""
     freed: Counter[LogDirId] = Counter()
     for replica in filter(lambda one: is_reached(one, snapshot), all_replicas(topic, snapshot)):
-        freed[replica.place] += _freed(topic, replica, percent)
+        freed[replica.place] += _freed(topic, replica, percent, snapshot)
     return serving_only(freed, snapshot)
 
 
