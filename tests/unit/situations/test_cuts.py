@@ -124,7 +124,7 @@ class TestHistoryThatStays:
         found = cuts(*parts, needed=350 * GIB, growth=growth)
         given_each = {cut.topic.name: cut.frees_at(HERE) for cut in found.cuts}
         assert set(given_each) == {"hot", "cold"}
-        assert given_each["hot"] < 0.1 * given_each["cold"] * 2
+        assert 400 * GIB - given_each["hot"] >= 100 * MB * 3600
         assert sum(given_each.values()) >= 350 * GIB
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.text.units import human_rate, human_ratio
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
 
@@ -31,16 +30,3 @@ def policy_of(topic: Topic | None) -> str:
     parts = {part.strip() for part in (value or "").split(",")} - {""}
     known = {frozenset({DELETE}): DELETE, frozenset({COMPACT}): COMPACT, frozenset({DELETE, COMPACT}): BOTH}
     return known.get(frozenset(parts), UNKNOWN)
-
-
-def told(growth: dict[str, Any] | None) -> str:
-    """Say which policy's topics grow most; empty if unknown, or if nothing grows."""
-    rates = {} if growth is None else growth["bytes_per_s"]
-    total = sum(rates.values())
-    if growth is None or total <= 0:
-        return ""
-    policy, rate = max(rates.items(), key=lambda item: (item[1], item[0]))
-    what = "topics of unknown cleanup policy" if policy == UNKNOWN else f"{policy} topics"
-    known, of = growth["replicas_known"], growth["replicas"]
-    part = "" if known == of else f", as far as it is known ({known} of {of} replicas)"
-    return f"; {human_ratio(rate / total, 0)} of its growth of {human_rate(total)} is in {what}{part}"

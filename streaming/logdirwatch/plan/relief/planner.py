@@ -17,13 +17,15 @@ from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_canc
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
+from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
+from logdirwatch.plan.capacity.growth_by_topic import filling_topics, has_runaway
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
+from logdirwatch.plan.relief.brake import LONGER, costs_others, spare_others
 from logdirwatch.plan.relief.closed_room import keeps_room_for_others
 from logdirwatch.plan.relief.freed_bytes import (
     URGENT,
@@ -142,17 +144,13 @@ def _answer(
     cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
-    instead = [
-        *dict.fromkeys([*lossless.against, *against]),
-        *_not_enough([*lossless.proposals, *cuts], source, needed),
-    ]
     if wanted > least:
         lost = [_lossless_first(proposal) for proposal in lost]
-    proposals = [*others, *with_reasons(room, instead), *lost]
-    slowed_for = None if hoped else _slowed_for(source, snapshot, proposals, gentle, wanted)
-    if slowed_for is not None:
-        throttle = propose_producer_throttle(source, snapshot, policy, slowed_for)
-        proposals += apply_decisions(throttle, snapshot.decisions)
+    brakes = [] if hoped else _brakes(source, snapshot, policy, gentle, lost, wanted)
+    lost = spare_others(lost, brakes, filling_topics(source, snapshot), left_ms)
+    frees = _not_enough([*lossless.proposals, *cuts], source, needed)
+    instead = [*dict.fromkeys([*lossless.against, *against]), *frees]
+    proposals = [*others, *with_reasons(room, instead), *lost, *brakes]
     looks = apply_decisions(
         [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
     )
@@ -161,24 +159,33 @@ def _answer(
     return _with_cordon(looked, _cordon(source, snapshot, policy))
 
 
-def _slowed_for(
+def _brakes(
     source: LogDir,
     snapshot: ClusterSnapshot,
-    proposals: Sequence[ProposedAction],
+    policy: Policy,
     gentle: Sequence[ProposedAction],
+    lost: Sequence[ProposedAction],
     wanted: int,
-) -> Sequence[ProposedAction] | None:
-    """Return the actions that a producer quota wins time for; None if there is no need for one.
+) -> list[ProposedAction]:
+    """Return the producer quota that wins time; empty if there is no need for one.
 
     What frees little in time does not help. In the last hour nobody's history is cut before whoever is known to write
-    most was asked to write less: the time is won for what loses nothing.
+    most was asked to write less, and at no time because of a runaway, or that of topics that do not fill the directory:
+    the time is won for what loses nothing.
     """
-    if source.status not in URGENT:
-        return None
-    if sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted:
-        return [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
-    is_cut = any(one.data_loss and not one.vetoes for one in proposals)
-    return gentle if is_cut and is_full_within_the_hour(source) and top_topics(source, snapshot) else None
+    left_ms, filling = time_to_full_ms(source), filling_topics(source, snapshot)
+    if source.status not in URGENT or left_ms is None:
+        return []
+    all_, is_cut = [*gentle, *lost], any(one.data_loss and not one.vetoes for one in lost)
+    is_runaway = costs_others(lost, filling) or has_runaway(source, snapshot)
+    if sum(freed_in_time_bytes(one, source) for one in all_) <= LITTLE * wanted:
+        lasts_ms = bridges_ms([one for one in all_ if not freed_in_time_bytes(one, source)])
+    elif is_cut and filling and (is_runaway or is_full_within_the_hour(source)):
+        lasts_ms = bridges_ms(gentle)
+    else:
+        return []
+    lasts_ms = max(lasts_ms, LONGER * left_ms) if is_runaway else lasts_ms
+    return apply_decisions(propose_producer_throttle(source, snapshot, policy, lasts_ms), snapshot.decisions)
 
 
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:

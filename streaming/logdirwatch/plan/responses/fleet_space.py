@@ -4,14 +4,20 @@ Cuts are planned for all directories above the target ratio together; an alert o
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
 from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
+from logdirwatch.plan.actions.topics.throttle_producers import propose_fleet_throttle
+from logdirwatch.plan.capacity.growth_by_topic import filling_topics, has_runaway, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
-from logdirwatch.plan.capacity.timing import is_full_within_the_hour
+from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.relief.brake import LONGER, costs_others, spare_others
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
@@ -21,19 +27,52 @@ from logdirwatch.text.units import human_bytes
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return what room is missing, and the cuts that free most in a cluster's filling directories.
 
-    New room loses nothing, so it comes first while there is time to get it.
+    New room loses nothing, so it comes first while there is time to get it. Then come slower producers and cuts of
+    whoever fills the directories, before those of others.
     """
     snapshot, policy = situation.snapshot, situation.policy
     needed = shortage(snapshot, policy)
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
-    cuts = plan_fleet_cuts(needed, snapshot, policy, refusals)
-    proposals = [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts]
-    still = sum(left(needed, cuts).values())
     places = [snapshot.directories[place] for place in needed]
+    filling = frozenset(name for place in places for name in filling_topics(place, snapshot))
+    cuts = plan_fleet_cuts(needed, snapshot, policy, refusals, filling)
+    lost = apply_decisions(
+        [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts],
+        snapshot.decisions,
+    )
+    brakes = _brakes(places, lost, filling, snapshot, policy)
+    still = sum(left(needed, cuts).values())
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
     look = situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))
-    return [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]
+    proposals = [*brakes, *spare_others(lost, brakes, filling, _left_ms(places))]
+    ordered = [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]
+    who = told(places, snapshot)
+    return [replace(one, reason=one.reason + who) for one in ordered[:1]] + ordered[1:]
+
+
+def _brakes(
+    places: Sequence[LogDir],
+    lost: Sequence[ProposedAction],
+    filling: frozenset[str],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+) -> list[ProposedAction]:
+    """Return the producer quota that wins the time until there is room, before history is lost in the last hour.
+
+    Because of a runaway, and before that of topics that do not fill the directories, it comes at any time.
+    """
+    left_ms = _left_ms(places)
+    is_runaway = costs_others(lost, filling) or any(has_runaway(place, snapshot) for place in places)
+    is_due = is_runaway or any(map(is_full_within_the_hour, places))
+    if left_ms is None or not filling or not is_due or all(one.vetoes for one in lost):
+        return []
+    lasts_ms = max(policy.limits.fleet_cuts_last_ms, LONGER * left_ms)
+    return apply_decisions(propose_fleet_throttle(places, snapshot, policy, lasts_ms), snapshot.decisions)
+
+
+def _left_ms(places: Iterable[LogDir]) -> int | None:
+    return min((ms for place in places if (ms := time_to_full_ms(place)) is not None), default=None)
 
 
 def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:

@@ -20,10 +20,11 @@ from logdirwatch.plan.actions.brokers.investigate import (
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.brokers.restart_for_retention import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
-from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle, top_topics
+from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
 from logdirwatch.plan.availability.broker_halt import with_halt_notice
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
+from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy
+from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.layout import TopicPartition
@@ -36,14 +37,11 @@ from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.plan.retention.plateau import doubts
-from logdirwatch.text.units import human_bytes, human_ratio
+from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
 """The evidence's value when inodes run out, not space."""
 
-MOST_OF_GROWTH_RATIO = 0.5
-FOREIGN_RATIO = 0.1
-"""Files that are no replica are named from this share of a directory on."""
 _BUYS = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
 
 
@@ -56,17 +54,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
-    growth = growth_by_policy(directory, snapshot)
-    said = _with_growth(with_halt_notice(found, directory, snapshot), growth)
-    doubt = _writer(directory, snapshot, growth) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
+    said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
+    doubt = told([directory], snapshot) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
-
-
-def _writer(directory: LogDir, snapshot: ClusterSnapshot, growth: dict[str, Any] | None) -> str:
-    """Name the topic that is most of a directory's growth; empty if no single one is, or it is not known."""
-    total = 0.0 if growth is None else sum(growth["bytes_per_s"].values())
-    name, rate = next(iter(top_topics(directory, snapshot)), ("", 0.0))
-    return f"; {human_ratio(rate / total, 0)} of it is in {name} alone" if rate > MOST_OF_GROWTH_RATIO * total else ""
 
 
 def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:
@@ -87,7 +77,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
     if directory.status in URGENT:
         proposals += [
             *propose_release(directory, policy),
-            *propose_producer_throttle(directory, alone, policy, proposals),
+            *propose_producer_throttle(directory, alone, policy, bridges_ms(proposals)),
         ]
     return with_halt_notice(apply_decisions(in_order_of_relief(proposals), snapshot.decisions), directory, snapshot)
 
@@ -136,11 +126,9 @@ def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
 
 
 def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
-    """Return proposals with the growth by cleanup policy; the first one, which people read, says it."""
     if growth is None:
         return proposals
-    carried = [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]
-    return [replace(proposal, reason=proposal.reason + told(growth)) for proposal in carried[:1]] + carried[1:]
+    return [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]
 
 
 def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:

@@ -20,7 +20,7 @@ from logdirwatch.plan.retention.planner import (
     held_back,
     largest_first,
 )
-from logdirwatch.plan.retention.shares import MOST_OF_ONE, is_few
+from logdirwatch.plan.retention.shares import MOST_OF_ONE, Turn, is_few, turn_of
 
 LOOKED_AT = 200
 
@@ -28,11 +28,11 @@ Needed = Mapping[LogDirId, int]
 
 
 def plan_fleet_cuts(
-    needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]
+    needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto], filling: frozenset[str]
 ) -> list[RetentionCut]:
-    """Cut the largest topics as far as the directories need; among them those that free most.
+    """Cut the largest topics as far as the directories need; in each turn those that free most.
 
-    Topics of which only local copies are deleted come first.
+    ``filling`` are the topics whose growth fills the directories.
     """
     here = largest_first(by_topic(replica for place in needed for replica in snapshot.replicas_in(place)))
     most = [_most(name, here[name], needed, snapshot, policy, refusals) for name in list(here)[:LOOKED_AT]]
@@ -40,8 +40,8 @@ def plan_fleet_cuts(
     ranked = sorted(useful, key=lambda cut: (-gain(cut, needed), cut.topic.name))
     spread = _one_by_one if is_few(policy.limits) else _shares
     cuts: list[RetentionCut] = []
-    for loses_data in (False, True):
-        alike = [cut for cut in ranked if cut.way.loses_data is loses_data]
+    for turn in Turn:
+        alike = [cut for cut in ranked if turn_of(cut.topic, filling) is turn]
         cuts += spread(alike, left(needed, cuts), snapshot, policy)
     return cuts
 

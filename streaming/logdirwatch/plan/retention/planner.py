@@ -11,6 +11,7 @@ lose history.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from logdirwatch.plan.capacity.growth_by_topic import filling_topics
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -19,7 +20,7 @@ from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
 from logdirwatch.plan.retention.overdue import is_reached
-from logdirwatch.plan.retention.shares import RetentionCandidate, spread
+from logdirwatch.plan.retention.shares import RetentionCandidate, spread, turn_of
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
@@ -56,7 +57,7 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
         mine = giving(topic, here[topic.name], snapshot)
         return cut_topic(topic, mine, snapshot, policy, lambda frees: frees[source.place], wanted)
 
-    candidates = []
+    candidates, filling = [], filling_topics(source, snapshot)
     for name, mine in here.items():
         rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
@@ -65,7 +66,8 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
         most = 0 if deepest is None else deepest.frees_at(source.place)
         veto = None if topic is None else held_back(topic, mine, snapshot, policy, deepest, most)
         refusals.update([veto] if veto is not None else [])
-        candidates += [RetentionCandidate(topic, most)] if topic is not None and most > 0 else []
+        if topic is not None and most > 0:
+            candidates.append(RetentionCandidate(topic, most, turn_of(topic, filling)))
     cuts = spread(candidates, needed_bytes, source.place, cut, policy.limits)
     if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
         return RetentionCuts(tuple(cuts))

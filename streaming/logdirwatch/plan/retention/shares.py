@@ -1,9 +1,11 @@
 """How several topics share a cut: each in proportion to what it can free.
 
-Topics of which only local copies are deleted come first, as far as possible: they lose nothing.
+Topics of which only local copies are deleted come first, as far as possible: they lose nothing. Then those that fill
+the directory, and the others only for what is still missing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 from logdirwatch.plan.cluster.layout import LogDirId, Topic
@@ -17,11 +19,27 @@ Make = Callable[[Topic, int], RetentionCut | None]
 """Returns the cut of a topic that frees this many bytes."""
 
 
+class Turn(IntEnum):
+    """When a topic gives; each turn gives all that it can before the next one."""
+
+    LOSES_NOTHING = 0
+    FILLS = 1
+    OTHERS = 2
+
+
+def turn_of(topic: Topic, filling: frozenset[str]) -> Turn:
+    """Return when a topic gives; ``filling`` are the topics whose growth fills the directory."""
+    if topic.is_tiered:
+        return Turn.LOSES_NOTHING
+    return Turn.FILLS if topic.name in filling else Turn.OTHERS
+
+
 class RetentionCandidate(NamedTuple):
-    """A topic, and the most bytes that cutting it can free in a directory."""
+    """A topic, the most bytes that cutting it can free in a directory, and when it gives."""
 
     topic: Topic
     most_bytes: int
+    turn: Turn
 
 
 def spread(
@@ -30,8 +48,8 @@ def spread(
     """Return the cuts that free ``needed`` bytes in a directory, or as many as possible."""
     ranked = sorted(candidates, key=lambda candidate: (-candidate.most_bytes, candidate.topic.name))
     cuts: list[RetentionCut] = []
-    for is_lossless in (True, False):
-        alike = [candidate for candidate in ranked if candidate.topic.is_tiered is is_lossless]
+    for turn in Turn:
+        alike = [candidate for candidate in ranked if candidate.turn is turn]
         missing = needed - sum(done.frees_at(place) for done in cuts)
         if missing > 0 and alike:
             cuts += (
@@ -62,7 +80,7 @@ def _one_by_one(
 ) -> list[RetentionCut]:
     """Cut the topic that can free most first, as far as possible."""
     cuts: list[RetentionCut] = []
-    for topic, most in candidates[: limits.retention_topics]:
+    for topic, most, _ in candidates[: limits.retention_topics]:
         missing = needed - sum(done.frees_at(place) for done in cuts)
         found = cut(topic, min(missing, most)) if missing > 0 else None
         cuts += [found] if found is not None else []
@@ -71,6 +89,6 @@ def _one_by_one(
 
 def _shares(candidates: Sequence[RetentionCandidate], needed: int, cut: Make) -> list[RetentionCut]:
     """Take the same share of what each topic can free."""
-    possible = sum(most for _, most in candidates)
-    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in candidates]
+    possible = sum(candidate.most_bytes for candidate in candidates)
+    shares = [(one.topic, -(-min(needed, possible) * one.most_bytes // possible)) for one in candidates]
     return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]

@@ -19,8 +19,9 @@ def world(**sizes):
     return facts(*parts, growth=slowly(*parts))
 
 
-def cuts(known, needed, refusals=None, **limits):
-    return plan_fleet_cuts(needed, known, policy(**limits), Counter() if refusals is None else refusals)
+def cuts(known, needed, refusals=None, filling=(), **limits):
+    counted = Counter() if refusals is None else refusals
+    return plan_fleet_cuts(needed, known, policy(**limits), counted, frozenset(filling))
 
 
 def freed(found, place):

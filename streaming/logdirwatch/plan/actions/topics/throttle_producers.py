@@ -4,8 +4,8 @@ Kafka limits producers by user and client id, on every broker alike (KIP-13), an
 Two inventories show which topics grow, but not which clients write to them.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
@@ -20,11 +20,13 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
+from logdirwatch.plan.capacity.growth_by_topic import Growth, growth_by_topic
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas, end_client_quota
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.text.units import human_in, human_ms, human_rate
+from logdirwatch.text.words import counted
 
 NAMED_TOPICS = 3
 UNKNOWN_NEEDS_MS = 3_600_000
@@ -36,22 +38,21 @@ SLACK = 1.5
 
 
 def propose_producer_throttle(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[ProposedAction]
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, lasts_ms: int
 ) -> list[ProposedAction]:
-    """Return the quota, if the directory is known to grow; ``reliefs`` are the actions that it wins time for.
+    """Return the quota with which the directory lasts ``lasts_ms``, if it is known to grow.
 
     Empty if it wins no time: a limit above the present write rate slows down no one.
     """
     growth, left = source.outlook_bytes_per_s, time_to_full_ms(source)
     if growth is None or left is None:
         return []
-    needs = int(SLACK * _first_relief_ms(reliefs))
-    writers = top_topics(source, snapshot)
-    if _is_all_internal(source, snapshot):
+    writers = growth_by_topic(source, snapshot)[:NAMED_TOPICS]
+    if _is_internal(writers, source, snapshot):
         return []
-    top = writers[0][1] if writers else growth
+    top = writers[0].bytes_per_s if writers else growth
     # The bytes per second that may still be written so that the room lasts that long.
-    allowed = left * growth / needs
+    allowed = left * growth / lasts_ms
     quota = max(0, int(allowed - max(0.0, growth - top)))
     brokers = _leaders(writers, source, snapshot)
     rate = int(quota / brokers)
@@ -65,7 +66,7 @@ def propose_producer_throttle(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_rate(growth)} it is "
-            f"full {human_in(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
+            f"full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
             expected=_effect(writers, rate, left, lasts),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
@@ -83,53 +84,56 @@ def propose_producer_throttle(
     ]
 
 
-def _first_relief_ms(reliefs: Sequence[ProposedAction]) -> int:
-    """Return how long it takes until the first of the actions that free space takes effect."""
+def propose_fleet_throttle(
+    sources: Sequence[LogDir], snapshot: ClusterSnapshot, policy: Policy, lasts_ms: int
+) -> list[ProposedAction]:
+    """Return the one quota with which each of several directories lasts ``lasts_ms``: the smallest that any needs."""
+    found = [one for source in sources for one in propose_producer_throttle(source, snapshot, policy, lasts_ms)]
+    if not found:
+        return []
+    least = min(found, key=lambda one: int(one.expected["producer_byte_rate"]))
+    text = f"slow down who fills {counted(len(sources), 'directory')}, first of all {least.reason.partition(' to ')[2]}"
+    return [replace(least, target={"broker": None, "log_dir": None}, reason=text)]
+
+
+def bridges_ms(reliefs: Sequence[ProposedAction]) -> int:
+    """Return how long a directory must last so that the first of the actions that free space takes effect."""
     known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
-    return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
+    return int(SLACK * min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS))
 
 
-def _is_all_internal(source: LogDir, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether only brokers write there, which producer quotas do not limit."""
-    names = {replica.topic for replica in snapshot.replicas_in(source.place)}
+def _is_internal(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether only brokers write what grows fastest there, which producer quotas do not limit."""
+    names = writers[0].topics if writers else {replica.topic for replica in snapshot.replicas_in(source.place)}
     return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
 
 
-def top_topics(source: LogDir, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
-    """Return the topics that grow fastest in a directory, in bytes per second; empty if unknown."""
-    rates: defaultdict[str, float] = defaultdict(float)
-    for replica in snapshot.replicas_in(source.place):
-        rate = snapshot.growth_of(replica)
-        if rate is not None and rate > 0:
-            rates[replica.topic] += rate
-    return sorted(rates.items(), key=lambda item: (-item[1], item[0]))[:NAMED_TOPICS]
-
-
-def _leaders(writers: Sequence[tuple[str, float]], source: LogDir, snapshot: ClusterSnapshot) -> int:
+def _leaders(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> int:
     """Return on how many brokers the producers write that fill a directory: a quota holds on each alone (KIP-13)."""
-    topic = writers[0][0] if writers else None
-    partitions = (snapshot.partitions.get(one.key) for one in snapshot.replicas_in(source.place))
-    return max(1, len({one.leader for one in partitions if one is not None and topic in {None, one.topic}} - {None}))
+    topics = writers[0].topics if writers else None
+    here = (one for one in snapshot.replicas_in(source.place) if topics is None or one.topic in topics)
+    partitions = (snapshot.partitions.get(one.key) for one in here)
+    return max(1, len({one.leader for one in partitions if one is not None} - {None}))
 
 
 def _each(brokers: int) -> str:
     return "" if brokers == 1 else f"; the quota holds on each of the {brokers} brokers that lead it, and is its share"
 
 
-def _effect(writers: list[tuple[str, float]], rate: int, left: int, lasts: int | None) -> dict[str, Any]:
+def _effect(writers: Sequence[Growth], rate: int, left: int, lasts: int | None) -> dict[str, Any]:
     return effect(
         needs_ms=0,
         time_to_full_after_ms=lasts,
         wins_ms=None if lasts is None else lasts - left,
         producer_byte_rate=rate,
-        growing=[{"topic": topic, "bytes_per_s": int(rate)} for topic, rate in writers],
+        growing=[{"topic": topic, "bytes_per_s": int(one.bytes_per_s)} for one in writers for topic in one.topics],
     )
 
 
-def _who(writers: list[tuple[str, float]]) -> str:
+def _who(writers: Sequence[Growth]) -> str:
     if not writers:
         return "which topics grow there is not known yet; the quota is calculated as if one producer wrote all of it"
-    return "fastest grow " + ", ".join(f"{topic} ({human_rate(rate)})" for topic, rate in writers)
+    return "fastest grow " + ", ".join(one.label for one in writers)
 
 
 def _won(left: int, lasts: int | None) -> str:
@@ -138,10 +142,10 @@ def _won(left: int, lasts: int | None) -> str:
     return f"With the quota on whoever writes most it lasts {human_ms(lasts)}, {human_ms(lasts - left)} more"
 
 
-def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
+def _owners(writers: Sequence[Growth], policy: Policy) -> str:
     if not writers:
         return "the owner of what is written there agrees to be slowed down"
-    return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"
+    return f"{owner_of(writers[0].topics[0], policy)} agrees to be slowed down"
 
 
 def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:

@@ -60,7 +60,7 @@ class TestBrake:
         self, growth_mib_per_s, is_first
     ):
         source = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=growth_mib_per_s * MIB, status=LogDirStatus.CRITICAL)
-        held = [replica(1, "/d1", "t", size=100 * MIB), replica(1, "/d1", "v", size=700 * MIB)]
+        held = [replica(1, "/d1", "t", size=600 * MIB), replica(1, "/d1", "v", size=200 * MIB)]
         growth = {((1, "/d1"), (name, 0)): growth_mib_per_s * share * MIB for name, share in (("t", 0.9), ("v", 0.1))}
         found = recommended(source, topic("t", (1,)), topic("v", (1,)), *held, growth=growth)
         assert "lower_retention" in kinds(found)

@@ -1,0 +1,112 @@
+"""Whose growth fills a directory: how fast its topics grow, known or by subtraction.
+
+Two inventories show how fast a replica grows. What a directory grows beyond all that is known can only be of topics
+whose growth is not known yet, unless copies arrive there, or files that are not Kafka's lie there.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from logdirwatch.plan.capacity.growth_by_policy import UNKNOWN, policy_of
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.text.units import human_rate, human_ratio
+from logdirwatch.text.words import some_of
+
+FOREIGN_RATIO = 0.1
+"""Files that are no replica are named from this share of a directory on."""
+MOST = 0.75
+"""The fastest topics that together have this share of the growth fill the directory."""
+ALIKE = 0.5
+"""So does one that grows at least this much as fast as the slowest of them."""
+_NAMED = 3
+
+
+class Growth(NamedTuple):
+    """How fast a topic grows in a directory; of several ``topics`` it is not known which of them does."""
+
+    topics: tuple[str, ...]
+    bytes_per_s: float
+
+    @property
+    def label(self) -> str:
+        """The topics and their rate, as a text."""
+        of = "" if len(self.topics) == 1 else ", one of them or all: their growth is not known yet"
+        return f"{some_of(self.topics, _NAMED)} ({human_rate(self.bytes_per_s)}{of})"
+
+
+def growth_by_topic(directory: LogDir, snapshot: ClusterSnapshot) -> list[Growth]:
+    """Return the growth of a directory by topic, the fastest first; empty if none is known."""
+    rates: defaultdict[str, float] = defaultdict(float)
+    unknown: set[str] = set()
+    for replica in snapshot.replicas_in(directory.place):
+        rate = snapshot.growth_of(replica)
+        if rate is None:
+            unknown.add(replica.topic)
+        else:
+            rates[replica.topic] += max(0.0, rate)
+    rest = (directory.outlook_bytes_per_s or 0.0) - sum(rates.values())
+    found = [Growth((topic,), rate) for topic, rate in rates.items()]
+    if rates and unknown and rest > 0 and not _is_explained_otherwise(directory, snapshot):
+        suspects = tuple(sorted(unknown))
+        # Of a single one also what is known of its other partitions.
+        known = rates.get(suspects[0], 0.0) if len(suspects) == 1 else 0.0
+        found = [one for one in found if one.topics != suspects]
+        found.append(Growth(suspects, rest + known))
+    return sorted((one for one in found if one.bytes_per_s > 0), key=lambda one: (-one.bytes_per_s, one.topics))
+
+
+def filling_topics(directory: LogDir, snapshot: ClusterSnapshot) -> frozenset[str]:
+    """Return the topics that most of a directory's growth comes from; empty if that is not known.
+
+    Those that grow about alike are all among them: then nobody is an innocent neighbour.
+    """
+    found = growth_by_topic(directory, snapshot)
+    total = max(directory.outlook_bytes_per_s or 0.0, sum(one.bytes_per_s for one in found))
+    names: set[str] = set()
+    had, least = 0.0, 0.0
+    for one in found:
+        if had < MOST * total:
+            had, least = had + one.bytes_per_s, one.bytes_per_s
+        elif one.bytes_per_s < ALIKE * least:
+            break
+        names.update(one.topics)
+    return frozenset(names) if had >= MOST * total else frozenset()
+
+
+def has_runaway(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether topics fill a directory in which most bytes are of others."""
+    filling, here = filling_topics(directory, snapshot), snapshot.replicas_in(directory.place)
+    own = sum(replica.size_bytes or 0 for replica in here if replica.topic in filling)
+    return bool(filling) and 2 * own < sum(replica.size_bytes or 0 for replica in here)
+
+
+def told(directories: Iterable[LogDir], snapshot: ClusterSnapshot) -> str:
+    """Say which topics' growth fills the directories; empty if nothing grows, or if that is not known."""
+    rates: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    filling: set[str] = set()
+    total = 0.0
+    for directory in directories:
+        found = growth_by_topic(directory, snapshot)
+        total += max(directory.outlook_bytes_per_s or 0.0, sum(one.bytes_per_s for one in found))
+        filling |= filling_topics(directory, snapshot)
+        for one in found:
+            rates[one.topics] += one.bytes_per_s
+    mine = sorted((key for key in rates if filling.issuperset(key)), key=lambda key: (-rates[key], key))
+    if not mine or total <= 0:
+        return ""
+    named = some_of([_named(key, snapshot) for key in mine], _NAMED)
+    share = human_ratio(sum(rates[key] for key in mine) / total, 0)
+    return f"; {share} of the growth of {human_rate(total)} is in {named}"
+
+
+def _named(topics: tuple[str, ...], snapshot: ClusterSnapshot) -> str:
+    policies = {policy_of(snapshot.topics.get(topic)) for topic in topics}
+    policy = " or ".join(sorted(f"{policy} cleanup policy" if policy == UNKNOWN else policy for policy in policies))
+    return f"{' or '.join(topics[:_NAMED])} ({policy})"
+
+
+def _is_explained_otherwise(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    is_copied = any(place == directory.place for place, _ in snapshot.layout.catching_up)
+    foreign, total = directory.unaccounted_bytes, directory.total_bytes
+    return is_copied or (foreign is not None and total is not None and foreign >= FOREIGN_RATIO * total)
