@@ -210,7 +210,8 @@ CONCLUSIONS = [
         "the log names an I/O error",
         _log_says("failed", "append failed: Input/output error"),
         {OFFLINE: "failed"},
-        says=("disk failure (not full)",),
+        says=("I/O error, device not named",),
+        never_says=("disk failure",),
     ),
     Conclusion("the log names an I/O error afterwards", _log_says_late("failed"), {OFFLINE: "failed"}),
     Conclusion(
@@ -227,7 +228,8 @@ CONCLUSIONS = [
         "no space left at 40 % use, and nobody knows of what",
         _log_says("full", "append failed: No space left on device", full_by="space"),
         {OFFLINE: "full"},
-        says=("inodes, a quota or a thin pool below may have run out",),
+        says=(": a quota, a thin pool below or, on btrfs, the chunks for metadata may have run out",),
+        never_says=("inodes",),
     ),
     Conclusion(
         "no space left at 40 % use, and the host sees a few inodes that a failed replica gave back",

@@ -100,7 +100,7 @@ CONCLUSIONS = [
     Conclusion("no space left where a moment before 1 in 1,000 bytes was free", _fails("full", used=0.999), FULL,
                says=("no space left (99.9 %",), never_says=("may have run out",)),
     Conclusion("three disks with I/O errors at once have more in common than bad luck", _three_io_errors, FAILED,
-               says=("3 log directories went offline together (/d1, /d2, /d3): disk failure", "a common cause")),
+               says=("3 log directories went offline together (/d1, /d2, /d3): I/O error", "a common cause")),
     Conclusion("a file system that met no space, which the broker meets as an I/O error",
                _fails("failed", NO_BLOCKS, LOST, detail="java.io.IOException: Input/output error"), FULL,
                says=("no space left for the broker",), never_says=("corrupt", "pool below the volume")),

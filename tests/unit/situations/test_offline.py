@@ -187,9 +187,27 @@ ROWS = [
     Advice(
         "the log says I/O error",
         _lost(Cause.FAILED, evidence={"decided_by": "broker_log", "said": "append failed: Input/output error"}),
+        first="investigate",
+        order=("investigate", "reassign", "replace_disk"),
+        says=("evidence: append failed: Input/output error", "the server of a share", "nothing has to be copied"),
+    ),
+    Advice(
+        "the log and the host's own probe say I/O error, and no kernel line names a device",
+        _lost(Cause.FAILED, evidence={"decided_by": "host_io_error", "said": "probe: [Errno 5] Input/output error"}),
+        first="investigate",
+        order=("investigate", "reassign", "replace_disk"),
+    ),
+    Advice(
+        "the log says I/O error, and the kernel names the device",
+        _lost(Cause.FAILED, evidence={"decided_by": "broker_log", "said": "Input/output error", "device": "sdd"}),
         first="reassign",
         order=("reassign", "replace_disk"),
-        says=("evidence: append failed: Input/output error",),
+        never_says=("nothing names the device",),
+    ),
+    Advice(
+        "no space left where half is free: metadata chunks of btrfs may be what ran out",
+        _lost(Cause.FULL, evidence={"said": "roll failed: No space left on device"}),
+        says=("btrfs filesystem usage /d1", "chunks for metadata"),
     ),
     Advice(
         "the only copy lies on a dying disk: saved before it is replaced",

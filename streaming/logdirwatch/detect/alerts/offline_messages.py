@@ -13,6 +13,8 @@ from logdirwatch.text.words import counted, short_id, shortened, some_of, utc
 NAMED = 3
 SAID_CHARACTERS = 160
 COMMON_CAUSE = "look for a common cause (controller, bus, mount, limit)"
+UNNAMED = "I/O error, device not named: a disk, the path to it, or its mount"
+"""What EIO says where neither the kernel nor the broker's log names a device."""
 
 _CAUSES = {
     Cause.FAILED: "disk failure (not full)",
@@ -89,7 +91,8 @@ def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
         return _unknown(log_dir, verdict)
     if verdict.cause is Cause.LIMIT:
         return _limit(verdict)
-    text = _CAUSES[verdict.cause]
+    is_named = verdict.device is not None or verdict.decided_by == causes.KERNEL_LOG
+    text = UNNAMED if verdict.cause is Cause.FAILED and not is_named else _CAUSES[verdict.cause]
     return text if verdict.device is None else f"{text}, device {verdict.device}"
 
 
@@ -108,7 +111,11 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
     is_pool = any(trouble.kind == KernelTrouble.POOL_FULL for trouble in log_dir.troubles.values())
     if kernel is not None and kernel.cause is Cause.FULL and is_pool:
         return f"the pool below the volume has no space left{used}, device {kernel.device or 'unknown'}"
-    return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
+    more = "inodes, " if log_dir.used_inodes_ratio is None else ""
+    return (
+        f"no space left for the broker{used}: {more}a quota, a thin pool below or, on btrfs, the chunks for metadata "
+        "may have run out"
+    )
 
 
 def _limit(verdict: Verdict) -> str:

@@ -113,7 +113,9 @@ def _has_no_path(error: str) -> bool:
 
 
 def used_inodes_ratio(seen: HostLogDir) -> float | None:
-    """Return the share of inodes in use; some file systems have no fixed number and report 0."""
-    if not seen.total_inodes or seen.free_inodes is None:
+    """Return the share of inodes in use; a file system without a fixed number reports 0, and never runs out of them."""
+    if seen.total_inodes is None or seen.free_inodes is None:
         return None
+    if seen.total_inodes == 0:
+        return 0.0
     return 1.0 - seen.free_inodes / seen.total_inodes

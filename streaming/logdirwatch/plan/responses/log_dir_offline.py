@@ -191,16 +191,16 @@ def _replaced(
 ) -> list[ProposedAction]:
     """Return the actions for failed disks: copies elsewhere, rescue of last copies, new disks.
 
-    An I/O error that only the broker's log reports names no device: a person checks before a disk is replaced, in
-    ``step``.
+    An I/O error that only the broker's log reports names no device: first a person checks, in ``step``, since what a
+    mount or a path brings back need not be copied, and its disk not be replaced.
     """
     snapshot, proposals = away.snapshot, []
-    if repair.assignments:
-        place = (away.broker, str(away.target["log_dir"]))
-        proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
     unnamed = [directory for directory in failed if _is_unnamed(away.proofs[directory.path])]
     if unnamed and step is not None:
         proposals.append(look(step, away, unnamed, Cause.FAILED))
+    if repair.assignments:
+        place = (away.broker, str(away.target["log_dir"]))
+        proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
     for directory in failed:
         own, proof = (
             plan_repair(directory.place, snapshot, policy) if away.is_several else repair,

@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.detect.alerts import absence_messages, messages, offline_messages
+from logdirwatch.detect.alerts.offline_messages import UNNAMED
 from logdirwatch.detect.state.broker_state import (
     BrokerLogFinding,
     BrokerMemory,
@@ -111,7 +112,7 @@ def lost(decided_by="broker_log", **fields):
 )
 def test_an_offline_directory_can_wait_while_every_partition_is_served(partitions, severity, decided_by, answer):
     text = messages.offline(broker(lost(decided_by), partitions=partitions), ["/d1"], severity)
-    assert text.startswith("Broker 7 /d1 is offline: disk failure (not full); 3 replicas unavailable there")
+    assert text.startswith(f"Broker 7 /d1 is offline: {UNNAMED}; 3 replicas unavailable there")
     assert waits(text) == answer
 
 
@@ -279,7 +280,7 @@ def why(cause):
         ({"/d1": was("critical"), "/d2": was("offline")}, "directory /d2 offline"),
         (
             {"/d1": was("offline"), "/d2": was("offline", **why(Cause.FAILED))},
-            "directory /d2 offline, disk failure (not full)",
+            f"directory /d2 offline, {UNNAMED}",
         ),
         (
             {"/d1": was("offline", **why(Cause.UNKNOWN), total_bytes=1_000, usable_bytes=200)},

@@ -36,7 +36,9 @@ def why(one):
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (log_dir(), "disk failure (not full)"),
+        (log_dir(), "I/O error, device not named: a disk, the path to it, or its mount"),
+        (log_dir(decided_by="host_io_error"), "I/O error, device not named"),
+        (log_dir(decided_by="kernel_log"), "disk failure (not full)"),
         (log_dir(device="sdb"), "disk failure (not full), device sdb"),
         (log_dir(Cause.LIMIT), "a limit of the operating system was reached"),
         (log_dir(Cause.READ_ONLY), "the file system is mounted read-only"),
@@ -47,7 +49,7 @@ def why(one):
 )
 def test_each_cause_has_its_words_and_names_the_device(one, said):
     assert why(one).startswith(said)
-    assert (", device" in why(one)) is (one.verdict.device is not None)
+    assert (f", device {one.verdict.device}" in why(one)) is (one.verdict.device is not None)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ def test_the_limit_that_was_reached_is_named_and_no_other(said, limit):
     assert len([name for name in others if name in why(log_dir(Cause.LIMIT, said=said))]) <= 1
 
 
+OTHERS = "a quota, a thin pool below or, on btrfs, the chunks for metadata may have run out"
 USED = {"total_bytes": 1_000, "usable_bytes": 100}
 
 
@@ -88,7 +91,10 @@ USED = {"total_bytes": 1_000, "usable_bytes": 100}
             "no inodes left (99.9 % of the inodes used, 90.0 % of the space)",
         ),
         (FullBy.SPACE, USED, "no space left (90.0 % of the volume used)"),
-        (None, {}, "no space left for the broker: inodes, a quota or a thin pool below may have run out"),
+        (None, {}, f"no space left for the broker: inodes, {OTHERS}"),
+        (None, USED, f"no space left for the broker (90.0 % of the volume used): inodes, {OTHERS}"),
+        (None, {"used_inodes_ratio": 0.4}, f"no space left for the broker: {OTHERS}"),
+        (None, {"used_inodes_ratio": 0.0}, f"no space left for the broker: {OTHERS}"),
     ],
 )
 def test_a_full_directory_says_what_ran_out_and_the_number_seen(full_by, fields, said):
@@ -150,7 +156,7 @@ def test_an_unknown_cause_quotes_the_log_that_says_something(fields, decided_by,
 @pytest.mark.parametrize(
     ("dirs", "said"),
     [
-        ([log_dir(), log_dir()], "disk failure (not full); look for a common cause"),
+        ([log_dir(), log_dir()], f"{offline_messages.UNNAMED}; look for a common cause"),
         ([log_dir(Cause.READ_ONLY), log_dir(Cause.READ_ONLY)], "the file system is mounted read-only"),
         ([log_dir(Cause.UNKNOWN), log_dir(Cause.LIMIT)], "a limit of the operating system was reached"),
         ([log_dir(Cause.UNKNOWN), log_dir(Cause.UNKNOWN)], COMMON),

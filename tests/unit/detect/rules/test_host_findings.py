@@ -68,7 +68,7 @@ def test_what_one_observation_finds(fields, found):
         (1_000, 0, 1.0, True),
         (1_000, None, None, False),
         (None, 0, None, False),
-        (0, 0, None, False),  # a file system without a fixed number
+        (0, 0, 0.0, False),  # a file system without a fixed number
     ],
 )
 def test_inodes_are_out_from_995_in_a_thousand(total, free, ratio, is_out):

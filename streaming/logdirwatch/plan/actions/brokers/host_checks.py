@@ -17,15 +17,15 @@ from logdirwatch.text.words import some_of
 
 _NO_FORMAT = "do not format it: the data is presumably intact"
 _NAMED = 5
-
 _POOL = (
     "extend the thin pool below {places}: it has no room left, whatever the file system says is free; lvs -a -o "
     "+data_percent,metadata_percent names it, lvextend -L +SIZE VG/POOL extends it"
 )
 _WHY = {
     Cause.FAILED: "find out what failed under {places}: the broker got an I/O error and nothing names the device; a "
-    "dying disk gives one, and so do a lost path and a file system that shut itself down. Replace only a device that "
-    "the kernel's log or SMART condemns; where neither does, repair what they name and restart the broker",
+    "dying disk gives one, and so do a lost path, a server that does not answer, and a file system that shut itself "
+    "down. Replace only a device that the kernel's log or SMART condemns; where neither does, repair what they name "
+    "and restart the broker: then nothing has to be copied",
     Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
     "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
@@ -36,7 +36,7 @@ _WHY = {
     "had just written. A share (SMB, Azure Files, NFS) and Windows refuse that while a file is open, whoever owns it: "
     "move Kafka's data to block storage, then restart the broker. On a disk of its own compare the folder's owner",
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
-    "inodes, a quota, or the pool below a thin volume",
+    "inodes, a quota, the pool below a thin volume, or the chunks for metadata of btrfs",
 }
 
 
@@ -77,10 +77,11 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
                 f"getfattr -n ceph.quota.max_bytes -- {first}"
             ),
             "lvs -a (Data% and Meta% of a thin pool)",
+            f"btrfs filesystem usage {first} (where it is btrfs: Metadata used, and Unallocated left for more of it)",
         ]
     seen = [
         f"ls -la -- {paths}; df -h -- {paths}; df -i -- {paths}",
-        f"findmnt --target {first} (is it mounted, is it ro?); mount | grep -w ro",
+        f"findmnt --target {first} (is it mounted, is it ro, does the server of a share answer?); mount | grep -w ro",
         "dmesg -T | tail -200 (an I/O error names its device: smartctl -a /dev/DEVICE; no such line clears the disk)",
         f"in the broker's log the first LogDirFailureChannel line that names {first}, and the exception below it",
     ]
