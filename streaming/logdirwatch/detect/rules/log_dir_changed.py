@@ -6,7 +6,7 @@ A missing configured reserve file counts too: it could not be released when the 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
-from logdirwatch.detect.state.broker_state import Change, LogDirMemory
+from logdirwatch.detect.state.broker_state import Change, LogDirMemory, OpenAlert
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
 from logdirwatch.model.records import HostLogDir, LogDirSample
@@ -87,6 +87,20 @@ def tell(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: Evide
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
+
+
+def told_elsewhere(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> OpenAlert | None:
+    """Return the alert about another volume at a directory's path: room on it is none on the one that was full.
+
+    None if there is none, or if the new volume is larger, as one is that somebody moved the replicas to.
+    """
+    change = log_dir.change
+    if change is None or change.why == RESERVE:
+        return None
+    if change.why != ROOT_VOLUME and (log_dir.total_bytes or 0) > change.total_bytes:
+        return None
+    tell(context, path, log_dir, moment)
+    return log_dir.alerts.get(Rule.LOG_DIR_CHANGED)
 
 
 def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment: EvidenceTime) -> str | None:

@@ -105,7 +105,10 @@ def _tell_space(
 ) -> None:
     wanted = log_dir.status
     if wanted is LogDirStatus.ONLINE:
-        context.alerts.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
+        is_told = Rule.LOG_DIR_SPACE in log_dir.alerts
+        into = log_dir_changed.told_elsewhere(context, path, log_dir, moment) if is_told else None
+        reason = RECOVERED if into is None else "another volume answers at its path"
+        context.alerts.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
         return
     sharing = [other for other in shared_volumes.sharing(context.memory, path) if other != path]
     if (speaker := _speaker(context, path, log_dir, sharing)) is not None:

@@ -1,14 +1,18 @@
 """A log directory that has changed: its volume, or its reserve file."""
 
+import shlex
+
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
-from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, on_host_of
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
+from logdirwatch.plan.commands.kafka_tools import Tools, note
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
-RESERVE_GONE = "reserve"
-"""The evidence's value for a missing reserve file."""
+RESERVE_GONE, ROOT_VOLUME = "reserve", "root_volume"
+"""The evidence's values for a missing reserve file, and for a lost mount."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -20,11 +24,40 @@ def propose(situation: Situation) -> list[ProposedAction]:
     return [] if recreated is None else [recreated]
 
 
-RESPONSE = Response(
-    runbook=Runbook(
-        "find out why the directory's volume changed: is the disk mounted, or does Kafka write to the root disk",
-        (UNAVAILABLE,),
+def _what_is_mounted(_: Tools, alert: AlertRecord) -> str:
+    path = shlex.quote(alert.log_dir or "DIR")
+    return note(
+        f"On broker {alert.broker}'s host: findmnt --target {path}; df -h {path}; ls {path} (the volume that belongs "
+        "there, with its replicas?)"
+    )
+
+
+_MOUNT_GONE = Runbook(
+    "find out which volume is mounted there, before the one that Kafka writes to now fills: if a mount is gone, the "
+    "replicas are still on the volume that was mounted, and the broker copies them again to what lies below it. Stop "
+    "the broker, mount the volume and start it; format nothing",
+    (
+        _what_is_mounted,
+        UNAVAILABLE,
+        on_host_of(
+            "if its mount is gone, stop the broker cleanly, move away what was written below the mount point, mount "
+            "the volume, start the broker. Do not format it, and copy none of these files to it."
+        ),
     ),
+)
+
+
+def _runbook_for(alert: AlertRecord) -> Runbook | None:
+    """Return what to do about a mount that may be gone; nothing special for a larger volume or a reserve file."""
+    shown = read_as(alert.evidence, LogDirChangedEvidence)
+    is_larger = (shown.total_bytes or 0) > (shown.total_bytes_before or 0) > 0
+    is_harmless = shown.why == RESERVE_GONE or (is_larger and shown.why != ROOT_VOLUME)
+    return None if is_harmless else _MOUNT_GONE
+
+
+RESPONSE = Response(
+    runbook=Runbook("find out why the directory's volume changed", (_what_is_mounted, UNAVAILABLE)),
+    runbook_for=_runbook_for,
     propose=propose,
     ends_when="size, volume and reserve file are as before, or a new size or volume stayed for a day",
 )
