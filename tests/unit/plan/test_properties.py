@@ -198,7 +198,7 @@ def test_a_whole_cluster_is_given_no_more_than_what_is_there_and_always_an_answe
                 < entry["bytes"]
                 <= model.facts.layout.topic_bytes((entry["broker"], entry["log_dir"]), action.target["topic"])
             )
-        assert action.kind in {ActionKind.LOWER_RETENTION, ActionKind.INVESTIGATE}
+        assert action.kind in {ActionKind.LOWER_RETENTION, ActionKind.INVESTIGATE, ActionKind.THROTTLE_PRODUCERS}
 
 
 @given(model=clusters())

@@ -143,8 +143,8 @@ NOT_IN_TIME = [
     Advice(
         "full in twenty minutes, only retention helps: as much as is needed, growing the volume offered before",
         given(*racks(), source(0.955, 120 * MB), NO_ROOM, *FULL_OTHERS, *TWO, to="saturated"),
-        first="demote_leaders",
-        order=("demote_leaders", "expand_disk", "lower_retention"),
+        first="throttle_producers",
+        order=("throttle_producers", "demote_leaders", "expand_disk", "lower_retention"),
         ready=("lower_retention",),
     ),
     Advice(

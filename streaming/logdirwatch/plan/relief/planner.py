@@ -169,8 +169,8 @@ def _brakes(
 ) -> list[ProposedAction]:
     """Return the producer quota that wins time; empty if there is no need for one.
 
-    What frees little in time does not help. In the last hour nobody's history is cut before whoever is known to write
-    most was asked to write less, and at no time because of a runaway, or that of topics that do not fill the directory:
+    What frees little in time does not help. In the last hour nobody's history is cut before whoever writes was
+    asked to write less, and at no time because of a runaway, or that of topics that do not fill the directory:
     the time is won for what loses nothing.
     """
     left_ms, filling = time_to_full_ms(source), filling_topics(source, snapshot)
@@ -180,7 +180,7 @@ def _brakes(
     is_runaway = costs_others(lost, filling) or has_runaway(source, snapshot)
     if sum(freed_in_time_bytes(one, source) for one in all_) <= LITTLE * wanted:
         lasts_ms = bridges_ms([one for one in all_ if not freed_in_time_bytes(one, source)])
-    elif is_cut and filling and (is_runaway or is_full_within_the_hour(source)):
+    elif is_cut and (is_runaway or is_full_within_the_hour(source)):
         lasts_ms = bridges_ms(gentle)
     else:
         return []

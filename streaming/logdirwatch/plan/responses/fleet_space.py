@@ -42,10 +42,14 @@ def propose(situation: Situation) -> list[ProposedAction]:
         snapshot.decisions,
     )
     brakes = _brakes(places, lost, filling, snapshot, policy)
+    spared = spare_others(lost, brakes, filling, _left_ms(places))
     still = sum(left(needed, cuts).values())
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
-    look = situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))
-    proposals = [*brakes, *spare_others(lost, brakes, filling, _left_ms(places))]
+    waiting = ", with those that wait for slower producers," if spared != lost else ""
+    look = situation.look_because(
+        _what_is_missing(still, missing, places, snapshot, policy, reasons, f"the cuts{waiting}")
+    )
+    proposals = [*brakes, *spared]
     ordered = [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]
     who = told(places, snapshot)
     return [replace(one, reason=one.reason + who) for one in ordered[:1]] + ordered[1:]
@@ -65,7 +69,7 @@ def _brakes(
     left_ms = _left_ms(places)
     is_runaway = costs_others(lost, filling) or any(has_runaway(place, snapshot) for place in places)
     is_due = is_runaway or any(map(is_full_within_the_hour, places))
-    if left_ms is None or not filling or not is_due or all(one.vetoes for one in lost):
+    if left_ms is None or not is_due or all(one.vetoes for one in lost):
         return []
     lasts_ms = max(policy.limits.fleet_cuts_last_ms, LONGER * left_ms)
     return apply_decisions(propose_fleet_throttle(places, snapshot, policy, lasts_ms), snapshot.decisions)
@@ -99,14 +103,20 @@ def _needed(directory: LogDir, space: Space, policy: Policy) -> int:
 
 
 def _what_is_missing(
-    left: int, missing: int, places: list[LogDir], snapshot: ClusterSnapshot, policy: Policy, reasons: list[str]
+    left: int,
+    missing: int,
+    places: list[LogDir],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    reasons: list[str],
+    cuts: str,
 ) -> str:
     """Say whether the cuts are enough, and what would provide the rest."""
     if not places:
         return "no directory is above the target ratio now"
     if left <= 0:
-        cuts = f"the cuts give the {len(places)} directories all that they need, {human_bytes(missing)}"
-        return f"{cuts}; without losing anything would help: {_room(missing, snapshot, policy)}"
+        give = f"{cuts} give the {len(places)} directories all that they need, {human_bytes(missing)}"
+        return f"{give}; without losing anything would help: {_room(missing, snapshot, policy)}"
     why = f"; {'; '.join(reasons)}" if reasons else ""
     helps = _room(left, snapshot, policy)
     return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {helps}"

@@ -63,6 +63,7 @@ ROWS = [
     ("nearly alike", world(share=0.6, mib_per_s=0.02), "calm run"),
     ("alike in the last hour", world(share=0.5, mib_per_s=0.04), "brake calm run"),
     ("nobody knows who grows", world(known=()), "calm run"),
+    ("nor in the last hour", world(known=(), free=60), "brake calm run"),
     ("the rest can only be of the one whose growth is unknown", world(known=("calm",), share=1.0), "brake run -calm"),
     ("what is unknown does not grow by much", world(known=("run",)), "brake run -calm"),
     ("a copy that arrives may be the rest", world(replica(*HERE, "calm", is_future=True), known=("calm",)), ""),
@@ -129,6 +130,7 @@ FLEET_ROWS = [
     ("all grow alike", world(numbers=ALL, share=0.5, mib_per_s=0.02), "calm run"),
     ("alike in the last hour", world(numbers=ALL, share=0.5, mib_per_s=0.04), "brake calm run"),
     ("nobody knows who grows", world(numbers=ALL, known=()), "calm run"),
+    ("nor in the last hour", world(numbers=ALL, known=(), free=60), "brake calm run"),
     ("the rest can only be of one", world(numbers=ALL, known=("calm",), share=1.0), "brake run -calm"),
     ("foreign files may be the rest", world(numbers=ALL, known=("calm",), unaccounted_bytes=120 * MIB), "calm run"),
     ("only filling", world(numbers=ALL, status=LogDirStatus.FILLING), "brake run -calm"),
@@ -154,6 +156,7 @@ def test_the_brake_of_a_cluster_is_the_smallest_that_any_of_its_directories_need
     first, brake, *_ = advised(([*parts, fuller], growth), FLEET)
     assert first.kind is ActionKind.INVESTIGATE
     assert "100 % of the growth of 67.6 KiB/s is in run (delete)" in first.reason
+    assert "the cuts, with those that wait for slower producers, give" in first.reason
     assert brake.target == {"broker": None, "log_dir": None}
     assert "slow down who fills 3 directories, first of all /d1 of broker 3" in brake.reason
     assert brake.expected["time_to_full_after_ms"] == pytest.approx(172_800_000, rel=0.05)

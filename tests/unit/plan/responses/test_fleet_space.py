@@ -37,9 +37,10 @@ def test_one_cut_is_planned_for_all_directories_that_need_it():
 
 
 @pytest.mark.parametrize("used_mib", [850, 1000])
-def test_in_the_last_hour_the_cut_comes_before_the_room_that_has_to_be_bought(used_mib):
+def test_in_the_last_hour_the_brake_and_the_cut_come_before_the_room_that_has_to_be_bought(used_mib):
     hurried = directory(1, "/d1", used_mib * MIB, growth_bytes_per_s=MIB)
-    assert [str(one.kind) for one in recommended(hurried, *SHORT[1:])] == ["lower_retention", "investigate"]
+    found = [str(one.kind) for one in recommended(hurried, *SHORT[1:])]
+    assert found == ["throttle_producers", "lower_retention", "investigate"]
 
 
 def test_a_cut_goes_no_deeper_than_the_neediest_directory_asks():
