@@ -2,7 +2,8 @@
 
 The time left is that of the forecast, which needs hours, or that of a burst: use rose within the last half hour by at
 least a third of the free space, in several steps, and keeps rising. The rise of a sawtooth from one deletion to the
-next is not a burst, since it starts from below each time.
+next is not a burst, since it starts from below each time. What was believed to be a burst stays one while it goes on,
+for it can only come nearer to its end.
 """
 
 import sys
@@ -34,12 +35,30 @@ def note(log_dir: LogDirMemory, at_ms: int) -> None:
         return
     if own_bytes > rise.last_bytes:
         rise.steps, rise.risen_ms = min(rise.steps + 1, STEPS), at_ms
-    elif own_bytes < rise.last_bytes:
-        rise.steps = 0
     rise.last_bytes, rise.last_ms = own_bytes, at_ms
     if at_ms - rise.next_ms >= SPAN_MS:
         rise.from_ms, rise.from_bytes = rise.next_ms, rise.next_bytes
         rise.next_ms, rise.next_bytes = at_ms, own_bytes
+
+
+def _is_burst(rise: Rise, log_dir: LogDirMemory) -> bool:
+    """Tell whether a rise is a burst.
+
+    The window begins again at half of its length: that must not end a burst of which somebody was told to get up.
+    """
+    trust = 2 * BURST_TRUST if _said_no(log_dir) else BURST_TRUST
+    grown_bytes = rise.last_bytes - rise.from_bytes
+    return rise.steps >= STEPS and _goes_on(rise, log_dir) and (log_dir.usable_bytes or 0) <= trust * grown_bytes
+
+
+def _said_no(log_dir: LogDirMemory) -> bool:
+    """Tell whether the open alert says that it cannot wait."""
+    told = log_dir.alerts.get(Rule.LOG_DIR_SPACE)
+    return told is not None and read_as(told.evidence, LogDirSpaceEvidence).can_wait is False
+
+
+def _goes_on(rise: Rise, log_dir: LogDirMemory) -> bool:
+    return rise.last_ms - rise.risen_ms <= max(STILL_MS, STEPS * log_dir.interval_ms)
 
 
 def _from(own_bytes: int, at_ms: int) -> Rise:
@@ -79,14 +98,15 @@ def _by_forecast(log_dir: LogDirMemory) -> int | None:
 
 def _by_burst(log_dir: LogDirMemory) -> int | None:
     rise, usable_bytes = log_dir.rise, log_dir.usable_bytes
-    if rise is None or usable_bytes is None or rise.steps < STEPS:
+    if rise is None or usable_bytes is None or not _is_burst(rise, log_dir):
         return None
-    grown_bytes, in_ms = rise.last_bytes - rise.from_bytes, rise.last_ms - rise.from_ms
-    goes_on = rise.last_ms - rise.risen_ms <= max(STILL_MS, STEPS * log_dir.interval_ms)
-    if not goes_on or in_ms <= 0 or usable_bytes > BURST_TRUST * grown_bytes:
-        return None
-    per_ms = max(grown_bytes / in_ms, (log_dir.growth_bytes_per_s or 0.0) / 1000)
-    return round(usable_bytes / per_ms) if per_ms > 0 else None
+    return round(usable_bytes / _per_ms(rise, log_dir))
+
+
+def _per_ms(rise: Rise, log_dir: LogDirMemory) -> float:
+    """Return the growth of a rise in bytes per millisecond, or that of the moment where it is faster."""
+    lasting = (rise.last_bytes - rise.from_bytes) / max(1, rise.last_ms - rise.from_ms)
+    return max(lasting, (log_dir.growth_bytes_per_s or 0.0) / 1000)
 
 
 def severity(thresholds: Thresholds, level: LogDirStatus, left_ms: int | None, told: Severity | None) -> Severity:
@@ -129,21 +149,31 @@ def _waits_unforeseen(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, 
     """Answer it without an end in sight: a critical directory that was not watched for long must not grow at all."""
     lasting, growth = log_dir.lasting_growth_bytes_per_s, log_dir.growth_bytes_per_s
     if lasting is not None:
-        return True, "it does not grow" if lasting <= 0 else "it is not forecast to be full before"
+        if _said_no(log_dir) and severity is Severity.CRITICAL and _rises_until_morning(log_dir):
+            return False, "it may be full before, if it keeps growing as it does"
+        if lasting > 0:
+            return True, "it is not forecast to be full before"
+        return True, "it does not grow" if (growth or 0) <= 0 else "its growth has not lasted"
     if growth is None:
         is_critical = severity is Severity.CRITICAL
         return (
             not is_critical,
             "its growth is not known yet" if is_critical else "space is left, and the severity rises if it grows fast",
         )
-    told = log_dir.alerts.get(Rule.LOG_DIR_SPACE)
-    said_no = told is not None and read_as(told.evidence, LogDirSpaceEvidence).can_wait is False
     # Between two deletions of retention growth turns around, and the answer does not turn with it. Growth is zero only
     # where nothing has changed since the first poll, when it was not known.
-    if severity is Severity.CRITICAL and ((said_no and growth != 0) or _is_full_by_morning(log_dir, growth)):
+    if severity is Severity.CRITICAL and ((_said_no(log_dir) and growth != 0) or _is_full_by_morning(log_dir, growth)):
         return False, "it may be full before, if it keeps growing as it did"
     return True, "it does not grow" if growth <= 0 else "it is not forecast to be full before"
 
 
 def _is_full_by_morning(log_dir: LogDirMemory, growth_bytes_per_s: float) -> bool:
     return growth_bytes_per_s > 0 and (log_dir.usable_bytes or 0) / growth_bytes_per_s * 1000 < NIGHT_MS
+
+
+def _rises_until_morning(log_dir: LogDirMemory) -> bool:
+    rise = log_dir.rise
+    if rise is None or not _goes_on(rise, log_dir):
+        return False
+    per_ms = _per_ms(rise, log_dir)
+    return per_ms > 0 and (log_dir.usable_bytes or 0) / per_ms < NIGHT_MS

@@ -147,9 +147,9 @@ def _follow_rise(of_log_dir: Rows, at_ms: Whole, own_bytes: Whole, last_bytes: W
     rise = {name: of_log_dir[f"rise.{name}"] for name in ("from_ms", "from_bytes", "next_ms", "next_bytes")}
     steps, risen_ms = of_log_dir["rise.steps"], of_log_dir["rise.risen_ms"]
     begins = own_bytes < (rise["from_bytes"] + last_bytes) / 2
-    has_risen, has_fallen = ~begins & (own_bytes > last_bytes), begins | (own_bytes < last_bytes)
+    has_risen = ~begins & (own_bytes > last_bytes)
     steps[has_risen] = np.minimum(steps[has_risen] + 1, urgency.STEPS)
-    steps[has_fallen] = 0
+    steps[begins] = 0
     np.copyto(risen_ms, at_ms, where=has_risen)
     risen_ms[begins] = 0
     goes_on = begins | (at_ms - rise["next_ms"] >= urgency.SPAN_MS)

@@ -7,6 +7,7 @@ from logdirwatch.detect.alerts import urgency
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import LogDirMemory, Rise
 from logdirwatch.model.vocabulary import LogDirStatus, Severity
+from tests.unit.detect.builders import Driver, log_dir
 
 FILLING, CRITICAL, SATURATED = LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED
 
@@ -99,7 +100,7 @@ def taken(*samples, step_ms=5_000):
 def test_a_rise_begins_anew_where_half_of_it_is_lost():
     assert taken(100, 200, 150).from_bytes == 100
     assert taken(100, 200, 149).from_bytes == 149
-    assert taken(100, 200, 300, 290).steps == 0
+    assert (taken(100, 200, 300, 290).steps, taken(100, 200, 300, 190).steps) == (2, 0)
 
 
 def test_a_rise_looks_back_over_half_an_hour_at_most():
@@ -113,3 +114,31 @@ def test_a_collector_whose_clock_is_a_little_behind_changes_nothing():
         log_dir.peaks.last_bytes = own_bytes
         urgency.note(log_dir, at_ms)
     assert (log_dir.rise.from_bytes, log_dir.rise.steps) == (100, 1)
+
+
+@pytest.mark.parametrize(
+    ("ratio_per_min", "start", "noise", "calm_polls"),
+    [
+        (0.002, 0.6, 0.0, 720),
+        (0.0036, 0.6, 0.0, 720),
+        (0.0036, 0.45, 0.0005, 0),
+        (0.005, 0.55, 0.0, 0),
+        (0.005, 0.55, 0.0005, 720),
+        (0.005, 0.55, 0.002, 720),
+        (0.007, 0.6, 0.0, 720),
+        (0.007, 0.55, 0.002, 0),
+        (0.01, 0.55, 0.0005, 720),
+        (0.01, 0.5, 0.0, 0),
+        (0.015, 0.45, 0.0, 720),
+        (0.015, 0.6, 0.002, 720),
+    ],
+)
+def test_a_steady_fill_gets_no_all_clear_before_it_is_full(ratio_per_min, start, noise, calm_polls):
+    """``noise`` takes a little away from every third sample, as a deletion does."""
+    driver, per_poll = Driver(), ratio_per_min / 12
+    used = [start] * calm_polls + [start + number * per_poll for number in range(int((0.995 - start) / per_poll))]
+    for number, ratio in enumerate(used):
+        driver.poll(log_dir("/d1", ratio - noise * (number % 3 == 2)), log_dir("/d2", 0.4))
+    answers = [one.evidence["can_wait"] for one in driver.alerts if one.rule == "log_dir_space"]
+    assert answers[-1] is False
+    assert answers == sorted(answers, reverse=True), "once somebody has to get up, that stays so"
