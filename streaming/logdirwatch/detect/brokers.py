@@ -7,7 +7,6 @@ from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Hol
 from logdirwatch.detect.observations import Decided, Sample
 from logdirwatch.detect.rules import (
     broker_gauges,
-    broker_log,
     broker_offline,
     broker_tasks,
     log_dir_suspect,
@@ -62,7 +61,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
         episodes.end(memory, at_ms)
-        broker_log.forget_if_over(memory, at_ms)
+        broker_offline.forget_reason_if_over(memory, at_ms)
         log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)
         broker_gauges.take_gauges(context, record, moment)

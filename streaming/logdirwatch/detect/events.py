@@ -12,7 +12,6 @@ from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
     broker_gauges,
-    broker_log,
     broker_offline,
     broker_tasks,
     log_dir_offline,
@@ -131,7 +130,7 @@ def _take_saturation(context: BrokerContext, path: str, moment: EvidenceTime) ->
 
 
 _OTHERS: Mapping[str | int, Callable[[BrokerContext, EventRecord, EvidenceTime], None]] = {
-    EventName.BROKER_FAILURE: broker_log.take,
+    EventName.BROKER_FAILURE: broker_offline.take_reason,
     EventName.LOGS_LOADED: broker_offline.take_progress,
     EventName.PARTITION_FAILED: _take_partition_failure,
     EventName.PARTITION_UNCLEANABLE: uncleanable_partitions.take_event,

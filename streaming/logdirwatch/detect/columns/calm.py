@@ -39,7 +39,7 @@ def is_calm(memory: BrokerMemory, partition: int, settings: DetectSettings) -> b
 def _is_present(memory: BrokerMemory) -> bool:
     """Tell whether nothing says that the broker is away, will be, or was.
 
-    For ``_note_registration``, ``_answer``, ``broker_log.forget_if_over``, ``maintenance.end_if_due``.
+    For ``_note_registration``, ``_answer``, ``broker_offline.forget_reason_if_over``, ``maintenance.end_if_due``.
     """
     return (
         memory.is_judged

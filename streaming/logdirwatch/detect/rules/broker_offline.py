@@ -6,7 +6,9 @@ from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import absence_messages, evidence
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.state import log_recovery, maintenance
-from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.detect.state.broker_state import BrokerLogFinding, BrokerMemory
+from logdirwatch.detect.state.episodes import STOPPING_MS
+from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import (
     BrokerAwayEvidence,
@@ -16,11 +18,16 @@ from logdirwatch.model.evidence.brokers import (
 )
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import shortened
 
 Away = TypeVar("Away", bound=BrokerAwayEvidence)
 AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
 RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 """The rules about a broker's absence."""
+
+
+SAID_CHARACTERS = 400
 
 
 def raise_unknown(context: BrokerContext, failures: int, moment: EvidenceTime) -> None:
@@ -158,3 +165,28 @@ def _said(memory: BrokerMemory) -> dict[str, Any]:
     """Return the reason for the absence from the broker's own log, if it gave one."""
     word = memory.word
     return {} if word is None else {"log_says": word.text, "log_reason": word.reason, "log_says_ms": word.at_ms}
+
+
+def take_reason(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
+    """Record why a broker says that it stops, and revise an open alert with it.
+
+    If the broker has answered since then for longer than a shutdown takes, the reason is not about its present absence.
+    """
+    memory, known = context.memory, context.memory.word
+    if memory.seen_ms is not None and memory.seen_ms - moment.at_ms > STOPPING_MS:
+        return
+    if known is not None and moment.at_ms < known.at_ms:
+        return
+    reason = record.reason or BrokerFailureReason.OTHER.value
+    text = printable(shortened(record.detail or reason, SAID_CHARACTERS))
+    memory.word = BrokerLogFinding(at_ms=moment.at_ms, reason=reason, text=text)
+    tell_again(context, moment)
+
+
+def forget_reason_if_over(memory: BrokerMemory, at_ms: int) -> None:
+    """Forget the reason of a broker that answers: after an absence, or for longer than a shutdown takes."""
+    word = memory.word
+    if word is None or at_ms <= word.at_ms:
+        return
+    if memory.status in AWAY or at_ms - word.at_ms > STOPPING_MS:
+        memory.word = None

@@ -1,6 +1,6 @@
 """Why a broker ended, as its log says it: told once for all, forgotten with the first answer that comes after it."""
 
-from logdirwatch.detect.rules.broker_log import STOPPING_MS
+from logdirwatch.detect.state.episodes import STOPPING_MS
 from tests.unit.detect.builders import POLL_MS, T0, Driver
 
 SAID = {"reason": "directory_locked", "detail": "another process holds a log directory: .lock in /d1"}
