@@ -26,6 +26,7 @@ _XFS = rf"XFS \({NAME}\): "
 _BTRFS = r"BTRFS:? \w+ \(device (?P<device>[\w!-]+)"
 _BTRFS_DEVICE = r"(?:/dev/)?(?:mapper/)?(?P<device>[\w!-]+)"
 _SERVER = r"(?:server |\\\\)(?P<device>[^\s\\]+)"
+_SHARE = r"\\\\(?P<device>[^\s\\]+)\S*"
 _RPC = rf"(?:nfs4?|lockd|rpc\w*): {_SERVER}"
 
 BENIGN = (
@@ -103,7 +104,20 @@ BTRFS = (
     (FILE_SYSTEM, r"BTRFS:? Transaction aborted"),
 )
 
+# What ZFS's event daemon logs (zed.d/all-syslog.sh): of a pool with other copies one member is gone, or all are.
+_ZED = r"zed(?:\[\d+\])?: eid=\d+ class="
+_ZED_STATE = rf"{_ZED}statechange .*\bvdev=(?P<device>[\w!-]+)\S* .*\bvdev_state="
+
 OTHERS = (
+    (FAILED, rf"{_ZED_STATE}(?:DEGRADED|FAULTED|REMOVED|UNAVAIL)\b"),
+    (DEVICE, rf"{_ZED}io_failure pool='(?P<device>[^']+)'"),
+    # GFS2 names the cluster and its own label, no device.
+    (FILE_SYSTEM, r"gfs2: fsid=\S+: (?:fatal: |about to withdraw this file system|(?:File system )?withdrawn\b)"),
+    (FILE_SYSTEM, rf"OCFS2: (?:ERROR|abort) \(device {NAME}\): "),
+    (READ_ONLY, r"File system is now read-only due to the potential of on-disk corruption"),
+    (FILE_SYSTEM, rf"F2FS-fs \({NAME}\): Stopped filesystem due to reason: \d"),
+    (READ_ONLY, rf"F2FS-fs \({NAME}\): Remounting filesystem read-only"),
+    (READ_ONLY, rf"bcachefs \({NAME}\): (?:.* - )?emergency read only"),
     (DEVICE, rf"{NAME}: writeback error on (?:inode|sector)"),
     (DEVICE, r"zio pool=\S+ vdev=(?:/dev/)?(?P<device>[\w!-]+)\S* error=(?:5|6|52)\b"),
     (DEVICE, r"(?:zfs: )?WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
@@ -116,6 +130,10 @@ SERVERS = (
     (SERVER, rf"{_RPC} not responding"),
     (SERVER, r"NFS: .*(?:failed on NFSv4 )?server (?P<device>\S+) .*(?:error|not responding)"),
     (SERVER, rf"CIFS:? (?:VFS: )?.*{_SERVER} has not responded"),
+    (SERVER, rf"CIFS:? (?:VFS: )?(?:{_SHARE} )?Send error in SessSetup = -\d"),
+    (SERVER, rf"CIFS:? (?:VFS: )?(?:{_SHARE} )?reconnect tcon failed rc = -\d"),
+    (SERVER, r"NFS: (?:__)?nfs4_reclaim_open_state: Lock reclaim failed!"),
+    (SERVER, r"LustreError: \S+ .*This client was evicted by "),
     (SERVER, r"(?:nfs: RPC call returned error|RPC: sendmsg returned (?:unrecognized )?error)"),
 )
 
@@ -126,4 +144,7 @@ HANGS = (
     (HUNG, r"INFO: task (?P<task>.+?):\d+ blocked (?:in I/O wait )?for more than"),
 )
 
-ENDS = (((SERVER,), rf"{_RPC} OK\b"),)
+ENDS = (
+    ((SERVER,), rf"{_RPC} OK\b"),
+    ((FAILED,), rf"{_ZED_STATE}ONLINE\b"),
+)

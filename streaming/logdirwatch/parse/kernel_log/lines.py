@@ -31,10 +31,10 @@ _TROUBLES = [
         kernel_devices.VOLUMES,
         kernel_devices.PATHS,
         file_systems.SPACE,
+        file_systems.OTHERS,
         file_systems.EXT,
         file_systems.XFS,
         file_systems.BTRFS,
-        file_systems.OTHERS,
         file_systems.SERVERS,
         file_systems.HANGS,
     )
@@ -51,7 +51,8 @@ _DATE = (
     r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
 _TAG = (
-    r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd|dmeventd)\b))\s*"
+    r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))"
+    r"|(?=(?:multipathd?|iscsid|smartd|dmeventd|zed)\b))\s*"
 )
 _PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"

@@ -40,6 +40,8 @@ TROUBLES = {
         ("smartd[901]: Device: /dev/sdq [SAT], 3 Offline uncorrectable sectors", "sdq"),
     ],
     "device_error": [
+        ("zed[2211]: eid=40 class=io_failure pool='tank'", "tank"),
+        ("zed: eid=188 class=io_failure pool='my-pool'", "my-pool"),
         ("block drbd0: disk( UpToDate -> Failed )", "drbd0"),
         ("block drbd0: local WRITE IO error sector 123456+8 on sdb", "drbd0"),
         ("drbd r0/0 drbd1000: IO ERROR: neither local nor remote data, sector 77+8", "drbd1000"),
@@ -123,6 +125,10 @@ TROUBLES = {
         ("md/raid10:md9: sdq2: Failing raid device", "sdq2"),
     ],
     "command_failed": [
+        ("zed[2211]: eid=31 class=statechange pool='tank' vdev=sdb1 vdev_state=FAULTED", "sdb1"),
+        ("zed: eid=32 class=statechange pool='tank' vdev=nvme0n1 pool_state=ACTIVE vdev_state=UNAVAIL", "nvme0n1"),
+        ("zed[9]: eid=33 class=statechange pool='tank' vdev=sdc vdev_state=REMOVED", "sdc"),
+        ("zed[9]: eid=34 class=statechange pool='tank' vdev=sdc vdev_state=DEGRADED", "sdc"),
         ("drbd r0/0 drbd1000 kafka-2: pdsk( UpToDate -> DUnknown ) repl( Established -> Off )", "drbd1000"),
         ("megaraid_sas 0000:18:00.0: 12 (7s/0x0001/CRIT) - VD 00/1 is now DEGRADED", "0000:18:00.0"),
         ("megaraid_sas 0000:18:00.0: 13 (7s/0x0002/WARN) - Predictive failure: PD 04(e0x20/s4)", "0000:18:00.0"),
@@ -233,6 +239,13 @@ TROUBLES = {
         ("multipathd: checker failed path 65:16 in map mpathk", "65:16"),
     ],
     "server_not_responding": [
+        (r"CIFS: VFS: \\nas\share Send error in SessSetup = -13", "nas"),
+        (r"CIFS: VFS: \\192.168.98.2 Send error in SessSetup = -11", "192.168.98.2"),
+        ("CIFS VFS: Send error in SessSetup = -126", None),
+        ("CIFS: VFS: reconnect tcon failed rc = -11", None),
+        ("NFS: nfs4_reclaim_open_state: Lock reclaim failed!", None),
+        ("NFS: __nfs4_reclaim_open_state: Lock reclaim failed!", None),
+        ("LustreError: 167-0: lus-MDT0000-mdc-ffff: This client was evicted by lus-MDT0000; in progress", None),
         ("nfs: server filer3 not responding, still trying", "filer3"),
         ("nfs: server filer3 not responding, timed out", "filer3"),
         ("nfs: server 10.4.0.9 not responding, still trying", "10.4.0.9"),
@@ -253,6 +266,13 @@ TROUBLES = {
         ("INFO: task md9_raid5:402 blocked for more than 120 seconds.", "md9"),
     ],
     "file_system_error": [
+        ("gfs2: fsid=c1:kafka.0: fatal: filesystem consistency error - function = gfs2_x, file = y, line = 3", None),
+        ("gfs2: fsid=c1:kafka.0: about to withdraw this file system", None),
+        ("GFS2: fsid=c1:kafka.0: File system withdrawn", None),
+        ("gfs2: fsid=c1:kafka.0: withdrawn", None),
+        ("OCFS2: ERROR (device dm-4): ocfs2_search_chain: Group Descriptor # 44 has bad signature", "dm-4"),
+        ("OCFS2: abort (device sdc1): ocfs2_journal_shutdown: Detected aborted journal", "sdc1"),
+        ("F2FS-fs (sdb): Stopped filesystem due to reason: 3", "sdb"),
         ("EXT4-fs (sdq2): Inode 77 (00000000): orphan list check failed!", "sdq2"),
         ("XFS (sdq2): User initiated shutdown received.", "sdq2"),
         ("JBD2: Error while async write back metadata bh 232792227.", None),
@@ -317,6 +337,10 @@ TROUBLES = {
         ("device-mapper: thin: 253:11: aborting current metadata transaction", "253:11"),
     ],
     "remounted_read_only": [
+        ("File system is now read-only due to the potential of on-disk corruption. Please run fsck.ocfs2", None),
+        ("F2FS-fs (dm-64): Remounting filesystem read-only", "dm-64"),
+        ("bcachefs (sdb1): emergency read only at journal seq 1234", "sdb1"),
+        ("bcachefs (loop4): inconsistency detected - emergency read only at journal seq 8", "loop4"),
         ("EXT4-fs (sdq2): Remounting filesystem read-only", "sdq2"),
         ("Remounting filesystem read-only", None),
         ("BTRFS info (device sdq2 state EA): forced readonly", "sdq2"),
@@ -368,6 +392,18 @@ TROUBLES = {
 ROWS = [(line, trouble, device) for trouble, lines in TROUBLES.items() for line, device in lines]
 
 BENIGN = [
+    "zed[2211]: eid=35 class=statechange pool='tank' vdev=sdb1 vdev_state=ONLINE",
+    "zed[2211]: eid=36 class=scrub_finish pool='tank'",
+    "zed[1413528]: eid=185 class=data pool='tank' priority=3 err=28 flags=0x4000 bookmark=0:61:0:0",
+    "gfs2: fsid=c1:kafka.0: first mount done, others may mount",
+    "gfs2: fsid=vdb.0: jid=0: Done",
+    "ocfs2: Mounting device (253,4) on (node 2, slot 1)",
+    "F2FS-fs (sdb): Mounted with checkpoint version = 4711",
+    "bcachefs (sdb1): going read-write",
+    r"CIFS: Attempting to mount \\nas\share",
+    "CIFS VFS: Send error in read = -512",
+    "NFS: __nfs4_reclaim_open_state: unhandled error -524",
+    "Lustre: lus-MDT0000-mdc-ffff: Connection restored to lus-MDT0000",
     "block drbd0: disk( Attaching -> UpToDate )",
     "drbd r0 kafka-2: conn( Connecting -> Connected ) peer( Unknown -> Secondary )",
     "block drbd0: Resync done (total 12 sec; paused 0 sec; 1024 K/sec)",
@@ -635,6 +671,7 @@ def test_what_another_program_writes_is_none_of_the_kernels(line):
 @pytest.mark.parametrize(
     ("line", "ended", "device"),
     [
+        ("zed[7]: eid=35 class=statechange pool='tank' vdev=sdb1 vdev_state=ONLINE", ["command_failed"], "sdb1"),
         ("device-mapper: multipath: 253:11: Reinstating path 65:16.", ["path_lost"], "65:16"),
         ("device-mapper: multipath: Reinstating path 65:16.", ["path_lost"], "65:16"),
         ("multipathd[771]: sdq: reinstated", ["path_lost"], "sdq"),
