@@ -132,6 +132,8 @@ def _become_suspect(context: BrokerContext, sample: LogDirSample, log_dir: LogDi
     _remember_last(log_dir)
     before = context.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
     context.alerts.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
+    if Rule.LOG_DIR_OFFLINE in log_dir.alerts:
+        return  # Kafka keeps a directory offline until the broker starts again, whatever it answers meanwhile.
     text = f"cannot be asked (error {sample.error_code}), though Kafka does not call it offline"
     log_dir_suspect.suspect(context, sample.path, log_dir_suspect.ERROR_CODE, text, moment, before=before)
 

@@ -309,3 +309,21 @@ class TestSizeNotReported:
             alike = [replace(self.estimated(0.5 + number / 1000), path=path) for path in ("/d1", "/d2")]
             driver.poll(*alike, not_reported=["capacity"])
         assert {known.volume for known in driver.memory.log_dirs.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("codes", "rules"),
+    [
+        ((-1, -1), {"log_dir_suspect"}),
+        ((-1, 56), {"log_dir_offline"}),
+        ((-1, 56, -1, -1), {"log_dir_offline"}),
+        ((56, -1), {"log_dir_offline"}),
+        ((56, 56, 13, 13), {"log_dir_offline"}),
+        ((56, 0, -1), {"log_dir_suspect"}),
+    ],
+)
+def test_what_is_offline_stays_so_whatever_error_follows_and_never_still_serves(codes, rules):
+    driver = Driver()
+    for code in (0, 0, *codes):
+        driver.poll(log_dir("/d1", 0.5, error_code=code) if not code else log_dir("/d1", error_code=code))
+    assert {str(alert.rule) for alert in driver.open_alerts()} == rules
