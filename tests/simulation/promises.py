@@ -87,6 +87,7 @@ LEVELS = {0.75: LogDirStatus.FILLING, 0.85: LogDirStatus.CRITICAL, 0.95: LogDirS
 
 OTHER_RULES = {
     Rule.HEARTBEAT,
+    Rule.BROKER_CRASH_LOOP,
     Rule.FLEET_SPACE,
     Rule.LOG_DIR_CHANGED,
     Rule.LOG_DIR_IMBALANCE,
@@ -95,4 +96,4 @@ OTHER_RULES = {
     Rule.PIPELINE_REJECTS,
     Rule.PIPELINE_DATA_LOSS,
 }
-"""Rules that may fire besides: what they say is about shares, changes and the service itself."""
+"""Rules that may fire besides: what they say is about past absences, shares, changes and the service itself."""

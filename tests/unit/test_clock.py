@@ -22,6 +22,7 @@ TELLS = {
     "autopilot": "decisions and windows, which end by date",
     "collect": "when a record was written",
     "console": "what pages show",
+    "alone": "when a cluster was looked at",
     "doctor": "what is compared with a broker's clock",
     "execute": "when an execution was noted",
     "notify": "silences, which end by date",
