@@ -13,7 +13,7 @@ DEFECTS = {
     "copies go on at the end": ("changes.moves_of", lambda steps, record: []),
     "what others did is taken back": ("changes.part_of", lambda step, changes: step),
 }
-RARE = {"what others did is taken back": 4_000}
+RARE = {"what others did is taken back": 3_600}
 """The seed from which on a defect is looked for that few schedules find."""
 ENOUGH = 1_500
 
