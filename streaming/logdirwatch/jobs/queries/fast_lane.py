@@ -35,6 +35,7 @@ _SURROGATE_PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F]"
 _MAX_INT = 2**31 - 1
 _MAX_MS = 2**53
+_COUNTS = ("logs_loaded", "logs_total")
 _NULLABLE_STRINGS = ("cluster", "log_dir", "cause", "detail", "collector", "full_by", "device", "reason")
 
 
@@ -81,7 +82,7 @@ def _is_well_typed() -> Column:
         (
             *(_type(name) == "BIGINT" for name in ("version", "broker")),
             _type("event").isin("BIGINT", "STRING"),
-            *(_type(name).isin("BIGINT", "VOID") for name in ("timestamp_ms", "partition")),
+            *(_type(name).isin("BIGINT", "VOID") for name in ("timestamp_ms", "partition", *_COUNTS)),
             *(_type(name).isin("STRING", "VOID") for name in (*_NULLABLE_STRINGS, "topic")),
         )
     )
@@ -96,6 +97,7 @@ def _is_in_range() -> Column:
             F.col("cluster").isNull() | (F.col("cluster") != ""),
             F.col("log_dir").isNull() | (F.col("log_dir") != ""),
             F.col("event_topic").isNull() | (F.col("event_topic") != ""),
+            *(F.col(name).isNull() | (F.col(name) >= 0) for name in _COUNTS),
             F.col("event_partition").isNull() | F.col("event_partition").between(0, _MAX_INT),
         )
     )
@@ -111,7 +113,7 @@ def events(records: DataFrame, settings: Settings) -> DataFrame:
         .withColumn("event", _parsed(text))
         .where(F.col("event").isNotNull() & _is_well_typed())
         .select(
-            *map(_number, ("version", "broker", "timestamp_ms")),
+            *map(_number, ("version", "broker", "timestamp_ms", *_COUNTS)),
             *map(_text, (*_NULLABLE_STRINGS, "event")),
             _text("topic").alias("event_topic"),
             _number("partition").alias("event_partition"),

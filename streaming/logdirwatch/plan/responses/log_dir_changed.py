@@ -35,13 +35,13 @@ def _what_is_mounted(_: Tools, alert: AlertRecord) -> str:
 _MOUNT_GONE = Runbook(
     "find out which volume is mounted there, before the one that Kafka writes to now fills: if a mount is gone, the "
     "replicas are still on the volume that was mounted, and the broker copies them again to what lies below it. Stop "
-    "the broker, mount the volume and start it; format nothing",
+    "the broker, mount the volume and start it; make no file system on it",
     (
         _what_is_mounted,
         UNAVAILABLE,
         on_host_of(
             "if its mount is gone, stop the broker cleanly, move away what was written below the mount point, mount "
-            "the volume, start the broker. Do not format it, and copy none of these files to it."
+            "the volume, start the broker. Make no file system on it, and copy none of these files to it."
         ),
     ),
 )

@@ -98,7 +98,7 @@ class TestMaintenance:
         driver = Driver(settings=IMPATIENT).polls(0.5)
         for _ in range(3):
             fenced(driver).polls(0.5)
-        assert [alert.rule for alert in driver.open_alerts()] == ["broker_offline"]
+        assert "broker_offline" in [alert.rule for alert in driver.open_alerts()]
         before = len(driver.alerts)
         driver.plan(HOUR_MS).plan(0)
         assert len(driver.alerts) == before

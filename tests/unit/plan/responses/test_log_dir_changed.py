@@ -31,8 +31,8 @@ def test_what_to_do_about_a_mount_that_may_be_gone(evidence, is_mount_gone):
     (look,) = recommend(changed, facts(directory(1, used=20 * MIB)), policy(), NOW_MS)
     assert any("findmnt --target /d1; df -h /d1" in one for one in look.commands)
     said = "\n".join([look.reason, *look.commands])
-    assert ("Stop the broker, mount the volume and start it; format nothing" in said) is is_mount_gone
-    assert ("Do not format it" in said) is is_mount_gone
+    assert ("Stop the broker, mount the volume and start it; make no file system on it" in said) is is_mount_gone
+    assert ("Make no file system on it" in said) is is_mount_gone
     assert "kafka-storage" not in said
 
 
