@@ -5,6 +5,7 @@ read. When there are too many connections, one of the address that has the most 
 longest for a request: whoever opens many locks only itself out. Clients cause no line above level DEBUG.
 """
 
+import contextlib
 import logging
 import time
 from collections import Counter
@@ -164,10 +165,10 @@ class Server:
 
     def stop(self) -> None:
         """Let :meth:`run` end, from another thread: it closes the sockets itself, for it may be reading them."""
-        self._listeners[0].trigger.pull_trigger(self._end)
-
-    def _end(self) -> None:
         self._is_over = True
+        # It only wakes the loop up, which looks by itself after POLL_S.
+        with contextlib.suppress(OSError):
+            self._listeners[0].trigger.pull_trigger()
 
     def close(self) -> None:
         """End the threads and close every socket; for a server that does not run."""
