@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.execute import kernel
+from tests.simulation.hand.adversary import Event
 from tests.simulation.hand.run import every, of_seed, of_story
 
 SEEDS = range(1, 201)
@@ -13,8 +14,8 @@ DEFECTS = {
     "copies go on at the end": ("changes.moves_of", lambda steps, record: []),
     "what others did is taken back": ("changes.part_of", lambda step, changes: step),
 }
-RARE = {"what others did is taken back": 3_600}
-"""The seed from which on a defect is looked for that few schedules find."""
+RARE = {"what others did is taken back": [(seed, (Event(6, "plan_is_done", 0),)) for seed in range(-400, -250)]}
+"""Small worlds, each with the event that shows a defect which few drawn schedules find."""
 ENOUGH = 1_500
 
 
@@ -29,5 +30,5 @@ def test_no_law_is_broken_by_any_event_at_any_edge_of_a_small_world():
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_planted_defect_is_found(defect, monkeypatch):
     monkeypatch.setattr(f"logdirwatch.execute.{DEFECTS[defect][0]}", DEFECTS[defect][1])
-    first = RARE.get(defect, 1)
-    assert any(of_seed(seed).broken for seed in range(first, first + ENOUGH))
+    found = map(of_story, RARE[defect]) if defect in RARE else map(of_seed, range(1, ENOUGH))
+    assert any(one.broken for one in found)

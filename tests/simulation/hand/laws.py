@@ -325,7 +325,8 @@ class Laws:
         if not running and not self._may_run():
             self._left(state)
         if state == "done" and not self.is_back and not self._is_meddled():
-            for part in self.rolled.parts:
+            # A topic may be deleted between the look that found it there and the last note.
+            for part in (one for one in self.rolled.parts if one.key in self.kafka.partitions):
                 if not part.is_at(part.target, self.kafka) or part.is_at(part.source, self.kafka):
                     self._break("done, and a replica is not where it is to be", part)
         for held in self._fast(running):
