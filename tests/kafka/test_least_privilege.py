@@ -313,8 +313,12 @@ def cut_and_move(secured):
         admin.delete_topics([name])
 
 
-# What only the service uses: it writes decisions, and looks at consumer groups.
-NOT_BY_APPLY = {("Write", "topic", topics.DECISIONS), ("Describe", "group", "*")}
+# What only the service uses: it writes decisions, looks at consumer groups, and is a member of one.
+NOT_BY_APPLY = {
+    ("Write", "topic", topics.DECISIONS),
+    ("Describe", "group", "*"),
+    ("Read", "group", "logdirwatch-autopilot-"),
+}
 CHANGING = {
     user: [acl for acl in documented(user) if (acl.operation, acl.kind, acl.name) not in NOT_BY_APPLY]
     for user in ("applier", "autopilot")

@@ -72,7 +72,7 @@ INVENTORY = [
     (topics.INVENTORY, b"Querying brokers for log directories information\n", "malformed"),
     (topics.INVENTORY, b'{"version":1,"cluster":"prod"}', "missing required field `type`"),
     (topics.INVENTORY, b'{"version":1,"brokers":[{"broker":1}]}', "missing required field `logDirs`"),
-    (topics.INVENTORY, b'{"version":1,"log_dirs":[]}', "expected the Kafka key CLUSTER/BROKER"),
+    (topics.INVENTORY, b'{"version":1,"log_dirs":[]}', "missing required field `type`"),
     (topics.INVENTORY, b'{"version":1,"type":"replicas","replicas":[{}]}', "missing required field"),
     (topics.INVENTORY, None, "no value"),
 ]
