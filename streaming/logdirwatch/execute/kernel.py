@@ -17,6 +17,7 @@ from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
 from logdirwatch.execute.changes import Change
 from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
+from logdirwatch.execute.ports import POLL_S
 from logdirwatch.execute.seen import Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds import rolling
 from logdirwatch.execute.step_kinds.move import Move, progress
@@ -247,7 +248,9 @@ class Patience:
         ``done`` is how far things have come, none of them if nothing can be seen. Only the best so far is progress: a
         broker that comes and goes, or a copy that begins again, makes none.
         """
-        waited_ms, self._looked_ms = min(now_ms - self._looked_ms, LONGEST_LOOK_MS), now_ms
+        # At least what an execution pauses between two looks.
+        between_ms, self._looked_ms = now_ms - self._looked_ms, now_ms
+        waited_ms = max(int(POLL_S * 1000), min(between_ms, LONGEST_LOOK_MS))
         is_progress = any(value > self._best.get(key, -1) for key, value in done.items())
         if done.get(None, -1) > self._best.get(None, -1):
             # Another partition has reached its place: each of them has its own time.
