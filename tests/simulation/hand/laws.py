@@ -235,8 +235,10 @@ class Laws:
                 self._break(what, *facts, call)
 
     def _is_meddled(self) -> bool:
-        """Tell whether somebody else moved something, or made a topic again."""
-        return OTHERS in {*self.by.moves.values(), *self.by.copies.values()} or self.kafka.ids != self.rolled.ids
+        """Tell whether somebody else moved something, or deleted a topic or made it again."""
+        is_gone = any(part.key not in self.kafka.partitions for part in self.rolled.parts)
+        by_others = OTHERS in {*self.by.moves.values(), *self.by.copies.values()}
+        return by_others or is_gone or self.kafka.ids != self.rolled.ids
 
     def rates(self) -> dict[Held, float]:
         """Return our running copies with their rates in bytes/s."""

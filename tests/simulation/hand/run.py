@@ -327,7 +327,7 @@ def rolled(
     """Return an operation whose copies begin one after the other, several of one partition among them."""
     pairs = [_moved(key, kafka, kind, draw) for key in keys]
     there, here = [one for _, one in pairs], [one for one, _ in pairs]
-    sizes = [kafka.partitions[key].size_bytes for key in keys]
+    sizes = [max(log.size_bytes for held, log in kafka.logs.items() if held[:2] == key) for key in keys]
     copies = [
         RollingCopy(partition=number, replica=at, bytes=sizes[number])
         for number, one in enumerate(there)
@@ -338,10 +338,18 @@ def rolled(
     # Often for one copy more, so that others wait until something has left.
     largest = max(sizes)
     room = {place: draw.choice((6 * largest, largest + largest // 12)) for place in kafka.log_dirs}
-    left = dict(room)
+    left, is_possible = dict(room), True
     for copy in copies:
-        for one, more in ((here[copy.partition], copy.bytes), (there[copy.partition], -copy.bytes)):
-            left[one.replicas[copy.replica], one.log_dirs[copy.replica]] += more
+        source, target = (
+            (side[copy.partition].replicas[copy.replica], side[copy.partition].log_dirs[copy.replica])
+            for side in (here, there)
+        )
+        is_possible = is_possible and copy.bytes <= left[target]
+        left[source] += copy.bytes
+        left[target] -= copy.bytes
+    if not is_possible:
+        # Not even one after the other: nothing would wait but for ever.
+        room, left = ({place: more + 6 * largest for place, more in each.items()} for each in (room, left))
     limits = throttles(pairs, kind, rate) if draw.random() < 0.8 else Limits()
     # At the low rate a copy is long, and has its lane for itself.
     rates = draw.choice((1, rate)), draw.choice((1, rate))
