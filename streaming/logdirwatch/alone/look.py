@@ -7,13 +7,9 @@ from functools import partial
 
 from logdirwatch.alone.judges import Judges
 from logdirwatch.clock import wall_ms
-from logdirwatch.collect.kafka.connections import Wire, addresses
 from logdirwatch.collect.kafka.live import LiveCluster
-from logdirwatch.collect.kafka.live import look as ask
-from logdirwatch.collect.kafka.requests import Admin
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.publish.buffer import Outgoing
-from logdirwatch.kafka import clients
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
@@ -29,14 +25,15 @@ from logdirwatch.settings import ClusterSettings, Settings
 class Looked:
     """What one look shows: the cluster, its open alerts, and for each its actions, the recommended first."""
 
-    live: LiveCluster
     snapshot: ClusterSnapshot
     alerts: Sequence[AlertRecord]
     actions: Sequence[ActionRecord]
 
 
-async def look(name: str, cluster: ClusterSettings, settings: Settings, policy: Policy, polls: int) -> Looked:
-    """Poll the brokers some times, one interval apart; raises the last error when no broker answers at all."""
+async def look(
+    name: str, cluster: ClusterSettings, live: LiveCluster, settings: Settings, policy: Policy, polls: int
+) -> Looked:
+    """Poll the brokers some times, one interval apart; ``live`` is what they have just answered."""
     sent: list[Outgoing] = []
     watch = ClusterWatch(
         name,
@@ -50,7 +47,6 @@ async def look(name: str, cluster: ClusterSettings, settings: Settings, policy: 
     )
     judges, open_alerts = Judges(settings), dict[str, AlertRecord]()
     try:
-        live = await _live(cluster, settings)
         await watch.once()
         for number in range(polls):
             if number:
@@ -64,13 +60,4 @@ async def look(name: str, cluster: ClusterSettings, settings: Settings, policy: 
     facts = live_facts(name, live, partial(settings.detect.thresholds_for, name), {}, cluster.capacity_of)
     snapshot = with_excluded_log_dirs(with_alerts(facts, firing), policy.limits)
     actions = [action for alert in firing for action in recommend(alert, snapshot, policy, wall_ms())]
-    return Looked(live, snapshot, firing, actions)
-
-
-async def _live(cluster: ClusterSettings, settings: Settings) -> LiveCluster:
-    wire = Wire(clients.python_arguments(cluster))
-    try:
-        admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
-        return await ask(admin, addresses(cluster.bootstrap_servers), wall_ms)
-    finally:
-        wire.close()
+    return Looked(snapshot, firing, actions)

@@ -10,10 +10,9 @@ import typer
 from logdirwatch.alone.look import look as look_at
 from logdirwatch.alone.noticed import noticed
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.live_cluster import not_known
+from logdirwatch.cli.reading.live_cluster import not_known, seen
 from logdirwatch.cli.reading.plan_source import addressed
 from logdirwatch.cli.reading.records import console, now_ms
-from logdirwatch.collect.kafka.requests import ASK_ERRORS
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
@@ -57,10 +56,8 @@ def look(
     polling = settings.model_copy(
         update={"collect": settings.collect.model_copy(update={"metrics_interval_ms": POLL_MS})}
     )
-    try:
-        found = asyncio.run(look_at(name, cluster, polling, policy, 1 + seconds * 1_000 // POLL_MS))
-    except ASK_ERRORS as error:
-        raise clients.unreachable(cluster, error) from None
+    live = seen(cluster, settings)
+    found = asyncio.run(look_at(name, cluster, live, polling, policy, 1 + seconds * 1_000 // POLL_MS))
     odd = noticed(found.snapshot, policy)
     if as_json:
         answer = {
@@ -70,11 +67,11 @@ def look(
             "actions": found.actions,
             "noticed": [one._asdict() for one in odd],
             "log_dirs": sorted(found.snapshot.directories.values(), key=lambda one: one.place),
-            "unknown": list(not_known(found.live, found.snapshot)),
+            "unknown": list(not_known(live, found.snapshot)),
         }
         typer.echo(msgspec.json.encode(answer))
     else:
-        for line in not_known(found.live, found.snapshot):
+        for line in not_known(live, found.snapshot):
             typer.echo(printable(line), err=True)
         terminal = console()
         terminal.print(view(found.snapshot, found.alerts, found.actions, odd, terminal.width))
