@@ -175,5 +175,4 @@ def _rises_until_morning(log_dir: LogDirMemory) -> bool:
     rise = log_dir.rise
     if rise is None or not _goes_on(rise, log_dir):
         return False
-    per_ms = _per_ms(rise, log_dir)
-    return per_ms > 0 and (log_dir.usable_bytes or 0) / per_ms < NIGHT_MS
+    return _is_full_by_morning(log_dir, _per_ms(rise, log_dir) * 1000)
