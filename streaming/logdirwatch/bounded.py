@@ -55,9 +55,11 @@ _abandoned_lock = threading.Lock()
 
 
 class _Bounds:
-    """The connections of one call, and why it has to end."""
+    """The time and the connections of one call, and why it has to end."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_ms: int) -> None:
+        self.ends_s = time.monotonic() + timeout_ms / 1000
+        self.too_late = TimeoutError(f"no complete answer within {timeout_ms} ms")
         self.reason: str | None = None
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
@@ -98,18 +100,17 @@ def within(timeout_ms: int, call: Callable[[], Result], server: str = "") -> Res
 
 def start(timeout_ms: int, call: Callable[[], Result], server: str = "") -> Callable[[], Result]:
     """Start a call as :func:`within` does, and return the function that waits for its result."""
-    bounds, future = _Bounds(), Future[Result]()
-    ends_s = time.monotonic() + timeout_ms / 1000
+    bounds, future = _Bounds(timeout_ms), Future[Result]()
     if _abandoned_calls(server) >= MOST_ABANDONED:
         raise TimeoutError(f"{MOST_ABANDONED} earlier calls to it have not ended, as when a name server hangs")
     threading.Thread(target=_run, args=(call, bounds, future), name="bounded", daemon=True).start()
 
     def result() -> Result:
-        if not wait([future], max(0.0, ends_s - time.monotonic())).done:
-            bounds.end(f"no complete answer within {timeout_ms} ms")
+        if not wait([future], max(0.0, bounds.ends_s - time.monotonic())).done:
+            bounds.end(str(bounds.too_late))
             with _abandoned_lock:
                 _abandoned.append((server, future))
-            raise TimeoutError(bounds.reason)
+            raise bounds.too_late
         if bounds.reason is not None:
             raise requests.ConnectionError(bounds.reason)
         return future.result()
@@ -122,7 +123,8 @@ def _run(call: Callable[[], Result], bounds: _Bounds, future: "Future[Result]") 
     try:
         result = call()
     except BaseException as error:
-        future.set_exception(error)
+        # A call that runs beside others can end by the bound of one read before it is waited for: it was too late.
+        future.set_exception(error if time.monotonic() < bounds.ends_s else bounds.too_late)
     else:
         future.set_result(result)
     finally:

@@ -4,6 +4,7 @@ import gzip
 import smtplib
 import socket
 import threading
+import time
 
 import pytest
 import requests
@@ -113,6 +114,17 @@ def test_a_mail_server_that_drips_is_given_up_too():
         with pytest.raises(TimeoutError, match=f"no complete answer within {SHORT_MS} ms"):
             bounded.within(SHORT_MS, lambda: send(server.port))
         wait_until(lambda: not threads(), DEADLINE_S, "the connection to be closed")
+
+
+def test_a_call_that_fails_after_its_time_was_too_late_also_if_nobody_waited_for_it():
+    def call():
+        time.sleep(0.05)
+        raise requests.ReadTimeout("read timeout=0.04")
+
+    result = bounded.start(1, call)
+    wait_until(lambda: not threads(), DEADLINE_S, "the call to end")
+    with pytest.raises(TimeoutError, match="no complete answer within 1 ms"):
+        result()
 
 
 def test_what_was_given_up_connects_nowhere_any_more():
