@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile --use-pep517 --require-hashes -r
 PYTEST := $(BIN)/pytest
 TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py upgrade.py)
-CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
+CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -35,13 +35,13 @@ help: ## list the targets
 setup: java $(STAMP) ## make .venv with the command and what tests need (needs Python 3.10+ and Java 17+)
 	@echo "Ready: $(BIN)/logdirwatch --help"
 
-$(RUN_TIME): requirements.lock pyproject.toml
+$(RUN_TIME): requirements.lock pyproject.toml lab/pyproject.toml
 	@python=$$(.ci/find-python $(PYTHON)) || exit 1; \
 	$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || rm -rf $(VENV); \
 	[ -d $(VENV) ] || { echo "Making $(VENV) with $$python"; "$$python" -m venv $(VENV); }
 	@echo "Installing the pinned requirements (a few minutes the first time)"
 	@$(INSTALL) requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e . -e lab
 	@touch $@
 
 $(STAMP): $(RUN_TIME) requirements-dev.lock
@@ -53,7 +53,7 @@ java: ## a Java for what needs one, if the machine has none
 	@.ci/check-java
 
 demo: java $(RUN_TIME) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
-	@$(BIN)/logdirwatch demo $(ARGS)
+	@$(BIN)/logdirwatch-lab demo $(ARGS)
 
 test: java $(STAMP) ## all three tiers, side by side where the memory allows it; a skipped test is a failure
 	@.ci/lanes test-kafka "test-unit test-spark" && .ci/lanes test-alone
@@ -196,8 +196,8 @@ lock: ## pin the requirements of pyproject.toml again, for running and for devel
 	@.ci/lock $(ARGS)
 
 clean: ## stop the local cluster and remove what the project made here, .venv included
-	@[ ! -x $(BIN)/logdirwatch ] || [ ! -d .logdirwatch ] || $(BIN)/logdirwatch cluster down
+	@[ ! -x $(BIN)/logdirwatch-lab ] || [ ! -d .logdirwatch ] || $(BIN)/logdirwatch-lab down
 	rm -rf .logdirwatch site dist artifacts spark-warehouse metastore_db derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)
 	find checkpoints -mindepth 1 ! -name README.md -delete
-	find streaming dashboards tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find streaming lab dashboards tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +

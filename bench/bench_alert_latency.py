@@ -16,11 +16,11 @@ import statistics
 import time
 from collections.abc import Iterable
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.vocabulary import Rule
+from logdirwatch_lab.demo.services import Service
 from running import HEADER, Bench, bench, row
 
 WARM_UP = 30

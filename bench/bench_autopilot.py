@@ -39,15 +39,15 @@ import yaml
 from logdirwatch import settings as configuration
 from logdirwatch.autopilot.feed import TOPICS
 from logdirwatch.autopilot.settings import EXECUTABLE
-from logdirwatch.demo.services import Service
 from logdirwatch.executions import is_running
 from logdirwatch.kafka import clients, telemetry_topics
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.demo.services import Service
 from pilot_incidents import BROKERS, LOG_DIRS, POLICIES, SIZES, Incident, Relief, incident
 from pilot_stage import Stage
 from pilot_watch import Watch

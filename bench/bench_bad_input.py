@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 from deltalake import DeltaTable
 from kafka import TopicPartition
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.clients import consumer, producer
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import Rule
+from logdirwatch_lab.demo.services import Service
 from running import Bench, bench
 
 QUERIES = ("detect", "store")

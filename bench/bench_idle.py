@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import psutil
 
 import spark_events
-from logdirwatch.demo.services import Service
+from logdirwatch_lab.demo.services import Service
 from running import Bench, bench, heap
 
 BROKERS, LOG_DIRS = 4, 3

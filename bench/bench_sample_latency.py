@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 
 from bench_fleet_size import LOG_DIRS, TOTAL_BYTES
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus, Rule
+from logdirwatch_lab.demo.services import Service
 from running import HEADER, Bench, bench, heap, row
 
 JUDGING = ("fast_lane", "detect", "fleet")

@@ -29,10 +29,7 @@ from deltalake import DeltaTable
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench_idle import MIB, disk
-from logdirwatch.demo import tables
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.clients import producer
-from logdirwatch.local.ports import free_ports
 from logdirwatch.model import topics
 from logdirwatch.model.records import (
     LogDirSample,
@@ -45,6 +42,9 @@ from logdirwatch.model.records import (
 )
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
 from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch_lab.demo import tables
+from logdirwatch_lab.demo.services import Service
+from logdirwatch_lab.ports import free_ports
 from running import Bench, bench, heap
 
 CLUSTER = "month"

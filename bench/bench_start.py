@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import psutil
 
-from logdirwatch.demo.services import Service
 from logdirwatch.jobs.application import QUERIES
 from logdirwatch.jobs.queries import detect, fast_lane, fleet
+from logdirwatch_lab.demo.services import Service
 from running import Bench, bench
 
 BROKERS, LOG_DIRS = 4, 3

@@ -11,10 +11,6 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from logdirwatch.kafka import clients
-from logdirwatch.local import probes
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.fill import BALLAST, FillWith, Target, place_topic
-from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model.vocabulary import (
     FOLLOWER_THROTTLE,
     LEADER_THROTTLE,
@@ -22,6 +18,10 @@ from logdirwatch.model.vocabulary import (
     THROTTLED_FOLLOWERS,
 )
 from logdirwatch.settings import Settings
+from logdirwatch_lab import probes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.fill import BALLAST, FillWith, Target, place_topic
+from logdirwatch_lab.volumes import volumes_of
 from pilot_incidents import CROWDED_RATIO, FLOOR_BYTES, FLOOR_MS, RETENTION_MS, Foreign, Incident
 from tests.chaos_apply.rounds import CORDON, World
 from tests.kafka.applying import MIB, limits_left, now, watched

@@ -24,12 +24,12 @@ from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.jobs.queries.recommend import Recommender, Record
 from logdirwatch.kafka import clients
-from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ActionRecord, HeartbeatRecord, MetricsRecord
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.settings import Settings
+from logdirwatch_lab.config import CLUSTER
 from tests.kafka.applying import now
 from tests.kafka.telemetry import send_records
 

@@ -16,14 +16,14 @@ from typing import Any
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch.demo.services import Service
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import telemetry_topics
 from logdirwatch.kafka.clients import follow
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.demo.services import Service
 
 Key = tuple[str, str]
 """Lane and alert_id."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from logdirwatch.errors import UserError
 log = structlog.get_logger(__name__)
 
 KAFKA_VERSION = "4.3.1"
+OLDEST_JAVA = 17
 MARKER = "coordinates.txt"
 PINS = Path(__file__).parent / "conf" / "jars.sha256"
 """The hashes of the jars, as sha256sum writes them; ``.ci/jars`` adds those of another release."""
@@ -125,6 +127,22 @@ def java_program() -> str | None:
     """Return the java program that runs them, from JAVA_HOME or else PATH; None where neither names one."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
+
+
+def find_java() -> tuple[str, str]:
+    """Return the java program, from JAVA_HOME or else PATH, and its version text.
+
+    Raises UserError when there is none or it is older than Java 17.
+    """
+    java = java_program()
+    try:
+        answer = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise UserError(f"no Java found ({java or 'java is not on PATH'}); install Java {OLDEST_JAVA}") from None
+    version = re.search(r'version "(\d+)', answer.stderr)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise UserError(f"{java} is {answer.stderr.splitlines()[0]}; Java {OLDEST_JAVA} or later is needed")
+    return str(java), answer.stderr
 
 
 def artifact_id(file_name: str) -> str:

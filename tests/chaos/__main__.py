@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from logdirwatch import settings as configuration
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch_lab.config import ClusterSpec
 from tests.chaos.campaign import Campaign
 from tests.kafka.conftest import cluster_in
 

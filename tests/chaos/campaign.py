@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.state import MountMode
-from logdirwatch.local.volumes import open_volumes, unmount_below
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.state import MountMode
+from logdirwatch_lab.volumes import open_volumes, unmount_below
 from tests.chaos import blows, ledger, strikes
 from tests.chaos.feeder import Feeder
 from tests.chaos.history import ARRIVAL_MS, CLUSTERS, History

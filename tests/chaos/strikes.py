@@ -15,9 +15,9 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from kafka import TopicPartition
 
 from logdirwatch.kafka.clients import consumer
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.volumes import Volumes
 from logdirwatch.model import topics
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.volumes import Volumes
 from tests.kafka.telemetry import Run
 from tests.support import checkpoints
 from tests.support.waiting import wait_until

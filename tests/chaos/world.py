@@ -9,15 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from logdirwatch.demo.services import Service
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.pipeline import TOPICS
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import INTERPRETED
-from logdirwatch.local.volumes import Volumes
 from logdirwatch.model import topics
 from logdirwatch.observe.progress import LONGEST_SILENCE_S
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import INTERPRETED
+from logdirwatch_lab.demo.services import Service
+from logdirwatch_lab.volumes import Volumes
 from tests.chaos import ledger
 from tests.chaos.archive import Archive
 from tests.chaos.feeder import Feeder

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from logdirwatch import settings as configuration
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch_lab.config import ClusterSpec
 from tests.chaos_apply import drawn, named
 from tests.chaos_apply.campaign import Campaign
 from tests.kafka.applying import MIB, watched

@@ -16,13 +16,13 @@ from logdirwatch.execute.steps import Step
 from logdirwatch.execute.surroundings import Around, Surroundings
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.fill import FillWith
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands.throttles import Limit
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.fill import FillWith
 from tests.simulation.hand.kafka import Kafka, Partition
 from tests.simulation.hand.run import EndlessError
 from tests.support.waiting import DEADLINE_S, wait_until

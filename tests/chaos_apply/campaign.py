@@ -16,11 +16,11 @@ from typing import Any
 
 from logdirwatch.executions import unfinished_of
 from logdirwatch.kafka import clients
-from logdirwatch.local import probes
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.fill import FillWith
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, ExecutionState
 from logdirwatch.settings import Settings
+from logdirwatch_lab import probes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.fill import FillWith
 from tests.chaos_apply import rounds
 from tests.chaos_apply.brokers import is_spent
 from tests.chaos_apply.rounds import KINDS, Planned, World

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.cluster import LocalCluster
+from logdirwatch_lab.cluster import LocalCluster
 from tests.chaos_apply.brokers import MIB, Brokers, wrong
 from tests.simulation.hand.run import Schedule, filled
 

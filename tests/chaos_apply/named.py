@@ -11,10 +11,10 @@ from typing import NamedTuple
 from logdirwatch.execute.calls import ChangeConfig, Reassign
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ActionKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch_lab.cluster import LocalCluster
 from tests.chaos_apply.brokers import MIB, Brokers, wrong
 from tests.simulation.hand.adversary import Adversary
 from tests.simulation.hand.run import SIZE_BYTES, Ran, Schedule, World, throttles

@@ -7,13 +7,13 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
 from tests.kafka.applying import MIB, configs, places, published, to_broker_0, within_broker
 from tests.support.waiting import DEADLINE_S, wait_until
 

@@ -11,9 +11,9 @@ import psutil
 import pyspark
 
 from logdirwatch.jars import spark_jars
-from logdirwatch.local.ports import free_ports
-from logdirwatch.local.state import HOST
 from logdirwatch.observe.children import dying_with_parent
+from logdirwatch_lab.ports import free_ports
+from logdirwatch_lab.state import HOST
 from tests.support.waiting import DEADLINE_S, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent

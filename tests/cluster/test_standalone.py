@@ -6,10 +6,10 @@ import signal
 import pytest
 
 from logdirwatch import settings as configuration
-from logdirwatch.demo import tables
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import telemetry_topics
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.demo import tables
+from logdirwatch_lab.demo.services import Service
 from tests.cluster.standalone import Standalone
 from tests.kafka import collecting
 from tests.kafka.conftest import cluster_in

@@ -20,7 +20,7 @@ from kafka.admin import (
 )
 
 from logdirwatch.kafka import clients
-from logdirwatch.local import jvm
+from logdirwatch_lab import jvm
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import Secured
 from tests.support.waiting import DEADLINE_S

@@ -11,7 +11,6 @@ from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory, answer
 from logdirwatch.execute import begin
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, ExecutionState
@@ -19,6 +18,7 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limits, of_plan, within_brokers
 from logdirwatch.plan.content_hash import content_hash
+from logdirwatch_lab.config import CLUSTER
 from tests.kafka.telemetry import send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, space_alert

@@ -17,11 +17,11 @@ from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import CLUSTER
-from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HeartbeatRecord, HostRecord, InventoryRecord, MetricsRecord
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import CLUSTER
+from logdirwatch_lab.volumes import volumes_of
 from tests.support.waiting import DEADLINE_S, wait_until
 
 COMMAND = [sys.executable, "-m", "logdirwatch"]

@@ -11,9 +11,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from logdirwatch import settings as configuration
 from logdirwatch.kafka import telemetry_topics
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import ClusterSpec
 from logdirwatch.settings import Settings
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import ClusterSpec
 
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()

@@ -10,7 +10,7 @@ from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import config, jvm, ports, processes
+from logdirwatch_lab import config, jvm, ports, processes
 from tests.kafka.certificates import Authority
 from tests.support.waiting import DEADLINE_S, wait_until
 

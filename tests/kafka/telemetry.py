@@ -14,14 +14,14 @@ import msgspec
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch.demo import tables
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import telemetry_topics
 from logdirwatch.kafka.clients import admin, producer, read_all, write
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.settings import Settings
+from logdirwatch_lab.config import INTERPRETED
+from logdirwatch_lab.demo import tables
+from logdirwatch_lab.demo.services import Service
 from tests.support.waiting import DEADLINE_S, wait_until
 
 TOPICS = topics.TOPICS

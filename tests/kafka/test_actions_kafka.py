@@ -17,12 +17,12 @@ from logdirwatch.cli.reading import live_cluster
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
+from logdirwatch_lab.config import CLUSTER
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, alert

@@ -20,8 +20,6 @@ from logdirwatch.execute.run import carry_out
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.executions import is_unfinished
 from logdirwatch.kafka import clients
-from logdirwatch.local.config import CLUSTER, ClusterSpec
-from logdirwatch.local.fill import FillWith
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import (
     FOLLOWER_THROTTLE,
@@ -35,6 +33,8 @@ from logdirwatch.model.vocabulary import (
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.fill import FillWith
 from tests.kafka.applying import (
     MIB,
     begun,

@@ -9,16 +9,16 @@ import yaml
 
 from logdirwatch import settings as configuration
 from logdirwatch.cli.reading import live_cluster
-from logdirwatch.demo.services import Service
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.cluster_description import allowed_operations
-from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.recommend import recommend
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.applying import (
     MIB,
     executions,

@@ -9,11 +9,11 @@ from kafka import OffsetAndMetadata, TopicPartition, TopicPartitionReplica
 from logdirwatch import settings as configuration
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import probes
-from logdirwatch.local.fill import FillWith
 from logdirwatch.model import topics
 from logdirwatch.model.records import HeartbeatRecord, MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
+from logdirwatch_lab import probes
+from logdirwatch_lab.fill import FillWith
 from tests.kafka.collecting import collector_of, run, write_config
 from tests.support.waiting import DEADLINE_S
 

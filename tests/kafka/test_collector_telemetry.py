@@ -8,8 +8,8 @@ import pytest
 
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import processes
 from logdirwatch.model import topics
+from logdirwatch_lab import processes
 from tests.kafka.collecting import Collector, collector_of, run, write_config
 
 NOBODY = "127.0.0.1:1"

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 import yaml
 
-from logdirwatch.demo.services import Service
 from logdirwatch.errors import UnconfirmedError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.deadline import Deadline, answers_by
-from logdirwatch.local import ports, processes
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.content_hash import content_hash
+from logdirwatch_lab import ports, processes
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.delta import Written
 from tests.support.login import PASSWORD, Person

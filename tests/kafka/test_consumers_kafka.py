@@ -12,10 +12,10 @@ import pytest
 
 from logdirwatch import jars
 from logdirwatch.kafka.clients import producer
-from logdirwatch.local import jvm, ports
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import AlertStatus, Rule
 from logdirwatch.reference.schemas import json_schema
+from logdirwatch_lab import jvm, ports
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.telemetry import fresh_topics
 from tests.kafka.test_notify_kafka import send
@@ -112,7 +112,7 @@ def test_the_connect_example_writes_what_the_topic_says(telemetry, tmp_path):
         "consumer.auto.offset.reset": "earliest",
     }
     tmp_path.joinpath("worker.properties").write_text("".join(f"{key}={value}\n" for key, value in worker.items()))
-    java, _ = jvm.find_java()
+    java, _ = jars.find_java()
     found = jars._materialised(CONNECT, JARS_HOME)
     kafka = jvm.Jvm(java, ":".join(map(str, found)))
     main = "org.apache.kafka.connect.cli.ConnectStandalone"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from logdirwatch.kafka import clients, telemetry_topics
-from logdirwatch.local import archive, nodes, processes
-from logdirwatch.local.bringup import TELEMETRY_HEAP_MIB
-from logdirwatch.local.config import INTERPRETED
-from logdirwatch.local.state import MountMode
-from logdirwatch.local.volumes import Volumes
 from logdirwatch.model import topics
 from logdirwatch.settings import load
+from logdirwatch_lab import archive, nodes, processes
+from logdirwatch_lab.bringup import TELEMETRY_HEAP_MIB
+from logdirwatch_lab.config import INTERPRETED
+from logdirwatch_lab.state import MountMode
+from logdirwatch_lab.volumes import Volumes
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.telemetry import Message, Run, fresh_topics, send

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from logdirwatch import settings as configuration
 from logdirwatch.kafka import clients
-from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
+from logdirwatch_lab import probes
 from tests.support.waiting import DEADLINE_S, wait_until
 
 PARTITIONS = 4

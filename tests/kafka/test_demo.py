@@ -21,7 +21,7 @@ SMALL = ["--brokers", "3", "--log-dirs", "2", "--log-dir-size", "48MB", "--seed"
 
 
 class Demo:
-    """A ``logdirwatch demo --once --json`` in a home of its own."""
+    """A ``logdirwatch-lab demo --once --json`` in a home of its own."""
 
     def __init__(self, home: Path, *arguments: str) -> None:
         home.joinpath("jars").symlink_to(JARS_HOME / "jars")
@@ -30,7 +30,7 @@ class Demo:
         self._told.touch()
         with self._told.open("w") as story:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "logdirwatch", "demo", "--once", "--json", *SMALL, *arguments],
+                [sys.executable, "-m", "logdirwatch_lab", "demo", "--once", "--json", *SMALL, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=story,
                 env={**os.environ, "LOGDIRWATCH_HOME": str(home)},

@@ -12,10 +12,10 @@ from logdirwatch import settings as configuration
 from logdirwatch.jobs.queries.recommend import policy_for
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER
-from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Rule
 from logdirwatch.plan.recommend import recommend
+from logdirwatch_lab.config import CLUSTER
+from logdirwatch_lab.volumes import volumes_of
 from tests.kafka.collecting import collector_of, look_at_host
 from tests.kafka.observing import facts_after
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -6,9 +6,9 @@ import pytest
 
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import MetadataMode, Rule
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.fill import Ended, FillWith
 from tests.kafka.collecting import Looks, look_at_host
 from tests.kafka.conftest import cluster_in
 from tests.support.waiting import DEADLINE_S, wait_until

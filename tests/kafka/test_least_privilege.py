@@ -10,10 +10,8 @@ import yaml
 from kafka import OffsetAndMetadata, TopicPartition
 from kafka.admin import NewTopic
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER, INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import TopicRecord
 from logdirwatch.model.vocabulary import ActionKind, PollStatus
@@ -21,6 +19,8 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.settings import Settings
+from logdirwatch_lab.config import CLUSTER, INTERPRETED
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.acls import commands, documented, run_tool, without
 from tests.kafka.applying import places, published
 from tests.kafka.collecting import Collector, run, write_config

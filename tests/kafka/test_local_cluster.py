@@ -5,18 +5,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import typer
 from kafka import TopicPartition
 from typer.testing import CliRunner
 
 from logdirwatch import settings as configuration
-from logdirwatch.cli.commands import cluster as cluster_command
-from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
+from logdirwatch_lab import probes
+from logdirwatch_lab.main import commands
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -131,12 +129,8 @@ def segments(log_dir):
 
 @pytest.fixture
 def command(cluster):
-    app = typer.Typer()
-    app.add_typer(cluster_command.commands, name="cluster")
-    app.callback()(lambda: None)
-
     def run(*arguments):
-        return CliRunner().invoke(app, ["cluster", *arguments], obj=Context(config_path=cluster.config_path))
+        return CliRunner().invoke(commands, ["--config", str(cluster.config_path), *arguments])
 
     return run
 
@@ -156,4 +150,4 @@ def test_the_command_refuses_what_is_not_there_as_wrong_use(command):
     for arguments in (["break", "9", "0"], ["break", "0", "9"], ["restore", "0", "/nowhere"], ["kill", "-1"]):
         refused = command(*arguments)
         assert getattr(refused.exception, "exit_code", refused.exit_code) == 2, arguments
-    assert command("up").exception.args[0].endswith("stop it first: logdirwatch cluster down")
+    assert command("up").exception.args[0].endswith("stop it first: logdirwatch-lab down")

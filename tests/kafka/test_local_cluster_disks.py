@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import bringup, config, ports, probes, processes
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.fill import Ended, FillWith
-from logdirwatch.local.state import MountMode
-from logdirwatch.local.volumes import open_volumes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
+from logdirwatch_lab import bringup, config, ports, probes, processes
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.fill import Ended, FillWith
+from logdirwatch_lab.state import MountMode
+from logdirwatch_lab.volumes import open_volumes
 from tests.kafka.conftest import JARS_HOME, cluster_in
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -173,8 +173,8 @@ def status_of(cluster, node):
 OWNER = """
 import sys
 from pathlib import Path
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import ClusterSpec
 home, jars = map(Path, sys.argv[1:])
 with LocalCluster(home, ClusterSpec(1, 1, 16 << 20), jars_home=jars) as cluster:
     print("up", flush=True)
@@ -220,7 +220,7 @@ def test_a_cluster_whose_state_was_lost_can_be_taken_down(make_cluster):
     cluster = make_cluster(brokers=1, log_dirs=1)
     started = processes_of(cluster)
     cluster.folder.joinpath("cluster.json").write_text("{")
-    with pytest.raises(UserError, match="remove it with: logdirwatch cluster down"):
+    with pytest.raises(UserError, match="remove it with: logdirwatch-lab down"):
         cluster.up()
     assert cluster.down() is True
     assert left_of(cluster.folder, started) == []

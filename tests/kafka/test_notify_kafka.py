@@ -12,12 +12,12 @@ import msgspec
 import pytest
 import yaml
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.clients import discard, producer, read_all
-from logdirwatch.local import processes
 from logdirwatch.model import topics
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule
+from logdirwatch_lab import processes
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.telemetry import fresh_topics
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving

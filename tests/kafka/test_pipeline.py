@@ -6,10 +6,10 @@ import time
 import pytest
 from deltalake import DeltaTable
 
-from logdirwatch.demo import tables
 from logdirwatch.kafka.clients import producer
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
+from logdirwatch_lab.config import INTERPRETED
+from logdirwatch_lab.demo import tables
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
 from tests.support import bad
 from tests.support.waiting import DEADLINE_S

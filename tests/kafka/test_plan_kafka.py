@@ -15,10 +15,10 @@ from logdirwatch import settings as configuration
 from logdirwatch.cli.reading import live_cluster
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, Severity
 from logdirwatch.plan.capacity.copy_rates import is_limit
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import send_records
 from tests.support.waiting import DEADLINE_S, wait_until

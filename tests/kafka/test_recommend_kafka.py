@@ -17,14 +17,14 @@ from logdirwatch import settings as configuration
 from logdirwatch.jobs.queries.recommend import policy_for
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER, ClusterSpec
-from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS, investigate
 from logdirwatch.plan.settings import LogDirRule
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.fill import Ended, FillWith
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_after

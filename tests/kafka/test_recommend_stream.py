@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from logdirwatch.kafka.clients import producer
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision
+from logdirwatch_lab.config import INTERPRETED
 from tests.kafka.telemetry import Run, fresh_topics
 from tests.support.waiting import DEADLINE_S
 from tests.unit.plan.builders import NOW_MS, alert

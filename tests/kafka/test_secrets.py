@@ -16,11 +16,11 @@ import pytest
 import requests
 from deltalake import DeltaTable
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients
-from logdirwatch.local import ports
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
+from logdirwatch_lab import ports
+from logdirwatch_lab.config import INTERPRETED
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.acls import run_tool
 from tests.kafka.collecting import COMMAND
 from tests.kafka.conftest import JARS_HOME

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import yaml
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.certificates import Authority
 from tests.kafka.collecting import COMMAND, run
 from tests.kafka.conftest import JARS_HOME

@@ -9,9 +9,9 @@ from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.ports import Halt, Ports
 from logdirwatch.execute.run import carry_out
 from logdirwatch.kafka import clients
-from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import AlertStatus, ExecutionState
+from logdirwatch_lab.config import CLUSTER
 from tests.kafka.applying import MIB, begun, now, places, states, topic_of_4_mib, watched, within_broker
 from tests.kafka.collecting import run
 from tests.kafka.telemetry import Run, fresh_topics, send_records

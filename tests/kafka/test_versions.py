@@ -9,17 +9,17 @@ from kafka import OffsetAndMetadata, TopicPartition
 
 from logdirwatch import jars
 from logdirwatch import settings as configuration
-from logdirwatch.demo.services import Service
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model.capabilities import CAPABILITIES, is_reported
 from logdirwatch.model.records import TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, ActionKind, EventName, MetadataMode, NotReported, Rule
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.reference.support import TESTED_KAFKA
+from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.demo.services import Service
 from tests.kafka.collecting import Looks, look_at_host, run
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_of

@@ -15,12 +15,12 @@ from kafka.producer.future import FutureRecordMetadata
 
 from logdirwatch.kafka import clients as kafka_clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import faults, fill, probes
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import new_cluster_id
-from logdirwatch.local.fill import Target
-from logdirwatch.local.nodes import FORMATTED
-from logdirwatch.local.volumes import volumes_of
+from logdirwatch_lab import faults, fill, probes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import new_cluster_id
+from logdirwatch_lab.fill import Target
+from logdirwatch_lab.nodes import FORMATTED
+from logdirwatch_lab.volumes import volumes_of
 from tests.scenarios.clients import Pair
 from tests.support.waiting import DEADLINE_S, wait_until
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kafka.errors import KafkaStorageError
 
-from logdirwatch.local.fill import FillWith
+from logdirwatch_lab.fill import FillWith
 from tests.scenarios.clients import Outcome
 from tests.scenarios.world import BROKERS, World, of_dir
 

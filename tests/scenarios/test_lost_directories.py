@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.local.fill import Ended, FillWith
+from logdirwatch_lab.fill import Ended, FillWith
 from tests.scenarios.clients import Outcome
 from tests.scenarios.stored import wait_degraded, wait_lost
 from tests.scenarios.world import of_broker, of_dir

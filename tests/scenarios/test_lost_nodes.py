@@ -1,6 +1,6 @@
 """Brokers that are gone, that hang, and that led the cluster."""
 
-from logdirwatch.local import probes
+from logdirwatch_lab import probes
 from tests.scenarios.clients import Outcome
 from tests.scenarios.world import of_broker
 

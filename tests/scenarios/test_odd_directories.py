@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from logdirwatch.local.fill import FillWith
+from logdirwatch_lab.fill import FillWith
 from tests.scenarios.clients import Outcome
 from tests.scenarios.world import of_broker
 

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch.demo import tables
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients as kafka_clients
 from logdirwatch.kafka import telemetry_topics
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import CLUSTER
+from logdirwatch_lab.demo import tables
+from logdirwatch_lab.demo.services import Service
 from tests.kafka import collecting
 from tests.scenarios.clients import Pair
 from tests.scenarios.hands import Hands

@@ -12,10 +12,10 @@ import pytest
 
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.session import build_session
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.writing import inventory, recognition, small_batch, store
+from logdirwatch_lab.config import INTERPRETED
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs.session import DELTA_CONF
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.store import log_store
+from logdirwatch_lab.config import INTERPRETED
 
 CATALOG = "ForeignCatalog"
 # A platform's class stands in for Delta's and does more; this one does the same under another name.

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import requests
 
-from logdirwatch.local.ports import free_ports
-from logdirwatch.local.state import HOST
 from logdirwatch.observe.children import dying_with_parent
+from logdirwatch_lab.ports import free_ports
+from logdirwatch_lab.state import HOST
 from tests.support.waiting import DEADLINE_S, wait_until
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyspark
 from jgo.maven import MavenContext
 
-from logdirwatch.local.ports import free_ports
+from logdirwatch_lab.ports import free_ports
 from tests.support.waiting import DEADLINE_S, wait_until
 
 BUCKET = "bucket"

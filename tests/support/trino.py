@@ -16,9 +16,9 @@ from jgo.maven import MavenContext
 
 from logdirwatch import jars
 from logdirwatch.errors import UserError
-from logdirwatch.local import ports, processes
-from logdirwatch.local.state import HOST, Process
 from logdirwatch.observe import children
+from logdirwatch_lab import ports, processes
+from logdirwatch_lab.state import HOST, Process
 from tests.support.waiting import DEADLINE_S, wait_until
 
 log = structlog.get_logger(__name__)

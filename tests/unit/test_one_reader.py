@@ -22,7 +22,6 @@ from logdirwatch.cli.reading import plan_source
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import follow_into, read_into
 from logdirwatch.console import reading as console
-from logdirwatch.demo import watch
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.execute import journal
 from logdirwatch.fleet.processor import ClusterProcessor
@@ -41,6 +40,7 @@ from logdirwatch.report.status import snapshot
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import ALERTS
 from logdirwatch.store.writing.intake import Belief, Position, thin_rows
+from logdirwatch_lab.demo import watch
 from tests.support import bad
 from tests.support.generated import spoilt
 from tests.support.kafka_records import Topics
@@ -305,7 +305,6 @@ READS = {
     "cli/reading/plan_source.py": "plan",
     "cli/reading/records.py": "command",
     "console/reading.py": "tables",
-    "demo/watch.py": "demo",
     "detect/spark/judge.py": "detect",
     "execute/journal.py": "journal",
     "fleet/judge.py": "fleet",

@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from logdirwatch.cli.main import app
 from logdirwatch.model.vocabulary import Rule
+from logdirwatch_lab.main import commands as lab
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
@@ -124,8 +125,9 @@ def test_the_service_imports_nothing_but_what_its_lock_holds():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_in_the_documentation_exist(page):
-    for call in calls(page, "logdirwatch"):
-        command, rest = get_command(app), shlex.split(call, comments=True)[1:]
+    programs = (("logdirwatch", app), ("logdirwatch-lab", lab))
+    for call, program in [(call, program) for name, program in programs for call in calls(page, name)]:
+        command, rest = get_command(program), shlex.split(call, comments=True)[1:]
         while rest and not rest[0].startswith("-") and rest[0] in getattr(command, "commands", {}):
             command, rest = command.commands[rest[0]], rest[1:]
         words = [word for word in rest if not word.startswith("-")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch_lab.config import ClusterSpec
 from tests.kafka.conftest import cluster_in
 from tests.versions.watched import Watched
 

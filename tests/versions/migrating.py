@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from logdirwatch.local import jvm, nodes, processes
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.ports import free_ports
-from logdirwatch.local.state import HOST, Node
-from logdirwatch.local.volumes import volumes_of
+from logdirwatch_lab import jvm, nodes, processes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.ports import free_ports
+from logdirwatch_lab.state import HOST, Node
+from logdirwatch_lab.volumes import volumes_of
 from tests.kafka.conftest import JARS_HOME
 from tests.support.waiting import DEADLINE_S, wait_until
 

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from logdirwatch.local.config import ClusterSpec
 from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.reference.support import OLD_TELEMETRY
+from logdirwatch_lab.config import ClusterSpec
 from tests.kafka.conftest import cluster_in
 from tests.versions.watched import Watched
 

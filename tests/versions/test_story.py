@@ -5,11 +5,11 @@ They are pasted as they stand, and the tools are those of the release that is wa
 
 import pytest
 
-from logdirwatch.local import faults
-from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.capabilities import is_reported
 from logdirwatch.model.vocabulary import ActionKind, NotReported
 from logdirwatch.reference.support import STORY_KAFKA
+from logdirwatch_lab import faults
+from logdirwatch_lab.fill import Ended, FillWith
 from tests.scenarios.world import of_broker, of_dir
 from tests.unit.plan.builders import MIB
 

@@ -10,14 +10,14 @@ from typing import Any
 import yaml
 from kafka import OffsetAndMetadata, TopicPartition
 
-from logdirwatch.demo.services import Service
 from logdirwatch.kafka import clients
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import CLUSTER
-from logdirwatch.local.state import Node
-from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import OPEN, ActionKind
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import CLUSTER
+from logdirwatch_lab.demo.services import Service
+from logdirwatch_lab.state import Node
+from logdirwatch_lab.volumes import volumes_of
 from tests.scenarios.reading import Place, Record, Tail
 from tests.scenarios.world import World, of_broker, of_dir
 from tests.support.waiting import DEADLINE_S

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +48,6 @@ def _options(
 # One file holds one command: a function of its name, or ``commands``, a group of them. It is imported by name, and only
 # when it is asked for: all of them take two to three times as long to import as one.
 COMMANDS = (
-    "demo",
     "look",
     "init",
     "collect",
@@ -72,22 +71,27 @@ COMMANDS = (
     "topics",
     "config",
     "schema",
-    "cluster",
 )
 _DEPRECATED = frozenset({"maintain"})
 _WITH_FOLDER = frozenset({"alerts", "actions", "autopilot", "console", "report"})
 
 
-def application(*commands: str) -> typer.Typer:
-    """Return the command line with these commands, by default all."""
+def empty(name: str, about: str) -> typer.Typer:
+    """Return a command line with the options of every command, and without commands."""
     made = typer.Typer(
-        name="logdirwatch",
-        help="Watch the log directories of Apache Kafka brokers.",
+        name=name,
+        help=about,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_options)
+    return made
+
+
+def application(*commands: str) -> typer.Typer:
+    """Return the command line with these commands, by default all."""
+    made = empty("logdirwatch", "Watch the log directories of Apache Kafka brokers.")
     for command in commands or COMMANDS:
         module = importlib.import_module(f"logdirwatch.cli.{_module(command)}")
         if hasattr(module, "commands"):
@@ -124,9 +128,14 @@ def __getattr__(name: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage."""
+    run(lambda: application(*asked(sys.argv[1:])))
+
+
+def run(made: Callable[[], typer.Typer]) -> None:
+    """Run a command line; an error of the user is one line."""
     logs.to_stderr(debug="--debug" in sys.argv)
     try:
-        application(*asked(sys.argv[1:]))()
+        made()()
     except UserError as error:
         if "--debug" in sys.argv:
             raise

@@ -9,11 +9,11 @@ from logdirwatch.doctor import monitored as judge_cluster
 from logdirwatch.doctor import telemetry as judge_telemetry
 from logdirwatch.doctor.findings import CHECKS, Finding, Report
 from logdirwatch.errors import UserError
+from logdirwatch.jars import find_java
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.deadline import begun
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.jvm import find_java
 from logdirwatch.model import topics
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import ToolSettings

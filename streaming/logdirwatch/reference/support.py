@@ -6,8 +6,7 @@ from importlib import metadata
 from itertools import groupby
 
 from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
-from logdirwatch.jars import KAFKA_VERSION
-from logdirwatch.local.jvm import OLDEST_JAVA
+from logdirwatch.jars import KAFKA_VERSION, OLDEST_JAVA
 from logdirwatch.model.capabilities import (
     CAPABILITIES,
     KAFKA_RELEASES,

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from logdirwatch.config.listen import Listen, address
 from logdirwatch.errors import UserError
-from logdirwatch.local.ports import free_ports
 from logdirwatch.observe.endpoint import check_free, serving
+from logdirwatch_lab.ports import free_ports
 
 TIMEOUT_S = 10
 

@@ -64,7 +64,7 @@ def chosen(clusters: dict[str, ClusterSettings], names: list[str] | None) -> dic
     if not clusters:
         raise UserError(
             "collect: no cluster to watch: add one under clusters in the configuration, or start the local one with "
-            "logdirwatch cluster up",
+            "logdirwatch-lab up",
             exit_code=2,
         )
     unknown = [name for name in names or [] if name not in clusters]

@@ -21,6 +21,6 @@ def test_a_cluster_that_is_not_configured_is_named_with_those_that_are():
 
 
 def test_without_any_cluster_the_way_out_is_said():
-    with pytest.raises(UserError, match="cluster up") as refused:
+    with pytest.raises(UserError, match="logdirwatch-lab up") as refused:
         chosen({}, None)
     assert refused.value.exit_code == 2

@@ -19,8 +19,8 @@ from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.ports import free_ports
 from logdirwatch.settings import load
+from logdirwatch_lab.ports import free_ports
 from tests.support.waiting import DEADLINE_S
 from tests.unit.collect.builders import Brokers, Clock, broker_facts, decoded, log_dir, node, ok, poller, reserve_of
 from tests.unit.collect.exporter.exporters import GOOD, Answer, serving

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.local.cluster import log_dir_index
-from logdirwatch.local.state import MountMode, Node, Process, State, StateFile
+from logdirwatch_lab.cluster import log_dir_index
+from logdirwatch_lab.state import MountMode, Node, Process, State, StateFile
 from tests.support.waiting import DEADLINE_S
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.demo.patience import LONGEST, said, stretch, too_busy
+from logdirwatch_lab.demo.patience import LONGEST, said, stretch, too_busy
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import processes
-from logdirwatch.local.state import Process
+from logdirwatch_lab import processes
+from logdirwatch_lab.state import Process
 from tests.support.waiting import wait_until
 
 

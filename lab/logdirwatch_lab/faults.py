@@ -3,11 +3,11 @@
 import shutil
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import probes, processes
-from logdirwatch.local.fill import BALLAST, Target
-from logdirwatch.local.state import Node
-from logdirwatch.local.waiting import wait_until
 from logdirwatch.text.units import human_s
+from logdirwatch_lab import probes, processes
+from logdirwatch_lab.fill import BALLAST, Target
+from logdirwatch_lab.state import Node
+from logdirwatch_lab.waiting import wait_until
 
 # A directory that is this full without the ballast file is full of data: it gets a larger volume.
 CROWDED_RATIO = 0.75
@@ -43,7 +43,7 @@ def check_metadata_survives(target: Target) -> None:
     if len(_other_controllers(target)) <= len(voters) // 2:
         raise UserError(
             f"{target.log_dir} held the cluster's metadata and no majority of the other controllers runs; "
-            "create a new cluster: logdirwatch cluster down, then up"
+            "create a new cluster: logdirwatch-lab down, then up"
         )
 
 

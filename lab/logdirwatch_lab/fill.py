@@ -16,11 +16,11 @@ from kafka.errors import KafkaError
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local import probes
-from logdirwatch.local.state import Node, State
-from logdirwatch.local.volumes import Volumes
-from logdirwatch.local.waiting import wait_until
 from logdirwatch.text.units import human_s
+from logdirwatch_lab import probes
+from logdirwatch_lab.state import Node, State
+from logdirwatch_lab.volumes import Volumes
+from logdirwatch_lab.waiting import wait_until
 
 BALLAST = "fill.bin"
 """The file next to the log directory, on the same file system."""

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from logdirwatch.errors import UserError
-from logdirwatch.local.state import HOST
+from logdirwatch_lab.state import HOST
 
 # Below the range of outgoing connections, which could take a port before its broker does.
 LOWEST, HIGHEST = 20_000, 32_000

@@ -1,4 +1,4 @@
-"""``logdirwatch demo``: the whole product on a real local Kafka cluster."""
+"""``logdirwatch-lab demo``: the whole product on a real local Kafka cluster."""
 
 import re
 import signal
@@ -14,19 +14,19 @@ from rich.console import Console
 
 from logdirwatch import spark_version
 from logdirwatch.cli.context import Context
-from logdirwatch.demo.story import Plan, Report, Story, choose
 from logdirwatch.errors import UserError
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.sizes import parse_bytes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.demo.story import Plan, Report, Story, choose
+from logdirwatch_lab.sizes import parse_bytes
 
 EXPLORE = (
-    ("the state of the cluster", "status"),
-    ("the alerts", "alerts --all"),
-    ("the recommended actions", "actions --all"),
-    ("alerts as they change", "alerts --follow"),
-    ("the cluster itself", "cluster status"),
-    ("break another directory", "cluster break 1 0"),
+    ("the state of the cluster", "logdirwatch status"),
+    ("the alerts", "logdirwatch alerts --all"),
+    ("the recommended actions", "logdirwatch actions --all"),
+    ("alerts as they change", "logdirwatch alerts --follow"),
+    ("the cluster itself", "logdirwatch-lab status"),
+    ("break another directory", "logdirwatch-lab break 1 0"),
 )
 
 
@@ -120,7 +120,7 @@ def _tell_story(story: Story, *, stay: bool, tell: Callable[[str], None]) -> Rep
         tell(f"In a browser: {story.start_console()}")
         tell("Everything keeps running until Ctrl-C; explore it in another terminal:")
         for meaning, command in EXPLORE:
-            tell(f"  .venv/bin/logdirwatch {command:<18} # {meaning}")
+            tell(f"  .venv/bin/{command:<28} # {meaning}")
         while True:
             story.check_services()
             time.sleep(0.5)

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from logdirwatch import jars
 from logdirwatch.errors import UserError
-from logdirwatch.local import jvm, ports
-from logdirwatch.local.bringup import write_tools
-from logdirwatch.local.fill import step_of
-from logdirwatch.local.ports import free_ports
-from logdirwatch.local.sizes import parse_bytes
-from logdirwatch.local.state import MountMode, Node, Process, State
-from logdirwatch.local.volumes import Space, Volumes
-from logdirwatch.local.waiting import wait_until
+from logdirwatch_lab import jvm, ports
+from logdirwatch_lab.bringup import write_tools
+from logdirwatch_lab.fill import step_of
+from logdirwatch_lab.ports import free_ports
+from logdirwatch_lab.sizes import parse_bytes
+from logdirwatch_lab.state import MountMode, Node, Process, State
+from logdirwatch_lab.volumes import Space, Volumes
+from logdirwatch_lab.waiting import wait_until
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 NODE = Node(id=0, port=1, controller_port=2, rack=None, folder="/x", metadata_dir="/x/m", log_dirs=["/x/d"])
@@ -47,7 +48,7 @@ def test_free_ports_are_different_and_not_taken():
 def test_a_port_that_another_process_chose_is_not_given_out_while_it_runs(monkeypatch):
     """Of a few ports the other process holds most: not one of them is chosen here, though nothing listens on it."""
     monkeypatch.setattr(ports, "HIGHEST", ports.LOWEST + 60)
-    chooses = "from logdirwatch.local import ports; ports.HIGHEST = ports.LOWEST + 60; print(*ports.free_ports(25))"
+    chooses = "from logdirwatch_lab import ports; ports.HIGHEST = ports.LOWEST + 60; print(*ports.free_ports(25))"
     command = [sys.executable, "-c", f"{chooses}; print(flush=True); input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         theirs = {int(word) for word in other.stdout.readline().split()}
@@ -95,7 +96,7 @@ def java_that_says(folder, version):
 def test_java_of_java_home_comes_before_that_of_the_path(tmp_path, monkeypatch):
     java_that_says(tmp_path, "21.0.1")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    java, version = jvm.find_java()
+    java, version = jars.find_java()
     assert java == str(tmp_path / "bin" / "java")
     assert "21.0.1" in version
 
@@ -104,11 +105,11 @@ def test_an_old_java_and_a_missing_one_are_refused_in_one_line(tmp_path, monkeyp
     java_that_says(tmp_path, "1.8.0_392")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(UserError, match="Java 17 or later is needed"):
-        jvm.find_java()
+        jars.find_java()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="install Java 17"):
-        jvm.find_java()
+        jars.find_java()
 
 
 def test_a_tool_that_fails_is_told_by_the_cause_and_not_by_the_stack():

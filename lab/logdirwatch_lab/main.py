@@ -1,4 +1,4 @@
-"""``logdirwatch cluster``: a local Kafka cluster with disks that can be filled and broken, for experiments."""
+"""``logdirwatch-lab``: a local Kafka cluster with disks that can be filled and broken, and the demonstration on it."""
 
 from enum import Enum
 from pathlib import Path
@@ -11,17 +11,19 @@ from rich.table import Table
 from logdirwatch import settings
 from logdirwatch.cli import stopping
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.main import empty, run
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import console
 from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.kafka import clients
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.fill import FillWith
-from logdirwatch.local.report import ClusterStatus
-from logdirwatch.local.sizes import parse_bytes
 from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.text.units import human_bytes
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.demo.command import demo
+from logdirwatch_lab.fill import FillWith
+from logdirwatch_lab.report import ClusterStatus
+from logdirwatch_lab.sizes import parse_bytes
 
 
 class Metadata(str, Enum):
@@ -38,9 +40,8 @@ LogDir = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-commands = typer.Typer(
-    help="A local Kafka cluster whose log directories can be filled, broken and repaired.", no_args_is_help=True
-)
+commands = empty("logdirwatch-lab", "A local Kafka cluster whose log directories can be filled, broken and repaired.")
+commands.command()(demo)
 
 
 @commands.command()
@@ -108,7 +109,7 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
 def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
     """Break a log directory: replace it with a file, so that every operation in it fails."""
     _cluster(ctx).break_log_dir(broker, log_dir)
-    repair = f"logdirwatch cluster restore {broker} {log_dir}"
+    repair = f"logdirwatch-lab restore {broker} {log_dir}"
     typer.echo(f"broker {broker}: log directory {log_dir} is broken; repair it with: {repair}")
 
 
@@ -193,6 +194,11 @@ def down(ctx: typer.Context) -> None:
     """Stop and remove everything: processes, file systems and files. Only the downloaded jars stay."""
     existed = _cluster(ctx).down()
     typer.echo("the local cluster is removed" if existed else "there was no local cluster")
+
+
+def main() -> None:
+    """Run the command line."""
+    run(lambda: commands)
 
 
 def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluster:

@@ -8,12 +8,12 @@ from pathlib import Path
 import psutil
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import config, jvm, probes, processes
-from logdirwatch.local.jvm import Jvm
-from logdirwatch.local.state import Node, Process
-from logdirwatch.local.volumes import Volumes
-from logdirwatch.local.waiting import wait_until
 from logdirwatch.text.units import human_s
+from logdirwatch_lab import config, jvm, probes, processes
+from logdirwatch_lab.jvm import Jvm
+from logdirwatch_lab.state import Node, Process
+from logdirwatch_lab.volumes import Volumes
+from logdirwatch_lab.waiting import wait_until
 
 BROKER_HEAP_MIB = 256
 TELEMETRY_HEAP_MIB = 384

@@ -3,8 +3,8 @@
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from logdirwatch.demo.judgement import Row
 from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch_lab.demo.judgement import Row
 
 
 def rows(tables_path: str, table: str) -> list[Row]:

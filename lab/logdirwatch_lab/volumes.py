@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import processes
-from logdirwatch.local.state import MountMode, Process, State
-from logdirwatch.local.waiting import wait_until
+from logdirwatch_lab import processes
+from logdirwatch_lab.state import MountMode, Process, State
+from logdirwatch_lab.waiting import wait_until
 
 # Keeps the namespace while no broker runs in it.
 HOLDER = ("sleep", "infinity")

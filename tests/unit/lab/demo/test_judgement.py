@@ -2,11 +2,11 @@
 
 import pytest
 
-from logdirwatch.demo import judgement
-from logdirwatch.demo.judgement import Place
-from logdirwatch.demo.story import Report, choose
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Cause, Lane, Rule, Severity
+from logdirwatch_lab.demo import judgement
+from logdirwatch_lab.demo.judgement import Place
+from logdirwatch_lab.demo.story import Report, choose
 
 BROKEN, FILLED = Place(1, "/d1"), Place(2, "/d2")
 

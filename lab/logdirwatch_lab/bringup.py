@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from logdirwatch import settings
 from logdirwatch.errors import UserError
-from logdirwatch.local import config, nodes, ports, processes
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.jvm import TOOL_HEAP_MIB, Jvm, first_class
-from logdirwatch.local.nodes import BROKER_HEAP_MIB, TELEMETRY_HEAP_MIB, Launcher, PortTakenError
-from logdirwatch.local.state import MountMode, State, StateFile
-from logdirwatch.local.volumes import Volumes, open_volumes, unmount_below, volumes_of
+from logdirwatch_lab import config, nodes, ports, processes
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.jvm import TOOL_HEAP_MIB, Jvm, first_class
+from logdirwatch_lab.nodes import BROKER_HEAP_MIB, TELEMETRY_HEAP_MIB, Launcher, PortTakenError
+from logdirwatch_lab.state import MountMode, State, StateFile
+from logdirwatch_lab.volumes import Volumes, open_volumes, unmount_below, volumes_of
 
 PORT_ATTEMPTS = 3
 
@@ -176,4 +176,4 @@ def write_tools(state: State, kafka: Jvm, folder: Path) -> None:
 
 def this_command(home: Path) -> list[str]:
     """Return the command that runs this program with the same home from anywhere."""
-    return ["env", f"LOGDIRWATCH_HOME={home}", sys.executable, "-m", "logdirwatch"]
+    return ["env", f"LOGDIRWATCH_HOME={home}", sys.executable, "-m", "logdirwatch_lab"]

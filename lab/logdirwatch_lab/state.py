@@ -116,7 +116,7 @@ class StateFile:
         except FileNotFoundError:
             return None
         except (OSError, NotReadableError) as error:
-            raise UserError(f"{self.path} cannot be read ({error}); remove it with: logdirwatch cluster down") from None
+            raise UserError(f"{self.path} cannot be read ({error}); remove it with: logdirwatch-lab down") from None
 
     def save(self, state: State) -> None:
         """Replace the file atomically; a reader sees the old state or the new one."""

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from logdirwatch.local import processes
-from logdirwatch.local.state import Node, State
-from logdirwatch.local.volumes import Volumes
+from logdirwatch_lab import processes
+from logdirwatch_lab.state import Node, State
+from logdirwatch_lab.volumes import Volumes
 
 # Less than one segment fits.
 FULL_BELOW_BYTES = 1 << 20

@@ -10,15 +10,15 @@ from types import TracebackType
 from logdirwatch import settings
 from logdirwatch.errors import UserError
 from logdirwatch.jars import KAFKA_VERSION
-from logdirwatch.local import archive, bringup, config, faults, fill, nodes, processes, report
-from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.fill import Filled, FillWith, Target
-from logdirwatch.local.guard import Guard
-from logdirwatch.local.jvm import Jvm, plain_jvm
-from logdirwatch.local.report import ClusterStatus
-from logdirwatch.local.state import Node, State, StateFile
-from logdirwatch.local.volumes import Space, volumes_of
-from logdirwatch.local.waiting import wait_until
+from logdirwatch_lab import archive, bringup, config, faults, fill, nodes, processes, report
+from logdirwatch_lab.config import ClusterSpec
+from logdirwatch_lab.fill import Filled, FillWith, Target
+from logdirwatch_lab.guard import Guard
+from logdirwatch_lab.jvm import Jvm, plain_jvm
+from logdirwatch_lab.report import ClusterStatus
+from logdirwatch_lab.state import Node, State, StateFile
+from logdirwatch_lab.volumes import Space, volumes_of
+from logdirwatch_lab.waiting import wait_until
 
 SIGNAL_DEADLINE_S = 120.0
 
@@ -80,7 +80,7 @@ class LocalCluster:
         with self._file.exclusive():
             state = self._file.load()
             if state is not None and any(processes.find(node.process) for node in state.nodes):
-                raise UserError(f"a local cluster already runs in {self.home}; stop it first: logdirwatch cluster down")
+                raise UserError(f"a local cluster already runs in {self.home}; stop it first: logdirwatch-lab down")
             bringup.tear_down(self.folder)
             telemetry = archive.kafka_jvm(self._jars_home, self.folder, self._say)
             kafka = bringup.Kafkas(self._monitored_jvm(self.spec.kafka_version, telemetry), telemetry)
@@ -105,7 +105,7 @@ class LocalCluster:
         """Return the parts of the cluster."""
         state = self._file.load()
         if state is None:
-            raise UserError(f"no local cluster in {self.home}; start one with: logdirwatch cluster up")
+            raise UserError(f"no local cluster in {self.home}; start one with: logdirwatch-lab up")
         return state
 
     @property
@@ -202,16 +202,14 @@ class LocalCluster:
         if target.state.log_dir_size_bytes is None:
             raise UserError(
                 "these log directories have no size limit, filling them would fill this machine's disk; "
-                "create the cluster with: logdirwatch cluster up --log-dir-size 64MB"
+                "create the cluster with: logdirwatch-lab up --log-dir-size 64MB"
             )
         stop = stop or threading.Event()
         self._say(f"filling {target.volume} with {with_.value}")
         if with_ is FillWith.FILE:
             return fill.fill_with_file(target, rate_bytes_per_s, until_ratio, stop)
         if target.is_offline():
-            raise UserError(
-                f"{target.log_dir} is offline; repair it with: logdirwatch cluster restore {broker} {log_dir}"
-            )
+            raise UserError(f"{target.log_dir} is offline; repair it with: logdirwatch-lab restore {broker} {log_dir}")
         topic = f"fill-{broker}-{target.index}"
         partitions = fill.place_topic(target, topic, [broker, *replicas], partitions, dict(topic_configs or {}))
         return fill.fill_with_data(target, topic, partitions, rate_bytes_per_s, until_ratio, stop)

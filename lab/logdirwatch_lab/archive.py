@@ -10,10 +10,10 @@ from pathlib import Path
 import structlog
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import config, jvm, nodes, ports, processes
-from logdirwatch.local.jvm import Jvm
-from logdirwatch.local.state import MountMode
-from logdirwatch.local.volumes import Volumes
+from logdirwatch_lab import config, jvm, nodes, ports, processes
+from logdirwatch_lab.jvm import Jvm
+from logdirwatch_lab.state import MountMode
+from logdirwatch_lab.volumes import Volumes
 
 log = structlog.get_logger(__name__)
 

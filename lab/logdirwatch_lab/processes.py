@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from logdirwatch.errors import UserError
-from logdirwatch.local.state import Process
+from logdirwatch_lab.state import Process
 
 SAME_PROCESS_TOLERANCE_S = 1.0
 KILL_DEADLINE_S = 120.0

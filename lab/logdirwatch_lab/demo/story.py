@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 import requests
 
 from logdirwatch import settings as configuration
-from logdirwatch.demo import judgement, patience, tables
-from logdirwatch.demo.judgement import Place, Verdict
-from logdirwatch.demo.load import Load
-from logdirwatch.demo.services import Service
-from logdirwatch.demo.watch import Seen, Watch
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import telemetry_topics
-from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.ports import free_ports
-from logdirwatch.local.state import HOST
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Lane, Rule
 from logdirwatch.settings import Settings
 from logdirwatch.text.units import human_ratio, human_s
+from logdirwatch_lab.cluster import LocalCluster
+from logdirwatch_lab.demo import judgement, patience, tables
+from logdirwatch_lab.demo.judgement import Place, Verdict
+from logdirwatch_lab.demo.load import Load
+from logdirwatch_lab.demo.services import Service
+from logdirwatch_lab.demo.watch import Seen, Watch
+from logdirwatch_lab.ports import free_ports
+from logdirwatch_lab.state import HOST
 
 FILL_FAST_UNTIL_RATIO = 0.70
 FILL_BYTES_PER_S = 350_000

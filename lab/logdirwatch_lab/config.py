@@ -12,8 +12,8 @@ import yaml
 
 from logdirwatch.errors import UserError
 from logdirwatch.jars import KAFKA_VERSION, kafka_release
-from logdirwatch.local.state import HOST, MountMode, Node, State
 from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch_lab.state import HOST, MountMode, Node, State
 
 CLUSTER = "local"
 MIB = 1 << 20
@@ -260,8 +260,8 @@ def watch_config(state: State, home: Path, folder: Path, command: Sequence[str])
         "bootstrap_servers": state.bootstrap_servers,
         "tools": {
             "prefix": f"{shlex.quote(str(folder / 'bin'))}/",
-            "stop_command": f"{shlex.join(command)} cluster stop {{broker}}",
-            "start_command": f"{shlex.join(command)} cluster start {{broker}}",
+            "stop_command": f"{shlex.join(command)} stop {{broker}}",
+            "start_command": f"{shlex.join(command)} start {{broker}}",
         },
     }
     content = {
@@ -285,7 +285,7 @@ def watch_config(state: State, home: Path, folder: Path, command: Sequence[str])
         "tables": {"path": str(folder / "tables")},
         "checkpoints": {"path": str(folder / "checkpoints")},
     }
-    return "# Written by logdirwatch cluster up.\n" + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    return "# Written by logdirwatch-lab up.\n" + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
 def _escaped(value: str) -> str:

@@ -1,7 +1,6 @@
 """Kafka's JVMs: which Java, which jars, and the archive of loaded classes."""
 
 import hashlib
-import re
 import subprocess
 import zipfile
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from logdirwatch import jars
 from logdirwatch.errors import UserError
 from logdirwatch.text.units import human_s
 
-OLDEST_JAVA = 17
 TOOL_HEAP_MIB = 256
 TOOL_DEADLINE_S = 300.0
 FORMAT_TOOL = "kafka.tools.StorageTool"
@@ -55,28 +53,12 @@ def _beside(name: str) -> Path:
     return Path(__file__).resolve().with_name(name)
 
 
-def find_java() -> tuple[str, str]:
-    """Return the java program, from JAVA_HOME or else PATH, and its version text.
-
-    Raises UserError when there is none or it is older than Java 17.
-    """
-    java = jars.java_program()
-    try:
-        answer = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        raise UserError(f"no Java found ({java or 'java is not on PATH'}); install Java {OLDEST_JAVA}") from None
-    version = re.search(r'version "(\d+)', answer.stderr)
-    if version is None or int(version[1]) < OLDEST_JAVA:
-        raise UserError(f"{java} is {answer.stderr.splitlines()[0]}; Java {OLDEST_JAVA} or later is needed")
-    return str(java), answer.stderr
-
-
 def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION) -> tuple[Jvm, Path]:
     """Return how to start Kafka without a class archive, and the path of the archive for this Java.
 
     Downloads Kafka's jars at first use. Raises UserError when they or Java are missing.
     """
-    java, version = find_java()
+    java, version = jars.find_java()
     found = jars.kafka_jars(jars_home, kafka_version)
     archive = found[0].parent / f"classes-{hashlib.sha256(version.encode()).hexdigest()[:12]}.jsa"
     has_log4j_2 = jars.kafka_release(kafka_version) >= jars.LOG4J_2_SINCE

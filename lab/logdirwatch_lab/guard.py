@@ -10,7 +10,7 @@ class Guard:
 
     def __init__(self, home: Path, cluster_id: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "logdirwatch.local.guard_process", str(home), cluster_id],
+            [sys.executable, "-m", "logdirwatch_lab.guard_process", str(home), cluster_id],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

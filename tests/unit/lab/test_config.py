@@ -8,7 +8,8 @@ import yaml
 
 from logdirwatch import settings as configuration
 from logdirwatch.errors import UserError
-from logdirwatch.local.config import (
+from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch_lab.config import (
     ClusterSpec,
     broker_properties,
     new_cluster_id,
@@ -18,8 +19,7 @@ from logdirwatch.local.config import (
     watch_config,
     zookeeper_properties,
 )
-from logdirwatch.local.state import MountMode, Node, State
-from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch_lab.state import MountMode, Node, State
 
 FOLDER = Path("/srv/it/cluster")
 
@@ -162,7 +162,7 @@ def test_the_written_configuration_is_one_that_the_product_reads(tmp_path, monke
     )
     home = Path("/it's a home")
     path = tmp_path / "logdirwatch.yaml"
-    path.write_text(watch_config(state, home, home / "cluster", ["logdirwatch"]), encoding="utf-8")
+    path.write_text(watch_config(state, home, home / "cluster", ["logdirwatch-lab"]), encoding="utf-8")
     settings = configuration.load(path)
     assert settings.home_path == home
     assert settings.tables_path == "/it's a home/cluster/tables", "they belong to this cluster and go with it"
@@ -172,5 +172,5 @@ def test_the_written_configuration_is_one_that_the_product_reads(tmp_path, monke
     assert shlex.split(f"{local.tools.prefix}kafka-topics{local.tools.suffix}") == [
         "/it's a home/cluster/bin/kafka-topics.sh"
     ]
-    assert local.tools.stop_command == "logdirwatch cluster stop {broker}"
+    assert local.tools.stop_command == "logdirwatch-lab stop {broker}"
     assert yaml.safe_load(path.read_text())["stream"]["store_trigger"] == "10 seconds"

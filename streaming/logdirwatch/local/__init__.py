@@ -1,1 +1,0 @@
-"""A real JBOD Kafka cluster on this machine, for the demo and the tests."""
