@@ -112,6 +112,7 @@ class KernelTrouble(StrEnum):
 
     MEDIUM_ERROR = "medium_error"
     DEVICE_ERROR = "device_error"
+    ARRAY_DEGRADED = "array_degraded"
     COMMAND_FAILED = "command_failed"
     PATH_LOST = "path_lost"
     SERVER_NOT_RESPONDING = "server_not_responding"
@@ -150,7 +151,11 @@ _HEALING = frozenset(
         KernelTrouble.NO_SPACE,
     }
 )
-_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR, KernelTrouble.POOL_LOW}
+_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {
+    KernelTrouble.MEDIUM_ERROR,
+    KernelTrouble.ARRAY_DEGRADED,
+    KernelTrouble.POOL_LOW,
+}
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """The troubles which mean that the path to a disk is lost, which explains its other errors."""
 BELOW_DISK = LOST_WAY | {KernelTrouble.POOL_FULL}

@@ -15,7 +15,24 @@ from tests.unit.situations.table import Advice, Conclusion, check_advice, check_
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 BELOW = frozenset(
-    {"sdd", "sdd1", "ata3", "2:0:0:0", "session1", "dm-4", "253:4", "8:16", "8:32", "nas1", "nvme3n1", "0000:3b:00.0"}
+    {
+        "sdd",
+        "sdd1",
+        "sde",
+        "sde1",
+        "sdf1",
+        "md0",
+        "ata3",
+        "2:0:0:0",
+        "session1",
+        "dm-4",
+        "253:4",
+        "8:16",
+        "8:32",
+        "nas1",
+        "nvme3n1",
+        "0000:3b:00.0",
+    }
 )
 MEDIUM = "blk_update_request: critical medium error, dev sdd, sector 31231 op 0x0:(READ) flags 0x80700"
 THIN = "device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode"
@@ -25,6 +42,13 @@ EXTENDED = THIN.replace("out-of-data-space (queue IO)", "write")
 IO_ERROR = "blk_update_request: I/O error, dev sdd, sector 9 op 0x1:(WRITE)"
 HARDWARE = "sd 2:0:0:0: [sdd] tag#1 Sense Key : Hardware Error [current] "
 SUSPECT = {"log_dir_suspect": None}
+LOST_SDD = "md/raid1:md0: Disk failure on sdd1, disabling device."
+LOST_SDE = LOST_SDD.replace("sdd1", "sde1")
+CONTINUES = "md/raid1:md0: Operation continuing on 1 devices."
+REBUILT = "md: md0: recovery done."
+OFFLINE_DISK = "sd 2:0:0:0: rejecting I/O to offline device"
+DRIVE = "megaraid_sas 0000:3b:00.0: 12 (7s/0x0001/CRIT) - VD 00/1 is now DEGRADED"
+GOES_ON = "can wait until morning: yes, because the array goes on"
 
 
 def look(*lines, **fields):
@@ -69,6 +93,24 @@ def said_good(driver):
 
 def suspect_of(name, *lines, severity="warning", says=()):
     return Conclusion(name, shown(look(*lines)), SUSPECT, {"log_dir_suspect": severity}, says=says)
+
+
+def degraded(name, *looks, says=(GOES_ON,), **more):
+    """An array below goes on without a member: an early warning that names both, and no failed disk."""
+    return Conclusion(
+        name, shown(*looks, **more), SUSPECT, {"log_dir_suspect": "warning"}, says, ("disk that behaves like this",)
+    )
+
+
+def offline_after(*lines, used=0.4):
+    """The directory goes offline, with what the kernel said just before."""
+
+    def drive(driver):
+        driver.poll(log_dir("/d1", used), log_dir("/d2", 0.41)).host(*look())
+        driver.poll(log_dir("/d1", used), log_dir("/d2", 0.41)).host(*look(*lines))
+        driver.poll(log_dir("/d1", error_code=56), log_dir("/d2", 0.41))
+
+    return drive
 
 
 def nothing_of(name, *lines):
@@ -139,6 +181,82 @@ CONCLUSIONS = [
     Conclusion("a full pool and a probe that passes", shown(look(THIN), quiet_ms=DAY_MS), SUSPECT),
     Conclusion("a lost path and an hour", shown(look(FAILING_PATH), quiet_ms=HOUR_MS), SUSPECT),
     Conclusion("a lost path and a quiet morning", shown(look(FAILING_PATH), quiet_ms=3 * HOUR_MS), {}),
+    degraded("an array lost a member", look(LOST_SDD), says=("sdd1", "raid1:md0", GOES_ON)),
+    degraded("and says how many are left", look(LOST_SDD, CONTINUES), says=("Disk failure on sdd1", "md0", GOES_ON)),
+    degraded("the lines of two looks", look(LOST_SDD), look(CONTINUES), says=("Disk failure on sdd1", GOES_ON)),
+    degraded("only the number of those left was read", look(CONTINUES), says=("md0: Operation continuing", GOES_ON)),
+    degraded("the errors of the member that the array gave up", look(MEDIUM, IO_ERROR, HARDWARE, LOST_SDD, CONTINUES)),
+    degraded(
+        "errors of the member before, in another look",
+        look(MEDIUM, IO_ERROR),
+        look(LOST_SDD, CONTINUES),
+        says=("because the array goes on",),
+    ),
+    degraded("errors of the member afterwards", look(LOST_SDD), look(IO_ERROR, OFFLINE_DISK), look(MEDIUM)),
+    degraded("it stays degraded through a quiet day", look(LOST_SDD), quiet_ms=DAY_MS),
+    degraded("an array that was assembled without a member", look("md: kicking non-fresh sdd1 from array!")),
+    degraded("an array that was degraded at boot", look("md/raid:md0: raid level 5 active with 2 out of 3 devices")),
+    degraded("mdadm tells it", look("mdadm[7]: Fail event detected on md device /dev/md0, component device /dev/sdd1")),
+    degraded("two of three members, one restored", look(LOST_SDD, LOST_SDE), look(REBUILT), says=("sde1", GOES_ON)),
+    degraded("another array is whole again", look(LOST_SDD), look(REBUILT.replace("md0", "md1"))),
+    degraded("a resync that was interrupted", look(LOST_SDD), look("md: md0: recovery interrupted.")),
+    degraded("a degraded drive of a controller", look(DRIVE), says=("VD 00/1", GOES_ON), quiet_ms=DAY_MS),
+    degraded(
+        "another drive of the controller is whole",
+        look(DRIVE),
+        look(DRIVE.replace("CRIT", "INFO").replace("00/1 is now DEGRADED", "01/2 is now OPTIMAL")),
+    ),
+    Conclusion(
+        "the drive is whole", shown(look(DRIVE), look(DRIVE.replace("CRIT", "INFO").replace("DEGRADED", "OPTIMAL"))), {}
+    ),
+    Conclusion("the member was replaced", shown(look(LOST_SDD, CONTINUES), look(REBUILT)), {}),
+    Conclusion("so it was in one look", shown(look(IO_ERROR, LOST_SDD, CONTINUES, REBUILT)), {}),
+    Conclusion("two members, two recoveries", shown(look(LOST_SDD, LOST_SDE), look(REBUILT), look(REBUILT)), {}),
+    Conclusion(
+        "a start found every member", shown(look(LOST_SDD), look("md/raid1:md0: active with 2 out of 2 mirrors")), {}
+    ),
+    suspect_of(
+        "too many members are lost",
+        LOST_SDD,
+        "md/raid:md0: Cannot continue operation (2/3 failed).",
+        severity="critical",
+        says=("Cannot continue",),
+    ),
+    suspect_of(
+        "an array without redundancy",
+        "md/raid0:md0: Disk failure on sdd1 detected, failing array.",
+        severity="critical",
+        says=("failing array", "sdd1"),
+    ),
+    suspect_of(
+        "an unreadable sector of the member that is left", LOST_SDD, MEDIUM.replace("sdd", "sde"), says=("sde",)
+    ),
+    suspect_of("the array itself fails", LOST_SDD, IO_ERROR.replace("sdd", "md0"), severity="critical", says=("md0",)),
+    suspect_of("errors before the array gave a member up", IO_ERROR, severity="critical", says=("sdd",)),
+    Conclusion(
+        "errors of a new disk under the name of the old one",
+        shown(look(LOST_SDD), look(REBUILT), look(IO_ERROR)),
+        SUSPECT,
+        {"log_dir_suspect": "critical"},
+    ),
+    Conclusion(
+        "a member that the array gave up explains no failure of the directory",
+        offline_after(IO_ERROR, LOST_SDD, CONTINUES),
+        {"log_dir_offline": "unknown"},
+    ),
+    Conclusion(
+        "nor does it hide that the directory was full",
+        offline_after(IO_ERROR, LOST_SDD, used=1.0),
+        {"log_dir_offline": "full"},
+    ),
+    Conclusion(
+        "an array that cannot go on does",
+        offline_after(LOST_SDD, "md/raid:md0: Cannot continue operation (2/3 failed)."),
+        {"log_dir_offline": "failed"},
+        says=("md0",),
+    ),
+    nothing_of("an array of another volume", LOST_SDD.replace("sdd1", "sdz1").replace("md0", "md9")),
+    nothing_of("an array is checked", "md: data-check of RAID array md0", "md: md0: data-check done."),
     nothing_of("completion polled", "nvme nvme3: I/O 978 QID 3 timeout, completion polled"),
     nothing_of("mounted", "XFS (dm-4): Ending clean mount"),
     nothing_of("recovered cleanly", "EXT4-fs (dm-4): recovery complete"),
@@ -161,7 +279,8 @@ def facing(why, device="sdd", **fields):
     """A suspect directory that follows only; another broker leads, a third has room."""
 
     def given():
-        evidence = {"why": why, "device": device, "probe": fields.get("probe")}
+        texts = {kind: fields[kind] for kind in ("probe", "array_degraded", "device_error") if kind in fields}
+        evidence = {"why": why, "device": device, **texts}
         about = b.alert(Rule.LOG_DIR_SUSPECT, log_dir="/d1", to="online", cause=None, evidence=evidence)
         return about, b.facts(
             replace(b.directory(1, "/d1", 400 * b.MIB), is_suspect=True),
@@ -347,6 +466,27 @@ ADVICE = [
         "a probe that meets an I/O error",
         facing(["probe"], None, probe="the probe failed: Input/output error"),
         first="reassign",
+    ),
+    Advice(
+        "an array that lost a member",
+        facing(["array_degraded"], "md0, sdd1", array_degraded=f"the kernel reports for sdd1: {LOST_SDD}"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("the array md0", "its member sdd1 failed", "mdadm --manage /dev/md0", "alerts healthy"),
+    ),
+    Advice(
+        "a degraded drive of a controller",
+        facing(["array_degraded"], "0000:3b:00.0", array_degraded=f"the kernel reports for 0000:3b:00.0: {DRIVE}"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("look at the array below /d1", "storcli"),
+        never_says=("its member 0000:3b",),
+    ),
+    Advice(
+        "an array that lost a member and then failed",
+        facing(["array_degraded", "device_error"], "md0, sdd1", device_error="md/raid:md0: Cannot continue operation"),
+        first="reassign",
+        says=("plan to replace",),
     ),
     Advice("a slow disk", facing(["slow_probe"], None), first="investigate", never=ALL_MOVES, never_says=("replace",)),
     Advice("a failing probe as before", facing(["probe"], None), first="reassign", never_says=("plan to replace",)),

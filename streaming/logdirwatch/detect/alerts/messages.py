@@ -92,6 +92,12 @@ def merged(memory: BrokerMemory) -> str:
 
 _OF_DISK = {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
 _READ_ONLY = {"read_only", KernelTrouble.REMOUNTED_READ_ONLY}
+_EARLY = {
+    str(KernelTrouble.POOL_LOW): "yes, while the pool has space, because no disk is suspect",
+    str(KernelTrouble.ARRAY_DEGRADED): (
+        "yes, because the array goes on without the member that it lost; replace it before another one fails"
+    ),
+}
 _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
 
 
@@ -117,8 +123,8 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
         return "no, because a disk that behaves like this may be failing"
     if kinds <= NOT_OF_A_DISK:
         return "yes, while its directories have space, because no disk is suspect"
-    if kinds == {KernelTrouble.POOL_LOW}:
-        return "yes, while the pool has space, because no disk is suspect"
+    if len(kinds) == 1 and (early := _EARLY.get(next(iter(kinds)))):
+        return early
     if kinds <= _PATH_KINDS:
         return "yes, because Kafka still serves from it and no disk is suspect; check the path to it first"
     return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"

@@ -5,6 +5,7 @@ from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, Lo
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
+from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.os_errors import os_error_in
 
 PATH_LOST = "host_path_lost"
@@ -30,6 +31,10 @@ _BY_ERROR = {
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
     """Apply one observation: kernel lines are kept, other findings are valid until the next observation."""
     word = _kernel_word(seen, at_ms)
+    members = arrays.given_up((trouble.kind, trouble.text) for trouble in log_dir.troubles.values())
+    if log_dir.kernel is not None and _is_explained(log_dir.kernel, members):
+        log_dir.kernel = None
+    word = None if word is not None and _is_explained(word, members) else word
     behind = None if word is None else explanation(log_dir, at_ms)
     if behind is not None:
         cause = KernelTrouble(behind.kind).cause or Cause.UNKNOWN
@@ -59,6 +64,10 @@ def forget(log_dir: LogDirMemory, until_ms: int) -> None:
     """Ignore kernel lines up to a time for explaining failures: a person declared the disk healthy."""
     if log_dir.kernel is not None and log_dir.kernel.at_ms <= until_ms:
         log_dir.kernel = None
+
+
+def _is_explained(word: KernelFinding, members: frozenset[str]) -> bool:
+    return arrays.is_explained(KernelTrouble.DEVICE_ERROR, word.device, members)
 
 
 def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelFinding | None:

@@ -6,7 +6,7 @@ command ends by itself: by a line of the kernel, or after hours without one in w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.kernel_log.lines import is_io_error, kernel_error, says_more
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
@@ -50,6 +51,11 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
     for said in news:
         if said.trouble not in KINDS:
             continue  # of a newer host source
+        if said.is_over and said.trouble == KernelTrouble.ARRAY_DEGRADED:
+            degraded = {key: one for key, one in held.items() if one.kind == said.trouble}
+            for restored in arrays.restored(degraded, said):
+                del held[restored]
+            continue
         text, device = said.text[:CHARACTERS], clipped(said.device)
         key = f"{said.trouble} {device or ''}"
         before = held.pop(key, None)
@@ -59,7 +65,15 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
             if before is not None and says_more(before.text, text):
                 text = before.text
             held[key] = Trouble(kind=said.trouble, text=text, device=device, at_ms=at_ms)
+        _forget_given_up(held)
     for key in list(held)[:-TROUBLES_KEPT]:
+        del held[key]
+
+
+def _forget_given_up(held: dict[str, Trouble]) -> None:
+    """Forget the errors of members that an array below gave up: they are no longer those of the directory."""
+    members = arrays.given_up((one.kind, one.text) for one in held.values())
+    for key in [key for key, one in held.items() if arrays.is_explained(one.kind, one.device, members)]:
         del held[key]
 
 
@@ -112,13 +126,23 @@ def _has_healed(
 
 def _tell(context: BrokerContext, path: str | None, held: dict[str, Trouble], moment: EvidenceTime) -> None:
     holder = context.alerts.holder(path)
-    newest = {trouble.kind: trouble for trouble in sorted(held.values(), key=lambda trouble: trouble.at_ms)}
+    newest = _newest(held)
     alert = holder.alerts.get(Rule.LOG_DIR_SUSPECT)
     is_told = alert is not None and _told_device(alert) == log_dir_suspect.devices_of(holder)
     is_news = not is_told or not all(log_dir_suspect.is_told(context, path, kind) for kind in newest)
     if newest and is_news:
         log_dir_suspect.hold(context, path, {kind: _words(trouble) for kind, trouble in newest.items()}, moment)
     _clear(context, path, set(newest), moment, RECOVERED)
+
+
+def _newest(held: Mapping[str, Trouble]) -> dict[str, Trouble]:
+    """Return the last line of each kind, or an earlier one that explains more."""
+    newest = dict[str, Trouble]()
+    for trouble in sorted(held.values(), key=lambda trouble: trouble.at_ms):
+        known = newest.get(trouble.kind)
+        if known is None or not says_more(known.text, trouble.text):
+            newest[trouble.kind] = trouble
+    return newest
 
 
 def _told_device(alert: OpenAlert) -> str | None:

@@ -118,6 +118,9 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     remote_copy_fails: Annotated[str | None, Meta(description="Copies to remote storage fail.")] = None
     medium_error: Annotated[str | None, Meta(description=f"{ByKernel}a medium error.")] = None
     device_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of the device.")] = None
+    array_degraded: Annotated[
+        str | None, Meta(description=f"{ByKernel}its array lost a member, and goes on without it.")
+    ] = None
     command_failed: Annotated[str | None, Meta(description=f"{ByKernel}a command failed.")] = None
     path_lost: Annotated[str | None, Meta(description=f"{ByKernel}the path to it was lost.")] = None
     server_not_responding: Annotated[

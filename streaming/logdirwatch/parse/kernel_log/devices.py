@@ -10,6 +10,7 @@ from logdirwatch.parse.os_errors import numbers_of
 
 MEDIUM = KernelTrouble.MEDIUM_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR
+DEGRADED = KernelTrouble.ARRAY_DEGRADED
 FAILED = KernelTrouble.COMMAND_FAILED
 PATH = KernelTrouble.PATH_LOST
 READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
@@ -30,8 +31,9 @@ _RESULT = rf"{_SD}Result: hostbyte="
 _ATA = r"(?P<device>ata\d+(?:\.\d+)?): "
 _NVME = r"nvme (?P<device>nvme\d+(?:c\d+)?(?:n\d+)?): "
 _NVME_COMMAND = r"(?P<device>nvme\d+(?:c\d+)?n\d+): .*\(sct "
-_MD = r"(?:md/)?raid\d*:?(?:md\w+)?: "
+_MD = r"(?:md/)?(?:raid\d*|linear):?(?:md\w+)?: "
 _MD_DEVICE = r"(?:md/)?raid\d*:?(?P<device>md\w+): "
+_MDADM = r"mdadm\[?.*\b{event}(?: event)?(?: detected)? on (?:md device )?/dev/(?:md/)?"
 _DM = r"device-mapper: "
 _MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
 # A checker of multipathd names the map first, and then the path that it means.
@@ -82,7 +84,7 @@ BLOCK = (
     (DEVICE, rf"{_DRBD}.*\bdisk\( \w+ -> (?:Failed|Diskless|Detaching) \)"),
     (PATH, rf"{_DRBD}.*(?:quorum\( yes -> no \)|susp(?:-io)?\( \w+ -> (?!no\b)\w+)"),
     # The mirror has one half left, and writes go on.
-    (FAILED, rf"{_DRBD}.*\bpdsk\( UpToDate -> (?:DUnknown|Failed|Diskless|Outdated|Inconsistent) \)"),
+    (DEGRADED, rf"{_DRBD}.*\bpdsk\( UpToDate -> (?:DUnknown|Failed|Diskless|Outdated|Inconsistent) \)"),
 )
 
 SCSI = (
@@ -111,14 +113,15 @@ SCSI = (
     (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
     (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
     (PATH, rf"{_FIRMWARE}(?:(?:FATAL|DEAD)\) - |\w+\) - VD .* is now OFFLINE)"),
+    (DEGRADED, rf"{_FIRMWARE}\w+\) - VD .* is now (?:PARTIALLY )?DEGRADED"),
     (FAILED, rf"{_FIRMWARE}CRIT\) - "),
-    (FAILED, rf"{_FIRMWARE}\w+\) - VD .* is now (?:PARTIALLY )?DEGRADED"),
     (FAILED, rf"{_FIRMWARE}\w+\) - (?=.*\bPD ).*(?:failed|predictive failure|removed)"),
     (PATH, rf"(?:hpsa|smartpqi) {_PCI}: .*(?:lockup|offline|C\d+:B\d+:T\d+:L\d+ .*(?:fail|not ready))"),
     (FAILED, rf"hpsa {_PCI}: .*CHECK CONDITION.*(?:0x0?3|0x0?4)\b"),
     (FAILED, rf"(?:hpsa|aacraid) {_PCI}: .*(?:resetting (?:logical|physical)|Host adapter (?:abort|reset) request)"),
     (PATH, rf"{_HBA}.*(?:non-operational|fault_state|removing handle|inoperable|adapter (?:is )?dead|panic|BLINK LED)"),
-    (FAILED, rf"{_HBA}.*(?:\babort|\breset\b|SCSI hang|time ?out|get command error|degraded|\bfailed|AEN: ERROR)"),
+    (DEGRADED, rf"{_HBA}.*\bdegraded"),
+    (FAILED, rf"{_HBA}.*(?:\babort|\breset\b|SCSI hang|time ?out|get command error|\bfailed|AEN: ERROR)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}(?:FAILED SMART|SMART Failure: )"),
     # The bits of NVMe's critical warning; the spare blocks run out before the device fails.
@@ -165,13 +168,19 @@ NVME = (
 )
 
 VOLUMES = (
-    (DEVICE, rf"{_MD}Disk failure on {NAME}"),
+    # Without redundancy (raid0, linear), or with too few members left, the array itself failed.
+    (DEVICE, rf"{_MD}Disk failure on {NAME}.*failing array"),
+    (DEVICE, rf"{_MD_DEVICE}(?:not enough operational|Cannot continue|failed to run|.*continuing on 0 devices)"),
+    (DEGRADED, rf"{_MD}Disk failure on {NAME}"),
+    (DEGRADED, rf"{_MD_DEVICE}Operation continuing on \d+ devices"),
+    (DEGRADED, rf"{_MD}{NAME}: (?:Raid device exceeded read_error threshold|Failing raid device)"),
+    (DEGRADED, rf"{_MD}Too many read errors, failing device {NAME}"),
+    (DEGRADED, rf"{_MD_DEVICE}.*\bactive with (\d+) out of (?!\2\b)\d+"),
+    (DEGRADED, rf"md: kicking (?:non-fresh|faulty) {NAME} from array"),
+    (DEGRADED, rf"{_MDADM.format(event='Fail')}md.*, component device /dev/{NAME}"),
+    (DEGRADED, rf"{_MDADM.format(event='DegradedArray')}{NAME}"),
     (MEDIUM, rf"{_MD}{NAME}: unrecoverable I/O (?:read )?error"),
-    (DEVICE, rf"{_MD}{NAME}: (?:Raid device exceeded read_error threshold|Failing raid device)"),
     (MEDIUM, rf"{_MD}(?:.*read error not correct(?:able|ed)[^(]*\(.* on |too many read errors on ){NAME}"),
-    (DEVICE, rf"{_MD_DEVICE}(?:not enough operational|Cannot continue|failed to run)"),
-    (DEVICE, rf"{_MD_DEVICE}.*\bactive with (\d+) out of (?!\2\b)\d+"),
-    (DEVICE, rf"md: kicking (?:non-fresh|faulty) {NAME} from array"),
     (DEVICE, r"md: super_written gets error"),
     (PATH, rf"{_DM}multipath: (?:\d+:\d+: )?Failing path {_NUMBER}"),
     (PATH, rf"{_DM}multipath: {_NUMBER}: .*(?:no (?:usable|valid) path|all paths failed)"),
@@ -223,8 +232,10 @@ ENDS = (
     ((PATH,), rf"{_ATA}SATA link up"),
     ((POOL_LOW,), rf"{_DM}thin: {_NUMBER}: growing the \w+ device"),
     ((DEVICE,), rf"{_DRBD}.*\bdisk\( \w+ -> UpToDate \)"),
-    ((FAILED,), rf"{_DRBD}.*\bpdsk\( \w+ -> UpToDate \)"),
+    ((DEGRADED,), rf"{_DRBD}.*\bpdsk\( \w+ -> UpToDate \)"),
     ((PATH,), rf"{_DRBD}.*(?:quorum\( no -> yes \)|susp(?:-io)?\( \w+ -> no\b)"),
-    ((PATH, FAILED), rf"{_FIRMWARE}\w+\) - VD .* is now OPTIMAL"),
+    ((PATH, FAILED, DEGRADED), rf"{_FIRMWARE}\w+\) - VD .* is now OPTIMAL"),
+    ((DEGRADED,), r"md: (?P<device>md\w+): recovery done"),
+    ((DEGRADED,), rf"{_MD_DEVICE}.*\bactive with (\d+) out of \2\b"),
     ((POOL, READ_ONLY), rf"{_DM}thin: {_NUMBER}: switching pool to write mode"),
 )

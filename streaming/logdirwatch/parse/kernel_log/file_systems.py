@@ -17,6 +17,7 @@ NO_SPACE = KernelTrouble.NO_SPACE
 MEDIUM = KernelTrouble.MEDIUM_ERROR
 PATH = KernelTrouble.PATH_LOST
 FAILED = KernelTrouble.COMMAND_FAILED
+DEGRADED = KernelTrouble.ARRAY_DEGRADED
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
 # ENOSPC and EDQUOT: nothing is broken, a resource has run out.
@@ -109,7 +110,7 @@ _ZED = r"zed(?:\[\d+\])?: eid=\d+ class="
 _ZED_STATE = rf"{_ZED}statechange .*\bvdev=(?P<device>[\w!-]+)\S* .*\bvdev_state="
 
 OTHERS = (
-    (FAILED, rf"{_ZED_STATE}(?:DEGRADED|FAULTED|REMOVED|UNAVAIL)\b"),
+    (DEGRADED, rf"{_ZED_STATE}(?:DEGRADED|FAULTED|REMOVED|UNAVAIL)\b"),
     (DEVICE, rf"{_ZED}io_failure pool='(?P<device>[^']+)'"),
     # GFS2 names the cluster and its own label, no device.
     (FILE_SYSTEM, r"gfs2: fsid=\S+: (?:fatal: |about to withdraw this file system|(?:File system )?withdrawn\b)"),
@@ -146,5 +147,5 @@ HANGS = (
 
 ENDS = (
     ((SERVER,), rf"{_RPC} OK\b"),
-    ((FAILED,), rf"{_ZED_STATE}ONLINE\b"),
+    ((DEGRADED,), rf"{_ZED_STATE}ONLINE\b"),
 )

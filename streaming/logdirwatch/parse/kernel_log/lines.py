@@ -52,7 +52,7 @@ _DATE = (
 )
 _TAG = (
     r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))"
-    r"|(?=(?:multipathd?|iscsid|smartd|dmeventd|zed)\b))\s*"
+    r"|(?=(?:multipathd?|iscsid|smartd|dmeventd|zed|mdadm)\b))\s*"
 )
 _PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"
@@ -185,11 +185,19 @@ def is_below(device: str, names: frozenset[str]) -> bool:
 def says_more(before: str, after: str) -> bool:
     """Tell whether an earlier line explains more than a later one of the same kind and device.
 
-    Damage explains more than its consequences, and a fault in a device more than the error itself.
+    Damage explains more than its consequences, a fault in a device more than the error itself, and the member that an
+    array lost more than the number of those left.
     """
     if tells_damage(before) or tells_damage(after):
         return not tells_damage(after)
-    return is_io_error(after) and not is_io_error(before)
+    return _is_consequence(after) and not _is_consequence(before)
+
+
+_GOES_ON = compiled(r"Operation continuing on \d|DegradedArray", re.IGNORECASE)
+
+
+def _is_consequence(text: str) -> bool:
+    return is_io_error(text) or _GOES_ON.search(text) is not None
 
 
 Placed = dict[str, list[KernelError]]

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble
+from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.kernel_log.lines import KernelError, is_io_error
 
 
@@ -19,8 +20,13 @@ def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
         return log_dir
     # Of what does not heal by itself the loudest and latest stands for all the others; a file system that shut itself
     # down follows from the device that failed below it.
+    members = arrays.given_up((error.trouble, error.text) for error in news)
     worst = max(
-        (error for error in reversed(news) if not error.is_over),
+        (
+            error
+            for error in reversed(news)
+            if not error.is_over and not arrays.is_explained(error.trouble, error.device, members)
+        ),
         key=lambda error: (
             not error.heals,
             error.trouble.severity.rank,

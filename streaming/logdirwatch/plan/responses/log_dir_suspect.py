@@ -53,6 +53,7 @@ MOUNT = frozenset({"read_only", "no_directory"})
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
 DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY})
 POOL = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.POOL_LOW})
+DEGRADED = frozenset({KernelTrouble.ARRAY_DEGRADED})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 
 _OF_MOUNT = frozenset({Cause.READ_ONLY, Cause.REMOUNT})
@@ -122,7 +123,7 @@ def _checked_first(
 
     ``probed`` is the cause that a failed probe of the host names.
     """
-    array = _degraded(alert, directory) if kinds & CERTAIN else None
+    array = _degraded(alert, directory, kinds)
     found = None
     if array is not None:
         found = _look_at_array(look, array, directory, alert)
@@ -157,10 +158,12 @@ def _look_at_way(look: ProposedAction, kinds: frozenset[str], device: str) -> Pr
     )
 
 
-def _degraded(alert: AlertRecord, directory: LogDir) -> Array | None:
+def _degraded(alert: AlertRecord, directory: LogDir, kinds: frozenset[str]) -> Array | None:
     """Return the array of a directory with a failed member; None if there is none, or the array itself is lost."""
     shown = read_as(alert.evidence, BrokerSuspectEvidence)
-    found = array_in(shown.texts, shown.device, directory)
+    found = array_in(shown.texts, shown.device, directory) if kinds & (CERTAIN | DEGRADED) else None
+    if found is None and kinds & DEGRADED and not kinds & CERTAIN:
+        return Array(None, None, is_lost=False)
     return None if found is None or found.is_lost else found
 
 

@@ -18,11 +18,16 @@ from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Precondition, ProposedAction, effect
 
 STEP = "array"
-_LINE = re.compile(r"\b(?:md/raid(?P<level>\d*)|raid(?P<old_level>\d+)):?(?P<name>md[\w-]+)?: |\bmd: ", re.IGNORECASE)
+_LINE = re.compile(r"\b(?:(?:md/raid\d*|raid\d+):?(?P<name>md[\w-]+)?: |md: |mdadm\b)", re.IGNORECASE)
 _MAPPED = re.compile(r"device-mapper: raid", re.IGNORECASE)
 _LOST = re.compile(
     r"not enough operational|cannot continue|failed to run|failing array|has failed|continuing on 0 devices"
     r"|md/raid0|\braid0:",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"disabling device|continuing on [1-9]|active with|exceeded read_error|failing raid device|failing device"
+    r"|kicking|mdadm\b",
     re.IGNORECASE,
 )
 _VOLUME = re.compile(r"dev 9:(?P<minor>\d+)")
@@ -65,7 +70,7 @@ def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir)
         return None
     names = [*itself, *(found["name"] for found in named), f"md{by_volume['minor']}" if by_volume else None]
     member = ", ".join(one for one in devices if one not in itself) or None
-    is_lost = bool(itself) or any(map(_LOST.search, lines))
+    is_lost = any(map(_LOST.search, lines)) or (bool(itself) and not any(map(_GOES_ON.search, lines)))
     return Array(next((name for name in names if name), None), member, is_lost)
 
 
@@ -120,7 +125,10 @@ def array_steps(array: Array) -> list[str]:
     """Return the manual steps on the host, read-only ones first."""
     member = "MEMBER" if array.member is None else " ".join(f"/dev/{one}" for one in array.member.split(", "))
     return [
-        f"cat /proc/mdstat; mdadm --detail {array.device} (active and degraded, or failed?); lvs -a for LVM",
+        (
+            f"cat /proc/mdstat; mdadm --detail {array.device} (active and degraded, or failed?); lvs -a for LVM; "
+            "storcli /call show, zpool status or drbdadm status for others"
+        ),
         f"smartctl -x {member}",
         (
             f"while the array is active: mdadm --manage {array.device} --fail {member} --remove {member}, change the "
