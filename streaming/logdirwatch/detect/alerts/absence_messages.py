@@ -8,9 +8,9 @@ from logdirwatch.detect.state.maintenance import running
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import Cause, LogDirStatus, PollStatus
+from logdirwatch.model.vocabulary import Cause, KernelTrouble, LogDirStatus, PollStatus
 from logdirwatch.text.units import human_ms, human_ratio
-from logdirwatch.text.words import utc
+from logdirwatch.text.words import some_of, utc
 
 
 def broker_unknown(memory: BrokerMemory) -> str:
@@ -28,7 +28,8 @@ def broker_unknown(memory: BrokerMemory) -> str:
     act = ". Act now." if planned is None else f"; {planned}"
     said = f" ({why})" if why else ""
     return (
-        f"Broker {memory.broker} {text}{said}{_recovers(memory)}{_log_says(memory)}; its disks are not monitored{act}"
+        f"Broker {memory.broker} {text}{said}{_recovers(memory)}{_log_says(memory)}{_hangs(memory)}; its disks are not "
+        f"monitored{act}"
     )
 
 
@@ -38,6 +39,28 @@ def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
     waits = _waits_as_planned(memory) or "can wait until morning: no, because its disks are not monitored"
     text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
     return f"{text}{_log_says(memory)}; {waits}"
+
+
+_WAITS_FOR_STORAGE = frozenset({KernelTrouble.SERVER_NOT_RESPONDING, KernelTrouble.HUNG})
+
+
+def hangs(memory: BrokerMemory) -> list[str]:
+    """Return which storage does not answer, by the kernel's log of the host: what waits for it answers nobody either.
+
+    A line counts until one says that it is over.
+    """
+    holders = [("", memory.troubles), *((f"{path}: ", held.troubles) for path, held in sorted(memory.log_dirs.items()))]
+    return [
+        f"{place}{trouble.text}"
+        for place, held in holders
+        for trouble in held.values()
+        if trouble.kind in _WAITS_FOR_STORAGE
+    ]
+
+
+def _hangs(memory: BrokerMemory) -> str:
+    found = hangs(memory)
+    return f"; its storage does not answer ({some_of(found, 3)})" if found else ""
 
 
 _UNEXPLAINED = frozenset({None, Cause.UNKNOWN})
@@ -52,7 +75,7 @@ def broker_offline(memory: BrokerMemory) -> str:
     )
     recovers = _recovers(memory)
     state = "is starting" if recovers else "is offline"
-    text = f"Broker {memory.broker} {state} ({memory.reason}){recovers}{_log_says(memory)}"
+    text = f"Broker {memory.broker} {state} ({memory.reason}){recovers}{_log_says(memory)}{_hangs(memory)}"
     if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
         ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
         kind = "metadata directory" if has_metadata_log(memory, worst[0]) else "directory"

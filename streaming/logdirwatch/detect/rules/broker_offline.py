@@ -148,6 +148,7 @@ def away_evidence(kind: type[Away], memory: BrokerMemory, **more: Any) -> Away:
         is_fenced=memory.is_fenced,
         controller_id=memory.controller_id,
         last_seen_ms=memory.seen_ms,
+        hangs=absence_messages.hangs(memory) or None,
         recovering_logs=log_recovery.logs_left(memory),
         log_dirs={
             path: KnownLogDir(

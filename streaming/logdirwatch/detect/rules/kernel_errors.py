@@ -20,7 +20,7 @@ from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert, Troub
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
-from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import BELOW_DISK, LOST_WAY, KernelTrouble, LogDirStatus, Rule
 from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.kernel_log.lines import is_io_error, kernel_error, says_more
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
@@ -103,6 +103,9 @@ def judge(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory, momen
 def judge_broker(context: BrokerContext, record: HostRecord, moment: EvidenceTime) -> None:
     """Suspect the broker for hung tasks on its host, until every disk has been written since."""
     memory = context.memory
+    if any(said.is_over and said.trouble in LOST_WAY for seen in record.log_dirs for said in seen.kernel):
+        # What waited for it goes on; the kernel repeats the line of a task that does not.
+        memory.troubles = {key: held for key, held in memory.troubles.items() if held.kind != KernelTrouble.HUNG}
     _note(memory.troubles, record.kernel, moment.at_ms)
     serving = [log_dir for log_dir in memory.log_dirs.values() if log_dir.status is not LogDirStatus.OFFLINE]
     proof_ms = min((log_dir.proof_ms or 0 for log_dir in serving), default=None)

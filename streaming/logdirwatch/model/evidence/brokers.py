@@ -34,7 +34,7 @@ class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
 class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
     """The evidence of the rules about a broker's absence."""
 
-    NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason")
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason", "hangs")
 
     reason: Annotated[str | None, Meta(description="Why it counts as away, for people.")] = NULL
     poll_status: Annotated[
@@ -50,6 +50,10 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
     log_says: Annotated[str | None, Meta(description="The line of its own log that says why it is away.")] = None
     log_reason: Annotated[str | None, Meta(description="That reason as one word (BrokerFailureReason).")] = None
     log_says_ms: Annotated[int | None, Meta(description="Time of that line.")] = None
+    hangs: Annotated[
+        list[str] | None,
+        Meta(description="Storage that does not answer, by the kernel's log of its host: the directory and the line."),
+    ] = None
     why: Annotated[str | None, Meta(description="That maintenance runs, and until when.")] = None
     maintenance: Annotated[MaintenanceWindow | None, Meta(description="The maintenance that runs for it.")] = None
 
@@ -73,7 +77,7 @@ class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
 class BrokerCrashLoopEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
     """``broker_crash_loop``: the broker was away and came back again and again."""
 
-    NEWS: ClassVar[tuple[str, ...]] = ("at_least", "log_reason")
+    NEWS: ClassVar[tuple[str, ...]] = ("at_least", "log_reason", "hangs")
 
     restarts: Annotated[int | None, Meta(description="How often it was away and came back, within the last hour.")] = (
         NULL

@@ -174,7 +174,7 @@ def is_below(device: str, names: frozenset[str]) -> bool:
 
     A controller (nvme0) stands for its disks (nvme0n1), a port (ata3) for the devices attached to it (ata3.00).
     """
-    if device in names or device.partition(".")[0] in names:
+    if device in names or (device.startswith("ata") and device.partition(".")[0] in names):
         return True
     path = _NVME_PATH.fullmatch(device)
     if path:

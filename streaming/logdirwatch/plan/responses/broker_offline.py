@@ -64,7 +64,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return _recovering(situation, broker, shown.recovering_logs)
     full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
     limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _REPAIRED_FIRST]
-    is_told = bool(shown.log_says)
+    is_told = bool(shown.log_says or shown.hangs)
     return [
         *([situation.look] if is_told else []),
         *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
@@ -73,7 +73,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
             repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
             for directory in _corrupt(snapshot, broker)
         ),
-        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, limited, is_told=is_told))),
+        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, limited, shown))),
         *_rebuilt(alert, broker, snapshot, policy, now_ms),
         *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
@@ -176,7 +176,10 @@ def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
     return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
 
 
-def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], *, is_told: bool) -> str:
+def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], shown: BrokerAwayEvidence) -> str:
+    if shown.hangs and not shown.log_says:
+        return "only once its storage answers again, as above: the new process hangs there too"
+    is_told = bool(shown.log_says)
     if sick:
         return f"replace the disk under {', '.join(directory.path for directory in sick)} first"
     if full:

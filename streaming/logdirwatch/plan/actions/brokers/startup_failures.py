@@ -3,7 +3,7 @@
 No remedy deletes what may be a last copy: folders are moved aside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,14 @@ from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers import damaged_file
-from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, on_host_of, quorum_status
+from logdirwatch.plan.actions.brokers.investigate import (
+    UNAVAILABLE,
+    UNDER_REPLICATED,
+    Runbook,
+    on_host_of,
+    quorum_status,
+)
+from logdirwatch.text.words import some_of
 
 
 class Remedy(NamedTuple):
@@ -238,14 +245,31 @@ def remedy_of(reason: object, *, has_zookeeper: bool = False) -> Remedy:
 
 
 def as_its_log_says(alert: AlertRecord) -> Runbook | None:
-    """Return the remedy for a broker whose log says why it is down; no text of the log becomes part of a command."""
+    """Return the remedy for a broker whose log, or whose kernel's, says why it is away.
+
+    No text of a log becomes part of a command.
+    """
     shown = read_as(alert.evidence, BrokerAwayEvidence)
-    if shown.maintenance is not None or not shown.log_says:
+    if shown.maintenance is not None:
         return None
+    if not shown.log_says:
+        return _storage_answers(shown.hangs) if shown.hangs else None
     with_kraft, with_zookeeper = (
         _as_said(remedy_of(shown.log_reason, has_zookeeper=has_zookeeper), shown) for has_zookeeper in (False, True)
     )
     return replace(_runbook(with_kraft, shown.log_says), zookeeper=_runbook(with_zookeeper, shown.log_says))
+
+
+def _storage_answers(hangs: Sequence[str]) -> Runbook:
+    return Runbook(
+        "find out why the storage that the broker waits for does not answer, and do not restart the broker before it "
+        "does: a process that waits for it cannot be killed, and df and ls hang there too. Its host's kernel says: "
+        f"{some_of(hangs, 3)}",
+        (
+            on_host_of("cat /proc/mounts; dmesg -T | tail -200; nfsstat -m, then ping the server that the mount names"),
+            UNDER_REPLICATED,
+        ),
+    )
 
 
 def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
