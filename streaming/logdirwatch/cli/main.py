@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperOption
 
 from logdirwatch import __version__
-from logdirwatch.cli import logs
+from logdirwatch.cli import logs, standard_streams
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.text.printable import printable_lines
@@ -133,9 +133,10 @@ def main() -> None:
 
 def run(made: Callable[[], typer.Typer]) -> None:
     """Run a command line; an error of the user is one line."""
-    logs.to_stderr(debug="--debug" in sys.argv)
     try:
-        made()()
+        with standard_streams.prepared():
+            logs.to_stderr(debug="--debug" in sys.argv)
+            made()()
     except UserError as error:
         if "--debug" in sys.argv:
             raise

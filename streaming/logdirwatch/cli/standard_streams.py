@@ -1,0 +1,89 @@
+"""Standard input, output and error as a process finds them: closed, on a full disk, or a pipe that nobody reads.
+
+No process ends and no loop waits because a line of its log cannot be written.
+"""
+
+import errno
+import io
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from logdirwatch.errors import UserError
+
+PATIENCE_MS = 1_000
+"""How long a write to standard error may wait for whoever reads it; after one that was lost none waits."""
+_PIECE_BYTES = select.PIPE_BUF
+"""A pipe or socket that is ready takes as much at once, so that the write does not wait."""
+_OF_A_FILE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+"""Errors that come from a write to a file; those of standard output have no name of a file."""
+_LOST = b"logdirwatch: log lines are missing here, standard error could not be written\n"
+
+
+class _StandardError(io.RawIOBase):
+    """A stream that takes everything: what cannot be written is lost, which is said once it can be."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream  # which closes the descriptor when nobody has it any more
+        self._descriptor = descriptor = stream.fileno()
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+        self._has_lost = False
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        rest = memoryview((_LOST if self._has_lost else b"") + bytes(data))
+        try:
+            while rest:
+                self._wait()
+                rest = rest[os.write(self._descriptor, rest[:_PIECE_BYTES]) :]
+        except OSError:
+            self._has_lost = True
+        else:
+            self._has_lost = False
+        return len(data)
+
+    def _wait(self) -> None:
+        if not self._poll.poll(0 if self._has_lost else PATIENCE_MS):
+            raise TimeoutError
+
+
+def _open_what_is_closed() -> None:
+    """Open /dev/null in place of streams that are closed: the next file or socket would get their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Make the standard streams usable, and raise UserError for what the system refuses and nobody else named."""
+    _open_what_is_closed()
+    with suppress(OSError, ValueError):  # the streams of a notebook or a test have no descriptor
+        sys.stderr = io.TextIOWrapper(
+            _StandardError(sys.stderr),
+            encoding=sys.stderr.encoding,
+            errors="backslashreplace",
+            line_buffering=True,
+        )
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise UserError("the working directory was deleted: change to another one") from None
+    try:
+        yield
+    except OSError as error:
+        named = error.filename or ("standard output" if error.errno in _OF_A_FILE else None)
+        raise UserError(f"{named}: {error.strerror}" if named else str(error.strerror or error)) from error
