@@ -213,6 +213,8 @@ def _problem(where: Sequence[int | str], kind: str, message: str) -> str:
 
 def _words_of(kind: str, message: str, where: Sequence[int | str]) -> str:
     """Return a problem in words; for an unknown key with the one that is probably meant."""
+    if kind in {"model_type", "dict_type"}:
+        return "expected keys and values below it"
     if kind != "extra_forbidden":
         return message.removeprefix("Value error, ")
     return f"there is no such key{did_you_mean(str(where[-1]), _keys_beside(where))}"
@@ -254,10 +256,21 @@ class _DuplicateKeyError(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.SafeLoader):
+    """Reads all but null as text, which gets its type from its key, as that of a variable does.
+
+    YAML 1.1 takes ``010`` for eight, ``1:30`` for ninety and ``no`` for false, also as the name of a cluster.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as in PyYAML
+        first: [(tag, form) for tag, form in known if tag.endswith((":null", ":merge"))]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
-        """Return a text; raises UnicodeError for half of a surrogate pair, which YAML's escapes can write."""
+        """Return a text; raises UnicodeError for what YAML's escapes can write and no path or address can hold."""
         text = super().construct_scalar(node)
-        text.encode()
+        if not environment.is_text(text):
+            raise UnicodeError
         return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

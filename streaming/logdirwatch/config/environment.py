@@ -23,6 +23,10 @@ _OF_KUBERNETES = re.compile(
 _ESCAPES = r"in a string write \" for a quote and \\ for a backslash"
 
 
+_NULL_CHARACTER = re.compile(r"(?<!\\)(\\\\)*\\u0000")
+"""As JSON can write it: the system ends a path there, and Python's functions fail for it."""
+
+
 class NotJsonError(ValueError):
     """A value that has to be JSON and is not; ``reason`` shows no part of it."""
 
@@ -35,9 +39,9 @@ def decoded(value: str) -> Any:
     """Return a value that is written as JSON; raises NotJsonError, also where an object has a key twice."""
     try:
         found = json.loads(value, object_pairs_hook=_object)
-        if _is_text(json.dumps(found, ensure_ascii=False)):
+        if is_text(json.dumps(found, ensure_ascii=False)) and not _NULL_CHARACTER.search(value):
             return found
-        reason = "has half of a surrogate pair in it"
+        reason = "has half of a surrogate pair or a null character in it"
     except json.JSONDecodeError as error:
         what = error.msg.partition(":")[0]  # after it comes a character of the value
         reason = f"is not JSON ({what}, at character {error.pos + 1}); {_ESCAPES}"
@@ -46,13 +50,13 @@ def decoded(value: str) -> Any:
     raise NotJsonError(value, reason) from None
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
     """Tell whether a value can be encoded: Python keeps other bytes of a variable as halves of surrogate pairs."""
     try:
         value.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\0" not in value
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,7 +78,7 @@ def unusable(variables: Mapping[str, str], sections: Iterable[str]) -> str | Non
     """Return what is wrong with the first variable that sets nothing or is no text, None if there is none."""
     known = {name.upper() for name in sections}
     for name in sorted(_ours(variables)):
-        if not _is_text(variables[name]):
+        if not is_text(variables[name]):
             return f"{name} is not text in UTF-8"
         section, *rest = name.upper().removeprefix(PREFIX).split(DELIMITER)
         if section not in known and not (_OF_KUBERNETES.search(name) and not rest):

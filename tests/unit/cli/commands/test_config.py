@@ -123,12 +123,17 @@ NOT_JSON = "LOGDIRWATCH_{} is not JSON"
         ),
         ("TELEMETRY__CLIENT", '{"sasl.password": "S3cr\udcff"}', "LOGDIRWATCH_{} is not text in UTF-8"),
         ("TELEMETRY__CLIENT", '{"sasl.password": "S3cr\\ud800"}', "LOGDIRWATCH_{} has half of a surrogate pair"),
+        (
+            "TELEMETRY__CLIENT",
+            '{"sasl.password": "S3cr\\\\\\u0000"}',
+            "LOGDIRWATCH_{} has half of a surrogate pair or a null",
+        ),
         ("CONSOLE__PASSWORD", "S3cr\udcff is long enough", "LOGDIRWATCH_{} is not text in UTF-8"),
         ("NOTIFY__HEARTBEAT__PING_URL", "http://[S3cr/", "notify.heartbeat.ping_url (LOGDIRWATCH_{}): expected http"),
         ("NOTIFY__RECEIVERS", '{"a": {"alertmanager": ["S3cr:9093"]}}', "(LOGDIRWATCH_{}): expected http://HOST"),
-        ("TELEMETRY__CLIENT", '["S3cr"]', "telemetry.client (LOGDIRWATCH_{}): Input should be a valid dictionary"),
-        ("TELEMETRY", '"S3cr"', "telemetry (LOGDIRWATCH_{}): Input should be"),
-        ("TELEMETRY__CLIENT", "", "telemetry.client (LOGDIRWATCH_{}): Input should be a valid dictionary"),
+        ("TELEMETRY__CLIENT", '["S3cr"]', "telemetry.client (LOGDIRWATCH_{}): expected keys and values"),
+        ("TELEMETRY", '"S3cr"', "telemetry (LOGDIRWATCH_{}): expected keys and values"),
+        ("TELEMETRY__CLIENT", "", "telemetry.client (LOGDIRWATCH_{}): expected keys and values"),
         ("STREAM__EXTRA", '{"a": {"b": "S3cr"}}', "stream.extra.a (LOGDIRWATCH_{}): Input should be a valid string"),
         (
             "DETECT__DEBOUNCE_SAMPLES",
@@ -322,6 +327,7 @@ def test_a_variable_that_names_no_cluster_of_the_file_is_refused(run, tmp_path, 
         (b"home: S3cr\xe9\n", ": not text in UTF-8"),
         ("home: S3cr\n".encode("utf-16"), ": not text in UTF-8"),
         (b'home: "S3cr\\ud800"\n', ": not text in UTF-8"),
+        (b'home: "S3cr\\0"\n', ": not text in UTF-8"),
         (b"home: a\n---\nhome: S3cr\n", " line 2: not valid YAML"),
         (b"home: a\nhome: S3cr\n", " line 2: the key is there already"),
         (b"clusters: {prod: {client: {sasl.password: S3cr, sasl.password: b}}}", " line 1: the key is there already"),
@@ -334,6 +340,59 @@ def test_a_file_that_cannot_be_read_is_one_line(run, tmp_path, content, problem)
     ended = run("--config", str(path), "config", "check")
     assert (ended.exit_code, ended.out) == (2, "")
     assert ended.err == f"logdirwatch: configuration {path}{problem}\n"
+
+
+CLUSTERS, PASSWORD, HOME = "clusters", "password", "home"
+
+
+@pytest.mark.parametrize(
+    ("written", "key", "expected"),
+    [
+        ("clusters: {no: {bootstrap_servers: 'b:1'}}", CLUSTERS, ["no"]),
+        ("clusters: {0x10: {bootstrap_servers: 'b:1'}}", CLUSTERS, ["0x10"]),
+        ("clusters: {2024-01-01: {bootstrap_servers: 'b:1'}}", CLUSTERS, ["2024-01-01"]),
+        ("clusters: {1: {bootstrap_servers: 'b:1'}, '01': {bootstrap_servers: 'b:2'}}", CLUSTERS, ["1", "01"]),
+        ("telemetry: {client: {sasl.username: a, sasl.mechanism: PLAIN, sasl.password: 0123456}}", PASSWORD, "0123456"),
+        ("telemetry: {client: {sasl.username: a, sasl.mechanism: PLAIN, sasl.password: yes}}", PASSWORD, "yes"),
+        (
+            "telemetry: {client: {sasl.username: a, sasl.mechanism: PLAIN, sasl.password: 1_000.50}}",
+            PASSWORD,
+            "1_000.50",
+        ),
+        ("telemetry: {client: {sasl.username: a, sasl.mechanism: PLAIN, sasl.password: 12:30}}", PASSWORD, "12:30"),
+        ("home: 2024-01-01", HOME, "2024-01-01"),
+        ("home: 'null'", HOME, "null"),
+        ("collect: {metrics_interval_ms: 010000}", "metrics_interval_ms", 10_000),
+        ("collect: {metrics_interval_ms: 10_000}", "metrics_interval_ms", 10_000),
+        ("collect: {consumer_groups: off}", "consumer_groups", False),
+        ("collect: {listen: null}", "listen", None),
+        ("collect: {listen: }", "listen", None),
+    ],
+)
+def test_what_stands_in_the_file_gets_its_type_from_its_key_as_in_a_variable(tmp_path, written, key, expected):
+    settings = load(Path(write(tmp_path, written)))
+    read = {
+        CLUSTERS: list(settings.clusters),
+        PASSWORD: settings.telemetry.client.get("sasl.password"),
+        HOME: settings.home,
+        **settings.collect.model_dump(),
+    }
+    assert read[key] == expected
+
+
+@pytest.mark.parametrize("written", ["0x10", "1:30", "1e4", "0o17", "5.5"])
+def test_a_number_has_one_meaning_or_is_refused(run, tmp_path, written):
+    ended = run("--config", write(tmp_path, f"notify: {{group_wait_ms: {written}}}"), "config", "check")
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert "notify.group_wait_ms: Input should be a valid integer" in ended.err
+
+
+@pytest.mark.parametrize("section", ["collect", "clusters", "telemetry", "clusters.prod", "notify.receivers"])
+def test_a_section_without_anything_in_it_is_named(run, tmp_path, section):
+    outer, _, inner = section.partition(".")
+    ended = run("--config", write(tmp_path, f"{outer}: {{{inner}: }}" if inner else f"{outer}:"), "config", "check")
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert f"{section}: expected keys and values below it" in ended.err
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(run, tmp_path):
