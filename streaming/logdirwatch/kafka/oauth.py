@@ -1,5 +1,6 @@
 """What kafka-python needs to log in as Java's client does: tokens (OAuth client credentials), and a profile of AWS."""
 
+import re
 import time
 from functools import partial
 from importlib.util import find_spec
@@ -19,6 +20,10 @@ RENEWED_AFTER = 0.8
 """The part of a token's lifetime after which it is renewed, as in Kafka's own client."""
 SHORT_LIFE_S = 60.0
 """The lifetime of a token whose endpoint does not return it."""
+LONG_LIFE_S = 900.0
+"""A token is not used for longer: it may have expired while this host was suspended, or been revoked."""
+_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+"""A bearer token (RFC 6750); in SASL (RFC 7628) another character would end it."""
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]
@@ -34,8 +39,8 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         """Return the token; raises a KafkaError without any part of the credentials if there is none."""
         if time.monotonic() >= self._renew_s:
             granted = self._granted()
-            self._token = str(granted["access_token"])
-            self._renew_s = time.monotonic() + RENEWED_AFTER * float(granted.get("expires_in") or SHORT_LIFE_S)
+            self._token = granted["access_token"]
+            self._renew_s = time.monotonic() + RENEWED_AFTER * _life_s(granted.get("expires_in"))
         return self._token
 
     def extensions(self) -> dict[str, str]:
@@ -66,10 +71,21 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
             raise SaslAuthenticationFailedError(f"the token endpoint answers {answer.status_code}")
         try:
             granted: dict[str, Any] = answer.json()
-            granted["access_token"]
+            is_granted = _TOKEN.fullmatch(granted["access_token"]) is not None
         except (ValueError, KeyError, TypeError):
-            raise SaslAuthenticationFailedError("the token endpoint answers without a token") from None
+            is_granted = False
+        if not is_granted:
+            raise SaslAuthenticationFailedError("the token endpoint answers without a token")
         return granted
+
+
+def _life_s(given: object) -> float:
+    """Return for how long a token is used: a short time where the endpoint says nothing that can be true."""
+    try:
+        life_s = float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return SHORT_LIFE_S
+    return min(life_s, LONG_LIFE_S) if life_s > 0 else SHORT_LIFE_S
 
 
 class _OfProfile(SaslMechanismAwsMskIam):  # type: ignore[misc]

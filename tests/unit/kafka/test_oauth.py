@@ -62,6 +62,38 @@ def test_a_token_is_kept_until_most_of_its_life_is_over(endpoint, monkeypatch):
     assert tokens.token() == "t2"
 
 
+@pytest.mark.parametrize(
+    ("expires_in", "used_s"),
+    [
+        ("100", 80),
+        ('"100"', 80),
+        ("1.5", 1.2),
+        ("null", 48),
+        ("0", 48),
+        ("-5", 48),
+        ("NaN", 48),
+        ('"never"', 48),
+        ('"2026-11-29T12:00:00Z"', 48),
+        ("[]", 48),
+        ("{}", 48),
+        ("86400", 720),
+        ("3600000", 720),
+        ("1e400", 720),
+        ("Infinity", 720),
+        ("9" * 400, 48),
+    ],
+)
+def test_a_lifetime_that_cannot_be_true_is_a_short_one_and_none_is_long(endpoint, monkeypatch, expires_in, used_s):
+    now = [1_000.0]
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    endpoint.answer = 200, f'{{"access_token": "t1", "expires_in": {expires_in}}}'.encode()
+    tokens = oauth.Tokens(credentials(endpoint.url))
+    for after_s, asked in ((0, 1), (used_s - 0.1, 1), (used_s + 0.1, 2)):
+        now[0] = 1_000 + after_s
+        assert tokens.token() == "t1"
+        assert len(endpoint.asked) == asked
+
+
 def test_extensions_go_with_the_token_and_a_secret_is_encoded_where_the_endpoint_wants_it(endpoint):
     asked = ClientCredentials(
         endpoint.url, "me", "a b:%", None, {"logicalCluster": "lkc-1", "x": "y"}, is_urlencoded=True
@@ -83,7 +115,28 @@ def test_amazons_mechanism_takes_the_profile_that_java_takes():
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [((401, b"secret"), "answers 401"), ((200, b"secret"), "without a token"), ((200, b"[]"), "without a token")],
+    [
+        ((401, b"secret"), "answers 401"),
+        ((302, b"secret"), "answers 302"),
+        *(
+            ((200, body), "without a token")
+            for body in (
+                b"secret",
+                b"[]",
+                b"null",
+                b"",
+                b"\xff\xfe",
+                b'"access_token"',
+                b'{"access_token": null}',
+                b'{"access_token": ""}',
+                b'{"access_token": 5}',
+                b'{"access_token": ["t1"]}',
+                b'{"access_token": "t1\\u0001host=other"}',
+                b'{"access_token": "t1\\nx"}',
+                b'{"access_token": "\\ud800"}',
+            )
+        ),
+    ],
 )
 def test_an_endpoint_that_grants_nothing_is_an_error_without_credentials(endpoint, answer, told):
     endpoint.answer = answer
