@@ -107,8 +107,9 @@ class PlanSettings(Section):
     )
     fleet_cuts_last_ms: Ms = Field(
         2 * DAY_MS,
-        description="How long directories should last after the cuts for a whole cluster that fills, the time that it "
-        "takes to add room; none is emptied below target_ratio for it.",
+        description="The time that it takes to add room. Directories should last as long after the cuts for a whole "
+        "cluster that fills, none is emptied below target_ratio for it; and no cut is ready for one that lasts longer "
+        "while its volume can grow.",
     )
     log_dir_throttle_bytes_per_s: int = Field(
         50_000_000, gt=0, description="Usual rate of moves between the log directories of one broker."

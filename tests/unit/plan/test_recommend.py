@@ -93,11 +93,14 @@ class TestFilling:
         assert not [command for command in undo_of_move(SOURCE, "3.9-IV0") if "cordon" in command]
 
     def test_in_time_holds_only_when_it_is(self):
-        def in_time(rate):
-            action = recommended(space_alert(), *FILLING, disk_bandwidth_bytes_per_s=MIB + rate)[-1]
+        def in_time(rate, growth_bytes_per_s=MIB):
+            full = changed(FILLING[0], growth_bytes_per_s=float(growth_bytes_per_s))
+            limits = {"disk_bandwidth_bytes_per_s": growth_bytes_per_s + rate}
+            action = recommended(space_alert(), full, *FILLING[1:], **limits)[-1]
             return next(p["holds"] for p in action.preconditions if p["name"] == "in_time")
 
-        assert in_time(50_000_000) is True
+        assert in_time(50_000_000, MIB // 10) is True
+        assert in_time(50_000_000) is None
         assert in_time(2_000_000) is False
 
     def test_without_known_growth_nothing_is_claimed_of_time(self):

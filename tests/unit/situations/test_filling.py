@@ -432,6 +432,19 @@ RUNNING = [
         lossless=True,
     ),
     Advice(
+        "saturated, and moves come that do not fit: their end comes before any change of leaders",
+        given(
+            *coming(),
+            source(0.96, 1 * MB, incoming_bytes=1400 * GIB),
+            NO_ROOM,
+            *(disk(number, "/data/d1", 0.84) for number in (2, 3, 4)),
+            *BIG,
+            to="saturated",
+        ),
+        first="cancel_moves",
+        order=("cancel_moves", "demote_leaders"),
+    ),
+    Advice(
         "moves that come and do not fit, and no room: after their end no loss while days are left",
         given(*coming(), NO_ROOM, *FULL_OTHERS, *BIG, to="filling"),
         first="cancel_moves",

@@ -9,6 +9,8 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio
 
+REACTION_MS = 600_000
+"""What a person needs to read an action, to decide, and to carry it out."""
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used if the value is unknown."""
 
@@ -70,8 +72,14 @@ def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
     return max(1, len(snapshot.directories_of.get(broker, ())))
 
 
-def in_time(source: LogDir, needs_ms: int) -> Precondition:
-    """Return the precondition that the action takes effect before the directory is full."""
-    left = time_to_full_ms(source)
-    text = f"takes effect in {human_ms(needs_ms)}; {end_in_words(source)}"
-    return Precondition("in_time", text, None if left is None else left > needs_ms)
+def in_time(source: LogDir, needs_ms: int, takes: str = "takes effect in") -> Precondition:
+    """Return the precondition that the action takes effect before the directory is full.
+
+    Unknown if that depends on how soon a person carries it out.
+    """
+    left, text = time_to_full_ms(source), f"{takes} {human_ms(needs_ms)}; {end_in_words(source)}"
+    if left is None or left <= needs_ms:
+        return Precondition("in_time", text, None if left is None else False)
+    if left <= needs_ms + REACTION_MS:
+        return Precondition("in_time", f"{text}: only if it is carried out at once", None)
+    return Precondition("in_time", text, holds=True)

@@ -100,6 +100,12 @@ class Topic:
         """Whether the log cleaner keeps the last value of every key, unless something else deletes it."""
         return "compact" in (self.configs.get("cleanup.policy") or "").split(",")
 
+    @property
+    def has_known_readers(self) -> bool:
+        """Whether groups commit their offsets for it, and those of every partition are known."""
+        partitions = self.partitions
+        return all(one.is_unread_known for one in partitions) and any(one.groups for one in partitions)
+
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's default."""
         value = self.configs.get(key)

@@ -5,6 +5,9 @@ import re
 CORDON = "4.3-IV0"
 """KIP-1066: before it, setting ``cordoned.log.dirs`` is refused, and one in server.properties has no effect."""
 
+KEEPS_CLEANING = "4.2-IV0"
+"""KAFKA-19458: before it, a cancelled copy between directories ends retention and compaction of its partition."""
+
 _NAME = re.compile(r"(\d+)\.(\d+)-IV(\d+)")
 _LEVEL = re.compile(r"level (\d+)")
 _NEWEST_NAMED_LEVEL = 30

@@ -41,6 +41,7 @@ from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room, with_reasons
 from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.remote_copies import remote_copy_drafts
+from logdirwatch.plan.relief.retention_check import propose_retention_check
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
@@ -93,7 +94,8 @@ def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, cop
     )
     snapshot = without_copies(copies, snapshot) if any(not proposal.vetoes for proposal in ended) else snapshot
     source, running = with_running_moves(snapshot.directories[directory.place], snapshot, policy)
-    overdue = tuple(apply_decisions(propose_restart_for_retention(source, snapshot, policy), snapshot.decisions))
+    restarts = map(veto_predicted_harm, propose_restart_for_retention(source, snapshot, policy))
+    overdue = tuple(apply_decisions(restarts, snapshot.decisions))
     gone = stray_bytes(source, snapshot) + sum(promised_bytes(one) for one in overdue if _is_relied_on(one, source))
     needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - gone)
     return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue)
@@ -144,16 +146,21 @@ def _answer(
     cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
-    if wanted > least:
+    is_room_in_time = _has_time_for(room, left_ms, policy)
+    if wanted > least or is_room_in_time:
         lost = [_lossless_first(proposal) for proposal in lost]
-    brakes = [] if hoped else _brakes(source, snapshot, policy, gentle, lost, wanted)
+    waits = hoped or is_room_in_time
+    brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, wanted)
     lost = spare_others(lost, brakes, filling_topics(source, snapshot), left_ms)
     frees = _not_enough([*lossless.proposals, *cuts], source, needed)
     instead = [*dict.fromkeys([*lossless.against, *against]), *frees]
     proposals = [*others, *with_reasons(room, instead), *lost, *brakes]
-    looks = apply_decisions(
-        [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
-    )
+    checks = [
+        *propose_retention_check(source, snapshot, policy),
+        *propose_cleaner_check(source, snapshot, policy),
+        *remote_copy_drafts(source, snapshot),
+    ]
+    looks = apply_decisions(checks, snapshot.decisions)
     ordered = in_order_of_relief(proposals)
     looked = [*ordered, *looks] if is_full_within_the_hour(source) else [*looks, *ordered]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
@@ -188,11 +195,17 @@ def _brakes(
     return apply_decisions(propose_producer_throttle(source, snapshot, policy, lasts_ms), snapshot.decisions)
 
 
+def _has_time_for(room: Sequence[ProposedAction], left_ms: int | None, policy: Policy) -> bool:
+    """Tell whether more room comes in time although nobody configured how long it takes: it takes days, not weeks."""
+    is_possible = any(not one.vetoes and one.expected["needs_ms"] is None for one in room)
+    return is_possible and left_ms is not None and left_ms > policy.limits.fleet_cuts_last_ms
+
+
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:
     """Return actions that lose data with a veto, while others can still make room in time without loss."""
     if not proposal.data_loss:
         return proposal
-    text = "what is asked for is in time and loses nothing; reject that action if it is refused or does not come"
+    text = "an action before this one is in time and loses no data; reject that action if it is refused or not possible"
     return replace(proposal, vetoes=(*proposal.vetoes, Veto("lossless_first", text)))
 
 

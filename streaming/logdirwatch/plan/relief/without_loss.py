@@ -42,6 +42,9 @@ def relieve_without_loss(
     if needed <= 0:
         return LosslessRelief()
     found = _moves(source, snapshot, policy, needed, now_ms)
+    if not all(map(_is_sure, found.proposals)):
+        local = _local_cuts(source, snapshot, policy, needed, frozenset(), now_ms)
+        found = LosslessRelief() if freed_by(local, source) >= needed else found
     proposals = list(found.proposals)
     if freed_by(proposals, source) < needed:
         asked = ask_to_raise(
@@ -56,6 +59,12 @@ def relieve_without_loss(
         if missing > 0:
             proposals += apply_decisions(more(source, snapshot, policy, missing, now_ms), snapshot.decisions)
     return LosslessRelief(tuple(proposals), found.taken, found.against, cut)
+
+
+def _is_sure(move: ProposedAction) -> bool:
+    """Tell whether a move is in time, and at a rate that its disks are known to sustain."""
+    is_paced = all(one.holds for one in move.preconditions if one.name == "rate_sustained")
+    return not move.vetoes and is_paced and is_in_time(move) is not False
 
 
 def _local_cuts(

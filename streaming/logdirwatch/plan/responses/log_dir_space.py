@@ -113,8 +113,8 @@ def _is_mostly_foreign(directory: LogDir) -> bool:
 
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
     """Tell whether an action frees space in time without loss, or wins the time for one that does."""
-    is_brake = ACTION_TYPES[proposal.kind].relief.stage is Stage.SLOWS_WRITES and not proposal.vetoes
-    return is_brake or (not proposal.data_loss and freed_in_time_bytes(proposal, directory) > 0)
+    spares = ACTION_TYPES[proposal.kind].relief.stage in {Stage.CANCELS, Stage.SLOWS_WRITES} and not proposal.vetoes
+    return spares or (not proposal.data_loss and freed_in_time_bytes(proposal, directory) > 0)
 
 
 def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:

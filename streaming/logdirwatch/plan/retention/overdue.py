@@ -97,7 +97,23 @@ def is_reached(replica: Replica, snapshot: ClusterSnapshot) -> bool:
         is_failing = bool(failing & {DEAD_CLEANER, UNCLEANABLE}) or outgrown_ms(replica, snapshot) is not None
     else:
         is_failing = RETENTION in failing
-    return not is_failing and overdue(replica, snapshot) is None
+    return not is_failing and not past_limit_bytes(replica, snapshot) and overdue(replica, snapshot) is None
+
+
+def past_limit_bytes(replica: Replica, snapshot: ClusterSnapshot) -> int:
+    """Return the bytes that a replica holds clearly beyond its own limit in bytes; 0 if none, or if that is not known.
+
+    Either they go at the next check, since the limit was lowered just now, or deletion stands still. A still lower
+    limit frees none of them.
+    """
+    topic = snapshot.topics.get(replica.topic)
+    if topic is None or not replica.size_bytes or not _is_deleted(topic, replica.broker, snapshot):
+        return 0
+    limit, written = int(effective(topic, RETENTION_BYTES) or -1), _written_bytes(replica, topic, snapshot)
+    if limit < 0 or written is None or _is_pending(replica, snapshot):
+        return 0
+    past = replica.size_bytes - limit
+    return past if past > _SEGMENTS * segment_bytes(topic) + written else 0
 
 
 def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:

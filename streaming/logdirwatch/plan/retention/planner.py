@@ -19,7 +19,7 @@ from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
-from logdirwatch.plan.retention.overdue import is_reached
+from logdirwatch.plan.retention.overdue import is_reached, past_limit_bytes
 from logdirwatch.plan.retention.shares import RetentionCandidate, spread, turn_of
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
@@ -224,8 +224,10 @@ def _deletion_stands(topic: Topic, here: Iterable[Replica], snapshot: ClusterSna
     stuck = next((replica for replica in here if not is_reached(replica, snapshot)), None)
     if stuck is None:
         return None
-    text = f"broker {stuck.broker} does not delete old segments of {topic.name}: no lower limit frees anything there"
-    return Veto("deletion_stands", text)
+    why = f"broker {stuck.broker} does not delete old segments of {topic.name}"
+    if past_limit_bytes(stuck, snapshot):
+        why = f"{topic.name} is past its present limit on broker {stuck.broker}"
+    return Veto("deletion_stands", f"{why}: no lower limit frees anything there")
 
 
 def _is_serving(snapshot: ClusterSnapshot, place: LogDirId) -> bool:

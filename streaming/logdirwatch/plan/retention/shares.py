@@ -24,14 +24,18 @@ class Turn(IntEnum):
 
     LOSES_NOTHING = 0
     FILLS = 1
-    OTHERS = 2
+    FILLS_UNKNOWN_READERS = 2
+    OTHERS = 3
+    OTHERS_UNKNOWN_READERS = 4
 
 
 def turn_of(topic: Topic, filling: frozenset[str]) -> Turn:
     """Return when a topic gives; ``filling`` are the topics whose growth fills the directory."""
     if topic.is_tiered:
         return Turn.LOSES_NOTHING
-    return Turn.FILLS if topic.name in filling else Turn.OTHERS
+    if topic.name in filling:
+        return Turn.FILLS if topic.has_known_readers else Turn.FILLS_UNKNOWN_READERS
+    return Turn.OTHERS if topic.has_known_readers else Turn.OTHERS_UNKNOWN_READERS
 
 
 class RetentionCandidate(NamedTuple):

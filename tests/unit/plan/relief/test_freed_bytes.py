@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.capacity import timing
 from logdirwatch.plan.proposal import Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.relief.freed_bytes import (
     CUT_LASTS_MS,
@@ -241,3 +242,34 @@ class TestWhatMustBeDeleted:
 
     def test_never_more_than_is_needed(self):
         assert self.deleted(place(1), 1000, cut_ratio=0.9) == 1000
+
+
+class TestTheMinutesOfAPerson:
+    """An action that is in time only if somebody carries it out at once counts as unknown."""
+
+    @pytest.mark.parametrize(
+        ("left_s", "needs_s", "holds"),
+        [
+            (1200, 599, True),
+            (1200, 600, None),
+            (1200, 601, None),
+            (1200, 1199, None),
+            (1200, 1200, False),
+            (1200, 1201, False),
+            (601, 0, True),
+            (600, 0, None),
+            (1, 0, None),
+            (0, 0, False),
+            (0, 1, False),
+            (100_000, 99_399, True),
+            (100_000, 99_401, None),
+        ],
+    )
+    def test_they_come_before_its_effect(self, left_s, needs_s, holds):
+        found = timing.in_time(place(left_s), needs_s * 1000)
+        assert found.holds is holds
+        assert found.text.endswith(": only if it is carried out at once") is (holds is None)
+
+    def test_where_nobody_knows_when_it_is_full_nothing_is_said_of_them(self):
+        assert timing.in_time(STILL, 1).holds is None
+        assert "at once" not in timing.in_time(STILL, 1).text

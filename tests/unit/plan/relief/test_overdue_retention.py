@@ -284,6 +284,41 @@ class TestWhenItMustNotBeRestarted:
         assert not actions[0].vetoes
         assert "t-0 holds 700 MiB" in actions[0].reason
 
+    @pytest.mark.parametrize(
+        ("min_isr", "fields", "parts", "is_relied_on"),
+        [
+            (1, {}, [], True),
+            (2, {}, [], True),
+            (3, {}, [], False),
+            (2, {"isr": {0: (1, 2)}}, [], False),
+            (2, {"isr": {0: (2, 1)}}, [], False),
+            (1, {"isr": {0: (1, 2)}}, [], True),
+            (2, {}, [topic("u", (1, 2), configs={"min.insync.replicas": "2"})], False),
+            (2, {}, [topic("u", (2, 1), configs={"min.insync.replicas": "2"})], False),
+            (2, {}, [topic("u", (1, 2), configs={"min.insync.replicas": "1"})], True),
+            (2, {}, [topic("u", (2, 3), configs={"min.insync.replicas": "2"})], True),
+            (2, {}, [topic("u", (1, 2, 3), isr={0: (2, 3)}, configs={"min.insync.replicas": "2"})], True),
+        ],
+        ids=[
+            "any one is enough",
+            "two stay",
+            "all three are asked for",
+            "one is behind",
+            "one is behind, another leads",
+            "one is behind, and one is enough",
+            "its neighbour has only two",
+            "and follows",
+            "and asks for one",
+            "its neighbour is not on the broker",
+            "its neighbour is out of sync there anyway",
+        ],
+    )
+    def test_where_writes_would_stop_meanwhile_room_is_made_otherwise(self, min_isr, fields, parts, is_relied_on):
+        configs = LIMITED | {"min.insync.replicas": str(min_isr)}
+        actions = advised(*world(*parts, configs=configs, **fields))
+        ready = [str(one.kind) for one in actions if not one.vetoes]
+        assert ready == (["restart_broker"] if is_relied_on else ["expand_disk"])
+
     def test_in_the_last_hour_it_does_not_replace_what_is_in_time(self):
         actions = advised(*world(growth=60_000.0, copies=sized()))
         (restart,) = restarts(actions)
@@ -310,3 +345,58 @@ def test_a_cause_that_the_release_rules_out_is_not_named(version, is_named):
     (found,) = restarts(advised(*world(), metadata_version=version))
     assert ("KAFKA-19458" in found.reason) is is_named
     assert "kafka-log-retention" in found.commands[0]
+
+
+def past(*sizes, configs=None, **fields):
+    """A world in which all replicas are alike, and above their limit of 100 MiB or not; ``u`` is beside them."""
+    other = [topic("u", (1, 2, 3)), *(replica(number, "/d1", "u", size=100 * MIB) for number in (1, 2, 3))]
+    return world(*other, configs=configs, copies=sized(*sizes), **fields)
+
+
+@pytest.mark.parametrize(
+    ("parts", "fields", "is_told"),
+    [
+        (past(700, 700, 700), {}, True),
+        (past(700, 600, 650), {}, True),
+        (past(700, None, None), {}, True),
+        (past(700, 700, 700, isr={0: (1,)}), {}, True),
+        (past(130, 130, 130), {}, True),
+        (past(120, 120, 120), {}, False),
+        (past(100, 100, 100), {}, False),
+        (past(700, 700, 700, growth=1e6), {}, False),
+        (past(700, 700, 700, growth=None), {}, False),
+        (past(700, 700, 700, configs=BY_AGE), {}, False),
+        (past(700, 700, 700, configs=COMPACTED | LIMITED), {}, False),
+        (past(700, 700, 700, configs=LIMITED | {"remote.storage.enable": "true"}), {}, False),
+        (past(700, 700, 700, configs=LIMITED | {"segment.bytes": str(1 << 30)}), {}, False),
+        (past(700, 700, 700, reassigned=(0,)), {}, False),
+        (past(700, 700, 700), {"cutting": frozenset({"t"})}, False),
+        (past(700, 100, 100), {}, False),
+    ],
+    ids=[
+        "all alike",
+        "nearly alike",
+        "nobody knows the others",
+        "none is in sync",
+        "two segments and what is written meanwhile",
+        "two segments",
+        "at its limit",
+        "so much may be written between two checks",
+        "nobody knows how fast it is written",
+        "no limit in bytes",
+        "compacted",
+        "remote storage",
+        "no closed segment",
+        "it is being moved",
+        "we lowered it ourselves",
+        "one broker alone: its restart",
+    ],
+)
+def test_past_its_limit_everywhere_is_checked_and_no_lower_one_promises_anything(parts, fields, is_told):
+    actions = advised(*parts, **fields)
+    looks = [one for one in actions if one.target.get("step") == "retention"]
+    assert bool(looks) is is_told
+    if is_told:
+        assert actions[0] == looks[0]
+        assert "come free within 6 min; if not, deletion is stuck" in looks[0].reason
+        assert not [one for one in actions if one.target.get("topic") == "t" and not one.vetoes]

@@ -65,6 +65,45 @@ def test_the_next_way_is_taken_only_where_the_ones_before_do_not_give_enough(par
     assert kinds(*parts) == planned
 
 
+SOON, HURRIED = 0.36 * MIB, {"disk_bandwidth_bytes_per_s": 900 * MIB, "network_bandwidth_bytes_per_s": 900 * MIB}
+USUAL = {"log_dir_throttle_bytes_per_s": 400_000, "replication_throttle_bytes_per_s": 400_000}
+WAITING = [topic("tiered", (1,), configs=TIERED, remote_copy_lag_bytes=280 * MIB), *LOCAL[1:]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "growth", "limits", "planned"),
+    [
+        ([INSIDE, *LOCAL], SOON, USUAL, ["lower_retention"]),
+        ([OUTSIDE, *LOCAL], SOON, USUAL, ["lower_retention"]),
+        ([INSIDE, *LOCAL], SOON, USUAL | {"disk_bandwidth_bytes_per_s": 760_000}, ["lower_retention"]),
+        ([INSIDE, *LOCAL], SOON, USUAL | HURRIED, ["move_log_dir"]),
+        ([INSIDE, *LOCAL], SOON, {}, ["move_log_dir"]),
+        ([INSIDE, *LOCAL], None, USUAL, ["move_log_dir"]),
+        ([INSIDE, *LOCAL], 1_000.0, USUAL, ["move_log_dir"]),
+        ([INSIDE], SOON, USUAL, ["move_log_dir"]),
+        ([INSIDE, LOCAL[0], replica(1, "/d1", "tiered", size=100 * MIB)], SOON, USUAL, ["move_log_dir"]),
+        ([INSIDE, *WAITING], SOON, USUAL, ["move_log_dir"]),
+    ],
+    ids=[
+        "copied faster than usual, which nobody knows the disks can",
+        "and the network",
+        "too late at what the disks can",
+        "the disks are known to be fast",
+        "in time as usual",
+        "nobody knows when it is full",
+        "it takes days to be full",
+        "nothing is in remote storage",
+        "too little is",
+        "or most of it waits for its copy",
+    ],
+)
+def test_local_copies_of_what_is_remote_come_before_moves_that_may_be_late(parts, growth, limits, planned):
+    source = directory(1, "/d1", 600 * MIB, growth_bytes_per_s=growth)
+    seen = facts(*PARTS, source, *parts)
+    found = relieve_without_loss(source, seen, policy(**limits), 150 * MIB, NOW_MS).proposals
+    assert [str(one.kind) for one in found] == planned
+
+
 @pytest.mark.parametrize("needed", [0, -1])
 def test_what_needs_nothing_gets_nothing(needed):
     plan = found(INSIDE, needed=needed)

@@ -301,7 +301,7 @@ class TestHeldBack:
 
     def test_a_limit_below_one_segment_is_never_raised(self):
         tiny = topic("t", (1,), configs={"retention.bytes": str(5 * MIB)})
-        assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=400 * MIB), growth=grows(1))) == ["one_segment_left"]
+        assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=25 * MIB), growth=grows(1))) == ["one_segment_left"]
 
 
 class TestConsumers:

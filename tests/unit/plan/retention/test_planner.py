@@ -143,7 +143,7 @@ def test_many_partitions_of_one_segment_each_free_nothing():
 
 def test_a_limit_that_exists_is_only_ever_lowered():
     limited = topic("t", (1,), configs={"retention.bytes": str(200 * MIB)}, overridden=frozenset({"retention.bytes"}))
-    (cut,) = cuts(limited, replica(1, "/d1", "t", size=400 * MIB), needed=50 * MIB).cuts
+    (cut,) = cuts(limited, replica(1, "/d1", "t", size=215 * MIB), needed=50 * MIB).cuts
     assert cut.new_value < 200 * MIB
     assert (cut.old_value, cut.is_overridden) == (str(200 * MIB), True)
 
@@ -223,3 +223,45 @@ def test_where_all_give_what_they_can_nothing_speaks_against_more():
     found = cuts(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB), needed=900 * MIB)
     assert found.cuts
     assert vetoed(found) == []
+
+
+def read(name, *partitions):
+    """A topic by what groups have still to read of each partition; None: not known, 'nobody': no group at all."""
+    unread = {number: ratio for number, ratio in enumerate(partitions) if ratio != "nobody"}
+    return topic(name, *[(1,)] * len(partitions), unread=None if None in partitions else unread)
+
+
+@pytest.mark.parametrize(
+    ("a", "z", "needed", "right"),
+    [
+        (["nobody"], [0.0], 100, {"z"}),
+        ([None], [0.0], 100, {"z"}),
+        ([0.0], ["nobody"], 100, {"a"}),
+        ([0.0], [0.0], 100, {"a", "z"}),
+        (["nobody"], ["nobody"], 100, {"a", "z"}),
+        ([None], ["nobody"], 100, {"a", "z"}),
+        (["nobody"], [0.0], 300, {"a", "z"}),
+        (["nobody"], [0.5], 100, {"z"}),
+        (["nobody"], [1.0], 100, {"a"}),
+        (["nobody", 0.0], ["nobody", "nobody"], 100, {"a"}),
+        (["nobody", "nobody"], [0.0, "nobody"], 100, {"z"}),
+    ],
+    ids=[
+        "nobody is seen to read the other",
+        "or nobody looked",
+        "whichever it is",
+        "both are read",
+        "none is",
+        "none is known to be",
+        "where that is not enough both",
+        "what its group has read is enough",
+        "its group has read nothing",
+        "a group reads one of its partitions",
+        "also of the other",
+    ],
+)
+def test_what_its_readers_have_read_goes_before_what_nobody_knows_the_readers_of(a, z, needed, right):
+    parts = [read("a", *a), read("z", *z)]
+    parts += [replica(1, "/d1", one.name, p.partition, 280 * MIB) for one in parts for p in one.partitions]
+    found = cuts(*parts, needed=needed * MIB).cuts
+    assert {cut.topic.name for cut in found} == right

@@ -10,7 +10,7 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
-from logdirwatch.plan.capacity.timing import end_in_words, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import end_in_words, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
@@ -85,8 +85,7 @@ def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
             return ()
         text = f"{end_in_words(directory)}; how long a bigger volume takes is not configured"
         return (Precondition("in_time", text, None),)
-    text = f"a bigger volume takes {human_ms(takes_ms)}; {end_in_words(directory)}"
-    return (Precondition("in_time", text, None if left is None else left > takes_ms),)
+    return (in_time(directory, takes_ms, "a bigger volume takes"),)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.restart_broker import restart_effect, restart_steps
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.metadata_version import at_least
+from logdirwatch.plan.cluster.metadata_version import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
@@ -14,8 +14,6 @@ from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import number_ranges, some_of
 
-KEEPS_CLEANING = "4.2-IV0"
-"""KAFKA-19458: before Kafka 4.2 a cancelled copy between directories ends retention and compaction of its partition."""
 _NAMED = 3
 _KINDS = {
     frozenset({False}): ("deletion by retention", "deletes", "its retention task fails or a thread of it died"),

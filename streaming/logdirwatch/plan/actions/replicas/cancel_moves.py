@@ -21,6 +21,7 @@ from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.metadata_version import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import cancel_moves as cancelling
 from logdirwatch.plan.commands.operations import rendered
@@ -61,7 +62,7 @@ def propose_copy_cancel(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
         reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away"
-        f"{_not_cleaned(copies)}",
+        f"{_not_cleaned(copies, snapshot)}",
         expected=effect(
             frees_bytes=frees,
             on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
@@ -80,8 +81,10 @@ def propose_copy_cancel(
     )
 
 
-def _not_cleaned(copies: Sequence[Copy]) -> str:
-    """Say what a cancelled copy between directories leaves behind."""
+def _not_cleaned(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> str:
+    """Say what a cancelled copy between directories leaves behind, unless the release is known to clean on."""
+    if at_least(snapshot.metadata_version, KEEPS_CLEANING):
+        return ""
     within = sorted({(copy.replica.topic, copy.replica.broker) for copy in copies if copy.replica.is_future})
     return f"; {not_cleaned([f'{topic} on broker {broker}' for topic, broker in within])}" if within else ""
 

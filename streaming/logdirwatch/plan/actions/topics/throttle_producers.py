@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
 from logdirwatch.plan.capacity.growth_by_topic import Growth, growth_by_topic
-from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import REACTION_MS, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas, end_client_quota
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
@@ -99,7 +99,8 @@ def propose_fleet_throttle(
 def bridges_ms(reliefs: Sequence[ProposedAction]) -> int:
     """Return how long a directory must last so that the first of the actions that free space takes effect."""
     known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
-    return int(SLACK * min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS))
+    needs_ms = (needs + REACTION_MS if needs else UNKNOWN_NEEDS_MS for needs in known)
+    return int(SLACK * min(needs_ms, default=UNKNOWN_NEEDS_MS))
 
 
 def _is_internal(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> bool:

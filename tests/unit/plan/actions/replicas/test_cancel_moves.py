@@ -38,8 +38,8 @@ def sent(command):
 
 
 class TestCopiesThatWouldOverflow:
-    def found(self, *parts):
-        seen = facts(*parts)
+    def found(self, *parts, **fields):
+        seen = facts(*parts, **fields)
         place = seen.directories[1, "/d1"]
         (found,) = propose_overflow_cancel(place, copies_to([place.place], seen), seen, POLICY)
         return found
@@ -66,6 +66,27 @@ class TestCopiesThatWouldOverflow:
         assert expected["copies"] == [
             {"topic": "in", "partition": 0, "broker": 1, "log_dir": "/d1", "remaining_bytes": 270 * MIB}
         ]
+
+    @pytest.mark.parametrize(
+        ("version", "parts", "is_said"),
+        [
+            (None, INSIDE, True),
+            ("whatever", INSIDE, True),
+            ("3.3-IV0", INSIDE, True),
+            ("3.9-IV0", INSIDE, True),
+            ("4.1-IV1", INSIDE, True),
+            ("level 30", INSIDE, True),
+            ("4.2-IV0", INSIDE, False),
+            ("4.2-IV1", INSIDE, False),
+            ("4.3-IV0", INSIDE, False),
+            ("level 31", INSIDE, False),
+            ("3.9-IV0", [HERE, directory(2), *BETWEEN], False),
+            ("3.9-IV0", [*INSIDE, *BETWEEN], True),
+        ],
+    )
+    def test_retention_that_stops_is_named_unless_the_release_rules_it_out(self, version, parts, is_said):
+        """KAFKA-19458: only copies between directories, and only before Kafka 4.2."""
+        assert ("before Kafka 4.2 retention" in self.found(*parts, metadata_version=version).reason) is is_said
 
     def test_leaders_are_told_where_a_reassignment_ends(self):
         assert "leadership" not in self.found(*INSIDE).expected

@@ -1,6 +1,7 @@
 """Moves within a broker: their commands, limits and way back, what they bring when, and when not to begin."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -123,7 +124,12 @@ class TestWhatItBrings:
 
     @pytest.mark.parametrize(
         ("source", "in_time"),
-        [(SOURCE, None), (GROWING, True), (directory(1, "/d1", 950 * MIB, growth_bytes_per_s=1.0 * MIB), False)],
+        [
+            (SOURCE, None),
+            (replace(GROWING, growth_bytes_per_s=0.1 * MIB), True),
+            (GROWING, None),
+            (directory(1, "/d1", 950 * MIB, growth_bytes_per_s=1.0 * MIB), False),
+        ],
     )
     def test_whether_it_is_in_time_is_said(self, source, in_time):
         assert holds(moved(source=source), "in_time") is in_time

@@ -48,7 +48,8 @@ class TestDeleteRecords:
         assert "its cleanup policy is compact,delete" in text
 
     def test_a_topic_that_is_not_compacted_is_taken_first(self):
-        plain = [topic("plain", (1,), configs={"retention.bytes": "1"}), replica(1, "/d1", "plain", size=60 * MIB)]
+        limit = {"retention.bytes": str(10 * MIB)}
+        plain = [topic("plain", (1,), configs=limit), replica(1, "/d1", "plain", size=30 * MIB)]
         found = recommended(*self.PARTS, *plain, growth=slowly(*self.PARTS, *plain))
         action = the(ActionKind.DELETE_RECORDS, found)
         assert action.target["topic"] == "plain"

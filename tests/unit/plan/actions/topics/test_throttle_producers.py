@@ -37,9 +37,9 @@ class TestBrake:
     def test_when_nothing_is_in_time_producers_are_slowed(self):
         action = the(ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS))
         assert "which topics grow there is not known yet" in action.reason
-        # 40 MiB free, a cut takes 6 min: half as much again is to be won.
-        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 540_000
-        assert action.expected["wins_ms"] == pytest.approx(540_000 - 40_000, abs=20)
+        # 40 MiB free, a cut takes 6 min, a person 10: half as much again is to be won.
+        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 1_440_000
+        assert action.expected["wins_ms"] == pytest.approx(1_440_000 - 40_000, abs=20)
         assert holds(action, "client_known") is None
         assert action.requires_approval
 
@@ -70,7 +70,7 @@ class TestBrake:
     def test_a_quota_holds_on_each_broker_that_leads_the_topic(self):
         parts = [topic("t", (1, 2), (2, 1), (3, 1)), *(replica(1, "/d1", "t", number) for number in range(3))]
         action = the(ActionKind.THROTTLE_PRODUCERS, recommended(SATURATED, *parts))
-        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 540_000 // 3
+        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 1_440_000 // 3
         assert "on each of the 3 brokers that lead it" in action.reason
 
     def test_without_a_client_id_the_quota_runs_nothing(self):
