@@ -107,7 +107,7 @@ class Notify:
         ways = {"ops": {"ops": self._receiver}}
         self.notifier = Notifier(SETTINGS, TELEMETRY, switch, reader, ways, self, now_ms, steady_ms)  # type: ignore[arg-type]
         pool = Pool(self.host, self._receiver)
-        for channel in self.notifier._delivery._channels.values():
+        for channel in self.notifier.sending._delivery._channels.values():
             channel.thread = pool  # type: ignore[assignment]
         self.notifier.run(Stop())  # type: ignore[arg-type]
 

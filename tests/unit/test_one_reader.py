@@ -338,6 +338,7 @@ _OTHERS = {
     "jobs/small_fleet.py": "reads offsets only",
     "kafka/turn.py": "is a member of a group only",
     "notify/service.py": "reads by its reader",
+    "observe/log_dir_metrics.py": "reads what the process itself has just written",
     "observe/unreadable.py": "shows what could not be read",
     "pipeline/bounds.py": "reads offsets only",
 }

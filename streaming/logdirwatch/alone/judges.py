@@ -25,22 +25,19 @@ class Judges:
         self._clusters: dict[Key, Stored] = {}
         self._offset = 0
 
-    def take(self, sent: Iterable[Outgoing], now_ms: int) -> Iterator[AlertRecord]:
-        """Judge records, and that time has passed; yield each revision of an alert."""
+    def take(self, sent: Iterable[Outgoing], now_ms: int) -> list[Written]:
+        """Judge records, and that time has passed; return the states and the revisions of alerts."""
         handle = Handle(self._brokers, now_ms)
         detect = ShardJudge(self._settings.detect, self._settings.default_cluster)
         grouped = self._grouped(((one.topic, one.key, one.value) for one in sent), now_ms, by_broker=True)
-        told = [_encoded(*row) for row in handle.run(detect, grouped)]
+        written = [_encoded(*row) for row in handle.run(detect, grouped)]
         self._brokers = handle.states
         handle = Handle(self._clusters, now_ms)
         fleet = ClusterJudge(self._settings.fleet, self._settings.detect)
-        grouped = self._grouped((one for one in told if one[0] == topics.STATE), now_ms, by_broker=False)
-        told += [_encoded(*row) for row in handle.run(fleet, grouped)]
+        grouped = self._grouped((one for one in written if one[0] == topics.STATE), now_ms, by_broker=False)
+        written += [_encoded(*row) for row in handle.run(fleet, grouped)]
         self._clusters = handle.states
-        for topic, key, value in told:
-            found = parse(topic, key, value, now_ms, self._settings.default_cluster)
-            if isinstance(found, Accepted) and isinstance(found.record, AlertRecord):
-                yield found.record
+        return written
 
     def _grouped(self, records: Iterable[Written], now_ms: int, *, by_broker: bool) -> dict[Key, list[dict[str, Any]]]:
         """Return the rows of the records whose key is ``cluster/broker``, under the processor's key."""
@@ -58,3 +55,11 @@ class Judges:
 
 def _encoded(topic: str, key: str, value: str | None) -> Written:
     return topic, key.encode(), None if value is None else value.encode()
+
+
+def alerts_of(written: Iterable[Written]) -> Iterator[AlertRecord]:
+    """Yield the alerts among records."""
+    for topic, key, value in written:
+        found = parse(topic, key, value, 0, "") if topic == topics.ALERTS else None
+        if isinstance(found, Accepted) and isinstance(found.record, AlertRecord):
+            yield found.record

@@ -49,6 +49,7 @@ def _options(
 # when it is asked for: all of them take two to three times as long to import as one.
 COMMANDS = (
     "look",
+    "watch",
     "init",
     "collect",
     "watch-host",

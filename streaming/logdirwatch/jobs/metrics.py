@@ -3,7 +3,6 @@
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from logdirwatch.jobs.queries.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.supervision.silence import Silence
 from logdirwatch.jobs.supervision.supervised import Supervised
+from logdirwatch.observe.firing import firing_alerts
 from logdirwatch.observe.progress import ILL_AFTER, declared_s
 from logdirwatch.pipeline.meter import QueryLag
 from logdirwatch.pipeline.watch import Watched
@@ -147,11 +147,8 @@ class StreamMetrics(Collector):
         yield rejected
 
     def _open(self) -> Iterator[Metric]:
-        firing = GaugeMetricFamily("logdirwatch_alerts_firing", "Open alerts", labels=["cluster", "rule", "severity"])
         with self._lock:
-            for labels, count in sorted((self._alerts or Counter()).items()):
-                firing.add_metric(list(labels), count)
-        yield firing
+            yield firing_alerts(self._alerts or {})
 
     def _counted(self, supervised: list[Supervised]) -> Iterator[Metric]:
         """Yield the numbers of replicas, which are not kept while their query does not run."""

@@ -34,5 +34,9 @@ class Health:
             return text
         if not self._is_reading:
             return "the telemetry topics cannot be read"
+        return self.unheard_text()
+
+    def unheard_text(self) -> str | None:
+        """Return which receivers take no messages."""
         unheard = ", ".join(f"{name} for {human_ms(for_ms)}" for name, for_ms in self.unheard.items())
         return f"takes no messages: {unheard}" if unheard else None

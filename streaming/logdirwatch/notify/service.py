@@ -19,26 +19,21 @@ from logdirwatch.kafka.clients import one_line
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
-from logdirwatch.notify.delivery import Delivery
-from logdirwatch.notify.groups import Member, Message
+from logdirwatch.notify.groups import Member
 from logdirwatch.notify.health import Health
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.keeping import Keeper
-from logdirwatch.notify.outbox import Outbox
-from logdirwatch.notify.pinger import Pinger
 from logdirwatch.notify.reader import Reader, told_before
-from logdirwatch.notify.routing import GroupKey, Router
+from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Sender
+from logdirwatch.notify.sending import Sending
 from logdirwatch.notify.settings import NotifySettings
 
 log = structlog.get_logger(__name__)
 
 TICK_S = 0.5
-STOP_S = 10.0
 READ_AGAIN_MS = 30_000
 """The longest pause between attempts to read the telemetry cluster; ``backoff_max_ms`` is about receivers."""
-UNHEARD_MS = 300_000
-"""A receiver may fail for that long; then somebody outside has to know that its messages arrive nowhere."""
 
 
 class Notifier:
@@ -56,30 +51,23 @@ class Notifier:
         waiting_ms: Callable[[], int] = steady_ms,
     ) -> None:
         """``now_ms`` is the wall clock, by which silences end; ``waiting_ms`` is steady, for all that waits."""
-        channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
-        keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
-        router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
-        self._channels_of = {name: tuple(found) for name, found in senders.items()}
         self._telemetry = telemetry
         self._now_ms, self._waiting_ms = now_ms, waiting_ms
         self._publisher = publisher
-        self._outbox = Outbox(router, channels)
         self._switch = switch
         self._reader = reader
-        self._delivery = Delivery(channels, notify.backoff_max_ms)
-        self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
         self._backoff = Backoff(READ_AGAIN_MS)
         self._is_ready = False
         self._keeper = Keeper(self._keep_all)
         self.health = Health()
+        self.sending = Sending(notify, senders, self._keep, self.health)
+        self._outbox = self.sending.outbox
 
     def run(self, stop: threading.Event) -> None:
         """Run until ``stop`` is set, then wait for the messages in flight."""
         while not stop.is_set():
             self._read(stop)
-        self._delivery.stop(STOP_S)
-        self._note_finished()
-        self._pinger.stop()
+        self.sending.stop(self._waiting_ms())
 
     def _read(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set or the telemetry cluster cannot be read."""
@@ -130,24 +118,10 @@ class Notifier:
             self._tick()
 
     def _tick(self) -> None:
-        self.health.went_round()
-        self._note_finished()
-        now_ms = self._waiting_ms()
-        for message in self._outbox.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
-            self._delivery.start(message)
-        self.health.unheard = self._unheard(now_ms)
-        is_well = self._is_ready and not self.health.unheard and self._switch.all_is_well(now_ms)
-        self._pinger.tick(now_ms, is_well=is_well)
+        self.sending.tick(self._alerts, self._member_of, self._waiting_ms(), self._is_well)
 
-    def _unheard(self, now_ms: int) -> dict[str, int]:
-        """Return the receivers none of whose channels takes messages any more, and for how long, in milliseconds."""
-        failing = self._delivery.failing(now_ms)
-        lasting = {
-            name: min(failing.get(channel, 0) for channel in channels)
-            for name, channels in self._channels_of.items()
-            if channels
-        }
-        return {name: for_ms for name, for_ms in lasting.items() if for_ms > UNHEARD_MS}
+    def _is_well(self, now_ms: int) -> bool:
+        return self._is_ready and self._switch.all_is_well(now_ms)
 
     def _alerts(self, now_ms: int) -> Iterable[AlertRecord]:
         read = self._reader.alerts(self._outbox.known()) if self._is_ready else []
@@ -156,29 +130,13 @@ class Notifier:
     def _member_of(self, alert: AlertRecord) -> Member:
         return self._reader.member_of(alert, self._now_ms())
 
-    def _note_finished(self) -> None:
-        for message, arrived in self._delivery.finished(self._waiting_ms()):
-            record = self._outbox.delivered(message) if arrived else self._outbox.failed(message)
-            if arrived:
-                _log_told(message)
-            if record is not None:
-                self._publisher.put([_outgoing(message.group, record)])
+    def _keep(self, group: GroupKey, record: NotificationRecord) -> None:
+        self._publisher.put([_outgoing(group, record)])
 
     def _keep_all(self) -> int:
         records = [_outgoing(key, record) for key, record in self._outbox.records()]
         self._publisher.put(records)
         return len(records)
-
-
-def _log_told(message: Message) -> None:
-    log.info(
-        "notify.message.sent",
-        receiver=message.group.receiver,
-        group=str(message.group),
-        reason=message.reason.value,
-        firing=len(message.firing),
-        ended=len(message.ended),
-    )
 
 
 def _outgoing(key: GroupKey, record: NotificationRecord) -> Outgoing:

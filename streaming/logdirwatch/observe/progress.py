@@ -39,6 +39,7 @@ LONGEST_SILENCE_S: Mapping[str, float] = MappingProxyType(
         # The loops of the services, which pass several times a second.
         "notify": 60.0,
         "autopilot": 60.0,
+        "watch": 60.0,
     }
 )
 """The longest silence of each loop in seconds; ``docs/reliability.md`` lists them."""

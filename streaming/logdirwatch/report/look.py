@@ -31,10 +31,11 @@ def view(
     lines = [line for alert in listed(alerts, everything=False) for line in _alert(alert, first.get(alert.alert_id))]
     found = lines or [Text("nothing fires", style="green")]
     more = [line for text, commands in odd for line in (Text(f"also: {printable(text)}"), *_commands(commands))]
-    return Group(_head(snapshot), Text(), *found, Text(), *_directories(snapshot, width), Text(), *more)
+    return Group(head(snapshot), Text(), *found, Text(), *_directories(snapshot, width), Text(), *more)
 
 
-def _head(snapshot: ClusterSnapshot) -> Text:
+def head(snapshot: ClusterSnapshot) -> Text:
+    """Return the size of a cluster on one line."""
     directories = snapshot.directories.values()
     known = [(one.used_bytes, one.total_bytes) for one in directories if one.total_bytes]
     used, total = (sum(found or 0 for found in column) for column in zip(*known, strict=True)) if known else (0, 0)
@@ -49,6 +50,11 @@ def _alert(alert: AlertRecord, action: ActionRecord | None) -> Iterator[Text]:
     yield Text(f"{alert.severity} ", style=colour(alert.severity)) + Text(
         printable(f"{alert.rule} {where}: {alert.summary}")
     )
+    yield from next_step(action)
+
+
+def next_step(action: ActionRecord | None) -> Iterator[Text]:
+    """Yield what to do first, and its commands."""
     if action is not None:
         yield Text(f"  next: {printable(action.reason)}")
         yield from _commands(action.commands)

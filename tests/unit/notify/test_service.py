@@ -15,7 +15,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.notify import keeping, service
+from logdirwatch.notify import keeping, sending, service
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
@@ -336,7 +336,7 @@ def test_while_all_is_well_an_outside_url_is_asked(kafka, receiver):
 
 
 def test_a_page_that_arrives_nowhere_is_told_to_probes_and_by_the_silence_of_the_ping(kafka, receiver, monkeypatch):
-    monkeypatch.setattr(service, "UNHEARD_MS", 0)
+    monkeypatch.setattr(sending, "UNHEARD_MS", 0)
     receiver.status = 503
     with receiving() as outside:
         switch = {"timeout_ms": 60_000, "ping_url": f"http://127.0.0.1:{outside.port}/", "ping_interval_ms": 1_000}

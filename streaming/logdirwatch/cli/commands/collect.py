@@ -16,11 +16,14 @@ from logdirwatch.clock import wall_ms
 from logdirwatch.collect import loop
 from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.arrivals import Arrivals
+from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.collect.rounds.poll import Publish
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.log_dir_metrics import LogDirMetrics
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import ClusterSettings, Settings
 
@@ -87,7 +90,7 @@ def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publi
 
 
 def _watches(
-    settings: Settings, clusters: dict[str, ClusterSettings], publisher: Publisher, arrivals: Arrivals
+    settings: Settings, clusters: dict[str, ClusterSettings], publish: Publish, arrivals: Arrivals
 ) -> list[loop.ClusterWatch]:
     return [
         loop.ClusterWatch(
@@ -96,7 +99,7 @@ def _watches(
             cluster.jmx_exporter,
             settings.collect,
             partial(settings.detect.reserve_of, name),
-            publisher.put,
+            publish,
             wall_ms,
             cluster.capacity_of,
             partial(arrivals.overdue_ms, name),
@@ -109,13 +112,23 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     publisher = publisher_of(settings)
     arrivals = Arrivals(clusters, settings.collect.metrics_interval_ms)
     publisher.arrived = arrivals.note
-    watched = _watches(settings, clusters, publisher, arrivals)
+    log_dirs = LogDirMetrics()
+
+    def put(sent: list[Outgoing]) -> None:
+        for one in sent:
+            log_dirs.note(one.topic, one.key, one.value)
+        publisher.put(sent)
+
+    watched = _watches(settings, clusters, put, arrivals)
     stop = asyncio.Event()
     on_signal(stop.set)
     for remark in remarks(settings):
         log.warning("collect.remark", meaning=remark)
     metrics = CollectorMetrics(watched, publisher, arrivals.overdue_ms)
-    with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready), watching(metrics.beats):
+    with (
+        serving(settings.collect.listen, [metrics, log_dirs], metrics.is_ill, metrics.is_unready),
+        watching(metrics.beats),
+    ):
         publisher.start()
         log.info("collect.started", clusters=list(clusters), collector=settings.collect.collector)
         await loop.run(watched, stop)
@@ -132,7 +145,7 @@ def on_signal(stop: Callable[[], None]) -> None:
 
 def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
     publisher = publisher_of(settings)
-    watched = _watches(settings, clusters, publisher, Arrivals(clusters, settings.collect.metrics_interval_ms))
+    watched = _watches(settings, clusters, publisher.put, Arrivals(clusters, settings.collect.metrics_interval_ms))
     publisher.start()
     incomplete = asyncio.run(loop.run_once(watched))
     left = publisher.stop(ONCE_DRAIN_S) + publisher.dropped + publisher.refused

@@ -10,26 +10,18 @@ import typer
 from logdirwatch.alone.look import look as look_at
 from logdirwatch.alone.noticed import noticed
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.live_cluster import not_known, seen
-from logdirwatch.cli.reading.plan_source import addressed
+from logdirwatch.cli.reading.live_cluster import named, not_known, seen
 from logdirwatch.cli.reading.records import console, now_ms
-from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.look import view
-from logdirwatch.settings import ClusterSettings, Settings
 from logdirwatch.text.printable import printable
 
 WORST = {Severity.WARNING: 3, Severity.CRITICAL: 4, Severity.PAGE: 5}
 """Exit codes by the worst alert; 1 and 2 mean that there was no look."""
 POLL_MS = 1_000
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("look")(look)
 
 
 def look(
@@ -50,7 +42,7 @@ def look(
     if not context.debug:
         clients.quiet_client_logs()
     settings = context.settings
-    name, cluster = _cluster(brokers, settings)
+    name, cluster = named(brokers, settings, "look")
     policy = policy_for(settings, name)
     policy = replace(policy, tools=Tools(policy.tools.settings, cluster.bootstrap_servers))
     polling = settings.model_copy(
@@ -78,16 +70,3 @@ def look(
     worst = max((alert.severity for alert in found.alerts), key=lambda severity: severity.rank, default=Severity.INFO)
     if worst in WORST:
         raise typer.Exit(WORST[worst])
-
-
-def _cluster(brokers: str, settings: Settings) -> tuple[str, ClusterSettings]:
-    """Return the cluster of that name, or an unnamed one at these addresses."""
-    if brokers in settings.clusters:
-        return brokers, settings.clusters[brokers]
-    if ":" not in brokers:
-        known = f"; configured: {', '.join(settings.clusters)}" if settings.clusters else ""
-        raise UserError(
-            f"look: {brokers} is neither host:port of a broker nor a configured cluster{known}", exit_code=2
-        )
-    found = addressed(brokers, {}, "look")
-    return settings.default_cluster, ClusterSettings(bootstrap_servers=found.bootstrap_servers)

@@ -2,18 +2,43 @@
 
 from collections.abc import Iterator, Mapping
 
+from pydantic import ValidationError
+
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.collect.kafka.capabilities import not_reported
 from logdirwatch.collect.kafka.live import LiveCluster, asked, look
 from logdirwatch.collect.kafka.log_dir_usage import no_capacity
+from logdirwatch.errors import UserError
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.capabilities import CAPABILITIES
 from logdirwatch.model.vocabulary import Cause, NotReported
 from logdirwatch.plan.cluster.from_brokers import live_facts
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.settings import Settings
+from logdirwatch.settings import ClusterSettings, Settings
 from logdirwatch.text.words import counted
+
+
+def named(brokers: str, settings: Settings, command: str) -> tuple[str, ClusterSettings]:
+    """Return the configured cluster of that name, or an unnamed one at these addresses; UserError for neither."""
+    if brokers in settings.clusters:
+        return brokers, settings.clusters[brokers]
+    if ":" not in brokers:
+        known = f"; configured: {', '.join(settings.clusters)}" if settings.clusters else ""
+        raise UserError(
+            f"{command}: {brokers} is neither host:port of a broker nor a configured cluster{known}", exit_code=2
+        )
+    found = addressed(brokers, {}, command)
+    return settings.default_cluster, ClusterSettings(bootstrap_servers=found.bootstrap_servers)
+
+
+def addressed(bootstrap_server: str, client: dict[str, str], option: str) -> KafkaSettings:
+    """Return the brokers at an address; raises UserError naming the ``option`` for one that is none."""
+    try:
+        return KafkaSettings(bootstrap_servers=bootstrap_server, client=client)
+    except ValidationError as error:
+        problem = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
+        raise UserError(f"{option}: {problem}", exit_code=2) from None
 
 
 def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import typer
-from pydantic import ValidationError
 
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import live_cluster
@@ -118,18 +117,9 @@ def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]
     if source.bootstrap_server is not None:
         name = source.cluster or (names[0] if len(names) == 1 else settings.default_cluster)
         client = settings.clusters[name].client if name in settings.clusters else {}
-        return name, addressed(source.bootstrap_server, client, "plan --bootstrap-server")
+        return name, live_cluster.addressed(source.bootstrap_server, client, "plan --bootstrap-server")
     name = _only(names, source.cluster, "the configuration")
     return name, settings.clusters[name]
-
-
-def addressed(bootstrap_server: str, client: dict[str, str], option: str) -> KafkaSettings:
-    """Return the brokers at an address; raises UserError naming the ``option`` for one that is none."""
-    try:
-        return KafkaSettings(bootstrap_servers=bootstrap_server, client=client)
-    except ValidationError as error:
-        problem = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise UserError(f"{option}: {problem}", exit_code=2) from None
 
 
 def _stored_name(tables: TableReader, wanted: str | None) -> str:

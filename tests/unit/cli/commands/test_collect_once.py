@@ -22,6 +22,9 @@ class Publisher:
     def start(self):
         pass
 
+    def put(self, sent):
+        pass
+
     def stop(self, drain_s):
         return self.left
 
