@@ -6,6 +6,7 @@ import typer
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.begin import begun, planned
 from logdirwatch.kafka import clients
@@ -28,6 +29,8 @@ def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *,
     expected = {"needs_ms": cost.needs_ms, "copies_bytes": cost.bytes}
     action = planned(cluster, operations(plan), moves, expected, now_ms())
     record = begun(action, BY_HAND, now_ms())
+    if (reason := journal.reason_against(record)) is not None:
+        raise UserError(reason)
     refuse_beside(journal.read(noted_at, cluster), record, watched)
     show(record, action)
     if dry_run:

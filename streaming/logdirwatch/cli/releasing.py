@@ -8,7 +8,7 @@ from logdirwatch.cli.deciding import Signed
 from logdirwatch.cli.executing import say
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.errors import UserError
-from logdirwatch.execute import journal
+from logdirwatch.execute import changes, journal
 from logdirwatch.executions import held_by, hold_of, unfinished_of
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
@@ -18,7 +18,7 @@ def release(context: Context, identity: str, said: Signed, *, yes: bool, dry_run
     """Record that an execution is over; nothing is called, and a process that still carries it out is fenced."""
     record = _found(context, identity)
     say(held_by(record, now_ms()))
-    left = [f"{one.key}={one.value} of {one.entity.removesuffix('s')} {one.name}" for one in record.limits]
+    left = [one.text for one in changes.limits(record)]
     say(f"its copies and throttles stay as they are{': ' if left else ''}{'; '.join(left)}")
     if dry_run or not (yes or typer.confirm("Release it?", default=False)):
         say(f"{'dry run: ' if dry_run else ''}nothing was changed")

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from logdirwatch.execute import changes
 from logdirwatch.execute.changes import Change
+from logdirwatch.execute.packing import packed
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.records.executions import FINISHED
 from logdirwatch.model.vocabulary import MOVES, ActionKind, ActionStatus, ExecutionState
-from logdirwatch.plan.commands.operations import as_data, packed
+from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -47,14 +48,14 @@ def undone(known: Sequence[ExecutionRecord], by: str, now_ms: int) -> ExecutionR
     last = [one for one in known if not one.back][-1]
     ours = frozenset[Change]()
     for one in known:
-        ours = frozenset() if one.back and one.state in FINISHED else ours | changes.read(one.changed)
+        ours = frozenset() if one.back and one.state in FINISHED else ours | changes.changed(one)
     return replace(
         last,
         execution_id=uuid.uuid4().hex,
         state=ExecutionState.CLAIMED,
         back=True,
         step=0,
-        changed=changes.written(ours),
+        changed=changes.written(ours, last.operations),
         begun={},
         by=by,
         reason=None,

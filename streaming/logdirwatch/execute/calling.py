@@ -14,7 +14,7 @@ from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.records.executions import ExecutionState, OwnLimit
+from logdirwatch.model.records.executions import ExecutionState
 
 
 class Hand:
@@ -25,7 +25,7 @@ class Hand:
 
     def do(self, step: Step, found: Do, seen: Seen) -> Stuck | Halt | None:
         """Make the calls of a decision; return what the second look or the permission says against them."""
-        before = changes.read(self.record.changed)
+        before = changes.changed(self.record)
         effects = [kernel.changed_by(step, call, seen) for call in found.calls]
         self._intend(step, found, seen, before.union(*effects))
         for number, call in enumerate(found.calls):
@@ -54,18 +54,18 @@ class Hand:
 
     def note_begun(self, moves: frozenset[kernel.Begun]) -> None:
         """Note that copies have begun: where one neither runs nor has its effect, somebody cancelled it."""
-        known = changes.read(self.record.begun)
+        known = changes.begun(self.record)
         if moves <= known:
             return
         state = self.record.state
         state = state if state is ExecutionState.CANCELLING else ExecutionState.COPYING
-        self.record = replace(self.record, begun=changes.written(known | moves))
+        self.record = replace(self.record, begun=changes.written(known | moves, self.record.operations))
         self.record = self.ports.noted(self.record, state)
 
     def _take_back(self, before: frozenset[Change], made: Sequence[frozenset[Change]]) -> None:
         """Record that only some of the intended calls were made, so that nothing else is undone or cancelled."""
         ours = before.union(*made)
-        self.record = replace(self.record, changed=changes.written(ours))
+        self.record = replace(self.record, changed=changes.written(ours, self.record.operations))
 
     def keep_throttles(self, throttle: Throttle | None) -> Stuck | Halt | None:
         """Set the throttles of copies that are absent: a copy never runs without them."""
@@ -75,19 +75,20 @@ class Hand:
         found = kernel.next_of(throttle, seen, self.record)
         if not isinstance(found, Do):
             return None
+        ours = changes.limits(self.record)
         for one in found.limits:
-            if OwnLimit(*one) in self.record.limits:
+            if one in ours:
                 self.ports.say(f"{one.text} was deleted by somebody, and is set again")
         return self.do(throttle, found, seen)
 
     def _intend(self, step: Step, found: Do, seen: Seen, ours: frozenset[Change]) -> None:
         """Record what is about to be done: after a kill this is the only evidence of whose a throttle is."""
-        record = self.record
-        limits = [*record.limits, *(OwnLimit(*one) for one in found.limits if OwnLimit(*one) not in record.limits)]
-        record = replace(record, limits=limits, topic_ids={**seen.topic_ids, **record.topic_ids})
+        limits = dict.fromkeys((*changes.limits(self.record), *found.limits))
+        record = changes.with_limits(self.record, limits)
+        record = replace(record, topic_ids={**seen.topic_ids, **record.topic_ids})
         state = ExecutionState.THROTTLED
         if not isinstance(step, Throttle):
-            record, state = replace(record, changed=changes.written(ours)), ExecutionState.STARTED
+            record, state = replace(record, changed=changes.written(ours, record.operations)), ExecutionState.STARTED
         if record.state in {ExecutionState.CANCELLING, ExecutionState.COPYING}:
             state = record.state
         self.ports.say(f"now: {_called(step, found)}")

@@ -2,9 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
+from typing import Any
+
+from msgspec import structs
 
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.packing import long_plan
 from logdirwatch.execute.seen import Held
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
@@ -14,8 +18,10 @@ from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step, steps_of
-from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import ExecutionRecord, OwnLimit
 from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.commands.throttles import Limit
 
 Change = TopicPartition | Held | tuple[str, str, str]
 """A partition, one of its replicas that is moved within its broker, or an entity, its name and a configuration key."""
@@ -35,7 +41,7 @@ def steps(record: ExecutionRecord) -> list[Step]:
     found = steps_of(record.operations, back=record.back)
     if not record.back:
         return found
-    ours = read(record.changed)
+    ours = changed(record)
     kept = [part for step in found if (part := part_of(step, ours)) is not None]
     last = max((number for number, step in enumerate(kept) if isinstance(step, Move)), default=-1)
     return [step for number, step in enumerate(kept) if number < last or not isinstance(step, Throttle | Settle)]
@@ -63,25 +69,70 @@ def part_of(step: Step, changes: Collection[Change]) -> Step | None:
 
 def moves_of(found: Sequence[Step], record: ExecutionRecord) -> list[Move]:
     """Return the moves of which copies of this execution may run."""
-    ours = read(record.changed)
+    ours = changed(record)
     parts = (part_of(step, ours) for step in found[record.step :] if isinstance(step, Move))
     return [part for part in parts if isinstance(part, Move)]
 
 
-def written(changes: Iterable[Change]) -> dict[str, str]:
-    """Return changes as the journal has them: partitions as ranges by topic, or by topic and broker, values by name."""
-    found: dict[str, list[int]] = {}
+def changed(record: ExecutionRecord) -> frozenset[Change]:
+    """Return what an execution has changed, or was about to."""
+    return read(record.changed, record.operations)
+
+
+def begun(record: ExecutionRecord) -> frozenset[Change]:
+    """Return what of an execution has begun in its present step."""
+    return read(record.begun, record.operations)
+
+
+Operations = Sequence[Mapping[str, Any]]
+_PLANNED = "#"
+"""In place of a topic's name: the numbers are those of a long plan's own places. As a throttle's value: its own."""
+
+
+def written(changes: Iterable[Change], operations: Operations = ()) -> dict[str, str]:
+    """Return changes as the journal has them: partitions as ranges by topic, or by topic and broker, values by name.
+
+    What a long plan names itself is told by its number there.
+    """
+    found, numbers = dict[str, list[int]](), long_plan(operations).numbers
     for change in changes:
-        if isinstance(change[1], int):
+        if (number := numbers.get(change)) is not None:
+            found.setdefault(_PLANNED, []).append(number)
+        elif isinstance(change[1], int):
             found.setdefault(" ".join((change[0], *map(str, change[2:]))), []).append(change[1])
         else:
             found[" ".join(map(str, change))] = []
     return {name: _ranges(sorted(numbers)) for name, numbers in sorted(found.items())}
 
 
-def read(found: Mapping[str, str]) -> frozenset[Change]:
+def read(found: Mapping[str, str], operations: Operations = ()) -> frozenset[Change]:
     """Return what :func:`written` wrote."""
-    return frozenset(change for name, ranges in found.items() for change in _read(name.split(" "), ranges))
+    planned = (long_plan(operations).places[number] for number in _numbers(found.get(_PLANNED, "")))
+    others = ((name.split(" "), ranges) for name, ranges in found.items() if name != _PLANNED)
+    return frozenset(chain(planned, *(_read(name, ranges) for name, ranges in others)))
+
+
+def limits(record: ExecutionRecord) -> list[Limit]:
+    """Return the throttles that an execution recorded as its own."""
+    planned = long_plan(record.operations).limits
+    found = (Limit(one.entity, one.name, one.key, one.value) for one in record.limits)
+    return [one._replace(value=planned[one[:3]]) if one.value == _PLANNED else one for one in found]
+
+
+def with_limits(record: ExecutionRecord, limits: Iterable[Limit]) -> ExecutionRecord:
+    """Return an execution with throttles as its own; those of a long plan are told without their value."""
+    planned = long_plan(record.operations).limits
+    own = [one._replace(value=_PLANNED) if planned.get(one[:3]) == one.value else one for one in limits]
+    return structs.replace(record, limits=[OwnLimit(*one) for one in own])
+
+
+def longest(record: ExecutionRecord) -> ExecutionRecord:
+    """Return the longest record of a long plan: all of it has begun under all of its throttles."""
+    plan = long_plan(record.operations)
+    changed = written(plan.places, record.operations)
+    ids = {topic: identity(topic) for topic, _, _ in plan.places}
+    record = with_limits(record, (Limit(*one, value) for one, value in plan.limits.items()))
+    return structs.replace(record, changed=changed, begun=changed, topic_ids=ids)
 
 
 def _read(name: list[str], ranges: str) -> Iterator[Change]:

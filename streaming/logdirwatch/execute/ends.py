@@ -16,7 +16,7 @@ from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.throttle import limits_to_clear
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
-from logdirwatch.model.records.executions import ExecutionState, OwnLimit
+from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.text.words import some_of
 
@@ -180,7 +180,7 @@ def _cleaned(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, st
 
     Each entity for itself: one that is gone has no throttle, and one that does not answer keeps no other.
     """
-    ours, left = kernel.by_entity(kernel.limits_of(record)), dict[Entity, str]()
+    ours, left = kernel.by_entity(changes.limits(record)), dict[Entity, str]()
     for attempt in range(_TRIES if ours else 0):
         if attempt:
             ports.pause(POLL_S / 4)
@@ -190,8 +190,8 @@ def _cleaned(record: ExecutionRecord, ports: Ports) -> tuple[ExecutionRecord, st
             ports.say("the throttles that it set are gone")
             break
     named = "; ".join(f"{kind.removesuffix('s')} {name} ({why})" for (kind, name), why in left.items())
-    limits = [OwnLimit(*one) for entity in left for one in ours[entity]]
-    return replace(record, limits=limits, cause_is_seen=record.cause_is_seen and not limits), named or None
+    record = changes.with_limits(record, (one for entity in left for one in ours[entity]))
+    return replace(record, cause_is_seen=record.cause_is_seen and not left), named or None
 
 
 def _why_left(ours: Sequence[Limit], ports: Ports) -> str | None:

@@ -1,20 +1,27 @@
 """The journal: the progress of executions in a compacted topic, with one writer per cluster at a time."""
 
 import contextlib
+import zlib
 
 import msgspec
 from kafka.errors import InvalidProducerEpochError, KafkaError, ProducerFencedError
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
+from logdirwatch.execute import changes
 from logdirwatch.executions import BEAT_MS
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.parse.reading import LastByKey, RecordReader, Unreadable, logged
+from logdirwatch.text.units import human_bytes
 
 TRANSACTION_TIMEOUT_MS = 10_000
+MOST_BYTES = (1 << 20) - 1024
+"""How large a record may be, compressed: without the rest of its batch (Kafka's default of ``max.message.bytes``)."""
+_MOST_SENT_BYTES = 1 << 23
+"""The same before it is compressed."""
 
 
 def read(telemetry: KafkaSettings, cluster: str, reader: RecordReader | None = None) -> list[ExecutionRecord]:
@@ -39,6 +46,17 @@ def unknown_execution(record: Unreadable) -> str:
     )
 
 
+def reason_against(record: ExecutionRecord) -> str | None:
+    """Return why an execution cannot be journaled to its end; None if it can."""
+    size = len(zlib.compress(msgspec.json.encode(changes.longest(record))))
+    if size <= MOST_BYTES:
+        return None
+    return (
+        f"the plan is too large for one record of {topics.EXECUTIONS}: {human_bytes(size)}, compressed; Kafka takes "
+        f"{human_bytes(MOST_BYTES)}. Nothing was changed; plan less at once: a larger --tolerance, or one directory"
+    )
+
+
 class FencedError(UserError):
     """Another process is executing on the cluster now."""
 
@@ -56,6 +74,8 @@ class Journal:
                 transactional_id=f"logdirwatch-apply-{cluster}",
                 transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
                 max_block_ms=clients.SEND_TIMEOUT_S * 1000,
+                compression_type="gzip",
+                max_request_size=_MOST_SENT_BYTES,
             )
             self._producer.init_transactions()
         except KafkaError as error:

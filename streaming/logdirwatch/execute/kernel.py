@@ -41,12 +41,12 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     for topic, topic_id in sorted(seen.topic_ids.items()):
         if record.topic_ids.get(topic, topic_id) != topic_id:
             return Stuck(f"topic {topic} was deleted and created again since it began")
-    ours = changes.read(record.changed)
+    ours = changes.changed(record)
     for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
         return Stuck(f"somebody else has begun already to move {topic}-{partition}")
-    begun = changes.read(record.begun)
+    begun = changes.begun(record)
     now, waits = _present(step, seen, begun) if isinstance(step, Move) else (step, None)
-    found = decide(now, seen, limits_of(record))
+    found = decide(now, seen, changes.limits(record))
     if not isinstance(step, Move):
         return found
     if isinstance(found, Do):
@@ -81,10 +81,14 @@ def begun_by(step: Move, call: Call, seen: Seen) -> frozenset[Begun]:
 
 
 def changed_by(step: Step, call: Call, seen: Seen) -> frozenset[Change]:
-    """Return what a call changes: where copies of a partition begin one after the other, replica by replica."""
-    if not isinstance(step, Move) or step.rolling is None:
+    """Return what a call changes: where copies of a partition begin one after the other, replica by replica.
+
+    The place of a replica that does not exist yet changes nothing: somebody else may add that replica.
+    """
+    if not isinstance(step, Move) or (step.rolling is None and not isinstance(call, PlaceReplicas)):
         return changes.of_call(call)
-    return frozenset(call.paths) if isinstance(call, PlaceReplicas) else frozenset(begun_by(step, call, seen))
+    begun = begun_by(step, call, seen)
+    return frozenset(begun) if step.rolling is not None else frozenset(one[:2] for one in begun)
 
 
 def running(step: Step, seen: Seen) -> frozenset[Begun]:
@@ -116,11 +120,6 @@ def _contains(other: Call, call: Call) -> bool:
     if isinstance(other, PlaceReplicas) and isinstance(call, PlaceReplicas):
         return call.paths.items() <= other.paths.items()
     return other == call
-
-
-def limits_of(record: ExecutionRecord) -> list[Limit]:
-    """Return the throttles that an execution recorded as its own."""
-    return [Limit(one.entity, one.name, one.key, one.value) for one in record.limits]
 
 
 def _not_again(step: Move, found: Do, seen: Seen, begun: Collection[Change]) -> Next:

@@ -1,9 +1,10 @@
 """The steps of an action's operations, in the order in which they are carried out or undone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.execute.packing import unpacked
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
@@ -17,12 +18,12 @@ from logdirwatch.model.actions.parts import Reassignment
 from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cluster.layout import TopicPartition
-from logdirwatch.plan.commands.operations import limits_of, plan_of, unpacked
+from logdirwatch.plan.commands.operations import limits_of, plan_of
 
 Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 
 
-def steps_of(operations: Iterable[Mapping[str, Any]], *, back: bool) -> list[Step]:
+def steps_of(operations: Sequence[Mapping[str, Any]], *, back: bool) -> list[Step]:
     """Return the steps of a record's operations; ``back``: those that undo them, the last operation first.
 
     Raises msgspec.ValidationError for an operation of a later release.

@@ -25,13 +25,14 @@ class Watch:
         self._outlook, self._monotonic_ms = outlook, monotonic_ms
         self._first: Surroundings | None = None
         self._looked_at_ms: int | None = None
+        self._around: tuple[object, Around] | None = None
 
     def __call__(self, record: ExecutionRecord) -> Halt | None:
         """Return why an execution must not continue; a cluster that does not answer is left to the step's own retry."""
         now_ms = self._monotonic_ms()
         if self._looked_at_ms is not None and now_ms - self._looked_at_ms < EVERY_MS:
             return None
-        ours = around(record)
+        ours = self._ours(record)
         try:
             seen = self._outlook.look_around(ours)
         except NoAnswerError:
@@ -42,6 +43,13 @@ class Watch:
         self._first = seen if self._first is None else with_new_brokers(self._first, seen)
         reason = reason_to_stop(self._first, seen, ours)
         return None if reason is None else Halt(reason, must_end=True)
+
+    def _ours(self, record: ExecutionRecord) -> Around:
+        """Return the scope of an execution: for a plan of many partitions it takes a while to find out."""
+        decides = record.operations, record.back, record.step, record.changed if record.back else None
+        if self._around is None or self._around[0] != decides:
+            self._around = decides, around(record)
+        return self._around[1]
 
 
 def is_over(stopped: ExecutionRecord, outlook: Outlook) -> bool:

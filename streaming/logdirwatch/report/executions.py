@@ -93,7 +93,7 @@ def execution(record: ExecutionRecord) -> Execution:
     )
 
 
-def planned_steps(operations: Iterable[Mapping[str, Any]], *, back: bool = False) -> list[str] | None:
+def planned_steps(operations: Sequence[Mapping[str, Any]], *, back: bool = False) -> list[str] | None:
     """Return the steps of a record's operations in words, or of their undo; None if a later release wrote them."""
     try:
         return [str(step) for step in steps_of(operations, back=back)]

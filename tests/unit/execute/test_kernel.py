@@ -18,6 +18,7 @@ from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import progress
 from logdirwatch.execute.step_kinds.order import Order
+from logdirwatch.execute.step_kinds.rolling import Part, Rolling
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
@@ -71,6 +72,31 @@ class TestWhatHasBegun:
     )
     def test_is_what_runs_after_the_call(self, call, begun):
         assert kernel.begun_by(BETWEEN, call, shown()) == begun
+
+
+ROLLED = dataclasses.replace(BETWEEN, rolling=Rolling((Part(KEY, 0, 5, (1, "/a"), (3, "/b")),), {}, 1, 1, 0))
+UNBORN = ("t", 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("step", "call", "changed"),
+    [
+        (WITHIN, PlaceReplicas({HELD: "/b"}), {KEY}),
+        (BETWEEN, PlaceReplicas({HELD: "/b"}), {KEY}),
+        (BETWEEN, PlaceReplicas({UNBORN: "/b"}), set()),
+        (BETWEEN, PlaceReplicas({UNBORN: "/b", HELD: "/b"}), {KEY}),
+        (BETWEEN, Reassign({KEY: (3, 2)}), {KEY}),
+        (BETWEEN, Reassign({KEY: None}), {KEY}),
+        (ROLLED, PlaceReplicas({HELD: "/b"}), {HELD}),
+        (ROLLED, PlaceReplicas({UNBORN: "/b"}), set()),
+        (ROLLED, PlaceReplicas({UNBORN: "/b", HELD: "/b"}), {HELD}),
+        (ROLLED, Reassign({KEY: (3, 2)}), {UNBORN}),
+        (ROLLED, Reassign({KEY: None}), set()),
+        (CUT, ChangeConfig("topics", "t", "k", "v"), {("topics", "t", "k")}),
+    ],
+)
+def test_the_place_of_a_replica_that_does_not_exist_yet_is_no_change(step, call, changed):
+    assert kernel.changed_by(step, call, shown()) == changed
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Moves of partitions: placed before they are reassigned, waited for, or cancelled."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -182,10 +183,12 @@ def progress(step: Move, seen: Seen) -> Progress:
     """Return the progress of a step's copies."""
     copied = total = reached = 0
     running: dict[Held, int] = {}
+    sizes: defaultdict[TopicPartition, int] = defaultdict(int)
+    for (topic, number, _), replica in seen.replicas.items():
+        sizes[topic, number] = max(sizes[topic, number], replica.size_bytes)
     for one in step.there:
         here, partition = step.here[one.key], seen.partitions.get(one.key)
-        sizes = [copy.size_bytes for held, copy in seen.replicas.items() if held[:2] == one.key]
-        whole, is_there = max(sizes, default=0), partition is not None and not partition.adding
+        whole, is_there = sizes[one.key], partition is not None and not partition.adding
         for broker, target in zip(one.replicas, one.log_dirs, strict=True):
             added = broker not in here.replicas
             if not added and (target == ANY or target == here.directory_of(broker)):

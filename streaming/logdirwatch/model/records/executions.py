@@ -23,7 +23,7 @@ class OwnLimit(Struct, frozen=True):
     entity: Annotated[str, Meta(description="brokers or topics.")]
     name: Annotated[str, Meta(description="Node id of the broker, or the topic.")]
     key: Annotated[str, Meta(description="Kafka configuration key.")]
-    value: Annotated[str, Meta(description="The value.")]
+    value: Annotated[str, Meta(description="The value; `#`: the one in the operations.")]
 
 
 class ExecutionRecord(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,8 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
         dict[str, str],
         Meta(
             description="What it has changed, or was about to: the numbers of partitions by topic, as ranges, and "
-            "configuration values as `topics NAME KEY` with an empty text."
+            "configuration values as `topics NAME KEY` with an empty text. `#`: the numbers of replicas in the order "
+            "of a long plan, and then where they leave."
         ),
     ] = {}
     begun: Annotated[

@@ -37,18 +37,29 @@ def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
         RollingCopy(
             partition=number_of[partition := int(model.replica_partition[move.replica])],
             replica=model.replicas_of(partition).index(move.replica),
-            bytes=move.size_bytes,
+            bytes=_rounded(move.size_bytes),
         )
         for move in plan.moves
     ]
     before, after = dict[int, int](), Counter[int]()
     for move in plan.moves:
-        for place, more in ((move.source, move.size_bytes), (move.target, -move.size_bytes)):
+        size_bytes = _rounded(move.size_bytes)
+        for place, more in ((move.source, size_bytes), (move.target, -size_bytes)):
             used = int(model.used_bytes[place])
-            before[place] = max(int(limits.destination_max_ratio * int(model.capacity_bytes[place])) - used, 0)
+            before.setdefault(
+                place, max(int(limits.destination_max_ratio * int(model.capacity_bytes[place])) - used, 0)
+            )
             after[place] += more
+        # What is planned still fits in its order.
+        before[move.target] += size_bytes - move.size_bytes
     left = {place: size + after[place] for place, size in before.items()}
     return _of(plan, copies, before), _of(plan, copies[::-1], left)
+
+
+def _rounded(size_bytes: int) -> int:
+    """Return a size, less than 1 % larger, with 8 significant bits: the journal has room for 100,000 such sizes."""
+    digits = max(size_bytes.bit_length() - 8, 0)
+    return -(-size_bytes >> digits) << digits
 
 
 def _of(plan: ClusterPlan, copies: list[RollingCopy], room: Mapping[int, int]) -> Rolling:

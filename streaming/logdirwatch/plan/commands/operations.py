@@ -1,7 +1,5 @@
 """The operations of actions, and the commands rendered from them: both do the same."""
 
-import base64
-import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +9,6 @@ from logdirwatch.model.actions import parts
 from logdirwatch.model.actions.expected import Election
 from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs, Rolling
 from logdirwatch.model.vocabulary import OperationKind
-from logdirwatch.parse.decoding import Decoder
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import ANY, Limits, from_data
@@ -165,28 +162,6 @@ def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(operation) for operation in operations]
 
 
-_OPERATIONS = Decoder(list[Operation])
-_PACKED = "packed"
-_PACKED_FROM_BYTES = 64 * 1024
-_MOST_BYTES = 1 << 28
-
-
-def packed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return operations as one compressed entry if they are large: Kafka refuses records above 1 MiB by default."""
-    data = msgspec.json.encode(found)
-    if len(data) < _PACKED_FROM_BYTES:
-        return found
-    return [{"op": _PACKED, "lzma": base64.b64encode(lzma.compress(data)).decode()}]
-
-
-def unpacked(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
-    """Read what :func:`packed` wrote into the journal; raises like :func:`from_record`, and ValueError."""
-    found = list(found)
-    if len(found) == 1 and found[0].get("op") == _PACKED:
-        return _coherent(_OPERATIONS.decode(_unpacked(str(found[0].get("lzma")))))
-    return from_record(found)
-
-
 UNKNOWN = "has operations that this release does not know, or that contradict themselves"
 NOT_KNOWN = (msgspec.MsgspecError, LookupError, TypeError, ValueError)
 """What reading operations raises if they are of a later release, or forged."""
@@ -247,18 +222,6 @@ def replicas_of(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[i
     found = {(one.topic, one.partition): one.replicas for one in partitions}
     is_clear = len(found) == len(partitions) and all(len(set(replicas)) == len(replicas) for replicas in found.values())
     return found if is_clear else {}
-
-
-def _unpacked(text: str) -> bytes:
-    try:
-        reader = lzma.LZMADecompressor()
-        data = reader.decompress(base64.b64decode(text, validate=True), max_length=_MOST_BYTES)
-    except lzma.LZMAError as error:
-        raise ValueError(str(error)) from None
-    if not reader.eof:
-        msg = "packed operations are cut off or too large"
-        raise ValueError(msg)
-    return data
 
 
 def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:
