@@ -145,20 +145,26 @@ def _next_write_fails(kinds: set[str]) -> str | None:
     return "the next write takes the directory offline" if kinds & _READ_ONLY else None
 
 
-def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
-    """Say that a directory has another size, or is on another volume, than before."""
+def changed(memory: BrokerMemory, path: str, change: Change, log_dir: LogDirMemory, severity: Severity) -> str:
+    """Say that a directory has another size, is on another volume, or holds less, than before."""
+    total_bytes = log_dir.total_bytes
     text = {
         "capacity": f"has another size: {size(change.total_bytes)} before, {size(total_bytes)} now",
         "volume": "is on another volume than before",
         "root_volume": "is on the root volume, which it was not before: its mount is gone",
+        "emptied": (
+            f"came back empty: its replicas hold {size(log_dir.replica_bytes)}, {size(change.replica_bytes)} before; "
+            "check its mount (findmnt): the data may be on a volume that is not mounted now. What other brokers have "
+            "is copied again"
+        ),
         "reserve": "has no reserve file of the configured size: there is nothing to release when it is full",
     }[change.why]
-    is_worse = change.why == "root_volume" or (change.why == "capacity" and (total_bytes or 0) < change.total_bytes)
-    waits = (
-        "no, because the broker may be writing to another disk than its own"
-        if is_worse
-        else "yes, because no space was lost; check that it was intended"
-    )
+    if severity is Severity.CRITICAL:
+        waits = "no, because the broker may be writing to another disk than its own"
+    elif change.why == "emptied":
+        waits = "yes, because the broker is in maintenance"
+    else:
+        waits = "yes, because no space was lost; check that it was intended"
     return f"{_place(memory, path)} {text}; can wait until morning: {waits}"
 
 

@@ -7,13 +7,12 @@ Kafka makes the replicas again in the broker's other directories, empty, and cop
 from collections.abc import Set
 
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
+from logdirwatch.detect.rules.log_dir_changed import COMPLETE_RATIO
 from logdirwatch.detect.state.broker_state import BrokerMemory, Left, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import NOT_CONFIGURED
 from logdirwatch.model.vocabulary import LogDirStatus
 
 IN_OTHERS = "its replicas are complete in other directories of the broker"
-COMPLETE_RATIO = 0.95
-"""Of the broker's bytes: retention and compaction go on while the replicas are copied again."""
 
 
 def note(memory: BrokerMemory, reported: Set[str], at_ms: int) -> None:

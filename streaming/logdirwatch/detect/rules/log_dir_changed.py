@@ -6,6 +6,7 @@ A missing configured reserve file counts too: it could not be released when the 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.state import maintenance
 from logdirwatch.detect.state.broker_state import Change, LogDirMemory, OpenAlert
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
@@ -16,7 +17,11 @@ CAPACITY = "capacity"
 VOLUME = "volume"
 ROOT_VOLUME = "root_volume"
 RESERVE = "reserve"
+EMPTIED = "emptied"
+"""Its replicas are there again without their bytes, see :mod:`emptied_log_dirs`."""
 CHANGE_RATIO = 0.01
+COMPLETE_RATIO = 0.95
+"""Of a directory's bytes: retention and compaction go on while its replicas are copied again."""
 SAME_USE_RATIO = 0.01
 """Of its size: what a volume's use may change between the last sample and the first look after a boot."""
 
@@ -39,7 +44,7 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume and not _is_renumbered(log_dir, seen)
     why = ROOT_VOLUME if is_lost else VOLUME
-    lesser = {CAPACITY, RESERVE, VOLUME} if is_lost else {CAPACITY, RESERVE}
+    lesser = {CAPACITY, RESERVE, VOLUME, EMPTIED} if is_lost else {CAPACITY, RESERVE}
     if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in lesser):
         log_dir.change = Change(
             why=why, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
@@ -76,14 +81,15 @@ def tell(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: Evide
         if Rule.LOG_DIR_CHANGED not in log_dir.alerts:
             log_dir.change = None
         return
+    severity = _severity(context, log_dir, change)
     context.alerts.raise_alert(
         Rule.LOG_DIR_CHANGED,
         path,
-        severity=_severity(log_dir, change),
+        severity=severity,
         transition=(log_dir.status, log_dir.status),
         evidence=_evidence(log_dir, change),
         affected=evidence.affected(context, log_dir),
-        summary=messages.changed(context.memory, path, change, log_dir.total_bytes),
+        summary=messages.changed(context.memory, path, change, log_dir, severity),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
@@ -112,9 +118,13 @@ def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment
     if change.why == ROOT_VOLUME:
         # The mount may come back under another name: a new disk, or new device numbers after a reboot.
         return RECOVERED if log_dir.is_root_volume is False else None
+    if change.why == EMPTIED and change.is_behind:
+        return None
     is_back = (
         _is_same_size(change.total_bytes, log_dir.total_bytes or 0)
         if change.why == CAPACITY
+        else holds_again(log_dir, change)
+        if change.why == EMPTIED
         else log_dir.volume == change.volume
     )
     if is_back:
@@ -122,8 +132,10 @@ def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment
     return "it stayed so" if has_stayed else None
 
 
-def _severity(log_dir: LogDirMemory, change: Change) -> Severity:
-    if change.why == ROOT_VOLUME:
+def _severity(context: BrokerContext, log_dir: LogDirMemory, change: Change) -> Severity:
+    if change.why == EMPTIED and maintenance.running(context.memory) is not None:
+        return Severity.INFO
+    if change.why in {ROOT_VOLUME, EMPTIED}:
         return Severity.CRITICAL
     if change.why in {VOLUME, RESERVE}:
         return Severity.WARNING
@@ -136,8 +148,15 @@ def _evidence(log_dir: LogDirMemory, change: Change) -> LogDirChangedEvidence:
         total_bytes_before=change.total_bytes,
         volume_before=change.volume,
         volume=log_dir.volume,
+        replica_bytes_before=change.replica_bytes,
+        replica_bytes=log_dir.replica_bytes if change.why == EMPTIED else None,
         **evidence.last_sample(log_dir),
     )
+
+
+def holds_again(log_dir: LogDirMemory, change: Change) -> bool:
+    """Tell whether a directory that came back empty holds what it held before, by its bytes."""
+    return (log_dir.replica_bytes or 0) >= COMPLETE_RATIO * (change.replica_bytes or 0)
 
 
 def _is_same_size(known: int, now: int) -> bool:

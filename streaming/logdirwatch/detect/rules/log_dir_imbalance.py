@@ -8,6 +8,7 @@ from typing import NamedTuple
 from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.rules.log_dir_changed import EMPTIED
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.base import UsedLogDir
@@ -65,7 +66,7 @@ def spread_of(memory: BrokerMemory) -> Spread:
     least_free, most_free, is_whole = 1.0, 0.0, True
     for log_dir in memory.log_dirs.values():
         status, total_bytes, usable_bytes = log_dir.status, log_dir.total_bytes, log_dir.usable_bytes
-        if status is LogDirStatus.UNKNOWN:
+        if status is LogDirStatus.UNKNOWN or _is_refilled(log_dir):
             is_whole = False
         elif total_bytes and usable_bytes is not None and status is not LogDirStatus.OFFLINE:
             free = usable_bytes / total_bytes
@@ -74,11 +75,17 @@ def spread_of(memory: BrokerMemory) -> Spread:
     return Spread(1.0 - most_free, 1.0 - least_free, is_whole)
 
 
+def _is_refilled(log_dir: LogDirMemory) -> bool:
+    """Tell whether it came back empty, and is as full as before once its replicas are copied again."""
+    return log_dir.change is not None and log_dir.change.why == EMPTIED
+
+
 def _takes_part(log_dir: LogDirMemory) -> bool:
     return (
         log_dir.status is not LogDirStatus.OFFLINE
         and log_dir.status is not LogDirStatus.UNKNOWN
         and not log_dir.is_cordoned
+        and not _is_refilled(log_dir)
         and bool(log_dir.total_bytes)
         and log_dir.usable_bytes is not None
     )

@@ -47,6 +47,7 @@ def take_sample_without_size(context: BrokerContext, sample: LogDirSample, momen
     log_dir.lasting_growth_bytes_per_s = None
     log_dir.proposals = {}
     set_level(context, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
+    log_dir_changed.tell(context, sample.path, log_dir, moment)
 
 
 def _wanted_level(

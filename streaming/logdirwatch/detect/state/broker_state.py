@@ -122,18 +122,24 @@ class Rise(Struct, kw_only=True, omit_defaults=True):
 
 
 class Change(Struct, kw_only=True):
-    """A changed size or volume of a directory: since when, and the previous one."""
+    """A changed size, volume or content of a directory: since when, and the previous one.
+
+    ``replica_bytes`` are those before it came back empty; ``is_behind``: many of its replicas are out of sync.
+    """
 
     why: str
     at_ms: int
     total_bytes: int
     volume: str | None
+    replica_bytes: int | None = None
+    is_behind: bool = False
 
 
 class Left(Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """A directory that its broker no longer reports: since when, and what all of the broker's directories held then.
+    """A directory that is not reported: since when, and what was held then.
 
-    None: not known.
+    By all of the broker's directories if this one left its report, by this one if the broker does not answer. None: not
+    known.
     """
 
     at_ms: int
@@ -257,7 +263,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     ``carrier`` is the directory whose alert covers this one too: both went offline at once. ``is_level_by_ratio``: used
     space or inodes reached the threshold of its level, and hold it until they are a step below. ``contradicted_ms``:
     since when DescribeLogDirs calls it online although the broker's own log says that it failed. ``refused_partitions``
-    are under their minimum of in-sync replicas because its replicas are behind, last at ``refused_ms``.
+    are under their minimum of in-sync replicas because its replicas are behind, last at ``refused_ms``. ``held`` is
+    what was in it when its broker stopped answering, until it has been back for a while.
     """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN
@@ -299,6 +306,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     is_reserve_there: bool | None = None
     change: Change | None = None
     left: Left | None = None
+    held: Left | None = None
     unaccounted_since_ms: int | None = None
     used_inodes_ratio: float | None = None
     uncleanable_bytes: int | None = None

@@ -178,10 +178,16 @@ class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
-    why: Annotated[str | None, Meta(description="What changed: capacity, volume, root_volume or reserve.")] = NULL
+    why: Annotated[str | None, Meta(description="What changed: capacity, volume, root_volume, reserve or emptied.")] = (
+        NULL
+    )
     total_bytes_before: Annotated[int | None, Meta(description="Size of its volume before; 0: not known.")] = NULL
     volume_before: Annotated[str | None, Meta(description="Name of its volume before.")] = NULL
     volume: Annotated[str | None, Meta(description="Name of its volume now.")] = NULL
+    replica_bytes_before: Annotated[
+        int | None, Meta(description="Bytes of its replicas before it came back empty; null: it did not.")
+    ] = None
+    replica_bytes: Annotated[int | None, Meta(description="Bytes of its replicas since then; null: as above.")] = None
 
 
 @shown_by(Rule.UNACCOUNTED_BYTES)

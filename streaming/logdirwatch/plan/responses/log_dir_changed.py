@@ -11,8 +11,8 @@ from logdirwatch.plan.commands.kafka_tools import Tools, note
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
-RESERVE_GONE, ROOT_VOLUME = "reserve", "root_volume"
-"""The evidence's values for a missing reserve file, and for a lost mount."""
+RESERVE_GONE, ROOT_VOLUME, EMPTIED = "reserve", "root_volume", "emptied"
+"""The evidence's values for a missing reserve file, for a lost mount, and for a directory that came back empty."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -51,7 +51,7 @@ def _runbook_for(alert: AlertRecord) -> Runbook | None:
     """Return what to do about a mount that may be gone; nothing special for a larger volume or a reserve file."""
     shown = read_as(alert.evidence, LogDirChangedEvidence)
     is_larger = (shown.total_bytes or 0) > (shown.total_bytes_before or 0) > 0
-    is_harmless = shown.why == RESERVE_GONE or (is_larger and shown.why != ROOT_VOLUME)
+    is_harmless = shown.why == RESERVE_GONE or (is_larger and shown.why not in {ROOT_VOLUME, EMPTIED})
     return None if is_harmless else _MOUNT_GONE
 
 
@@ -59,5 +59,6 @@ RESPONSE = Response(
     runbook=Runbook("find out why the directory's volume changed", (_what_is_mounted, UNAVAILABLE)),
     runbook_for=_runbook_for,
     propose=propose,
-    ends_when="size, volume and reserve file are as before, or a new size or volume stayed for a day",
+    ends_when="size, volume and reserve file are as before, or a new size or volume stayed for a day; what came back "
+    "empty is in sync, with the bytes of before or for a day",
 )

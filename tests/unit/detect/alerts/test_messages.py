@@ -186,12 +186,15 @@ def test_a_suspect_broker_has_no_path_and_every_suspicion_is_told():
 )
 def test_a_changed_directory_cannot_wait_when_space_or_its_mount_was_lost(why, before, now, answer):
     change = Change(why=why, at_ms=T0, total_bytes=before, volume=None)
-    assert waits(messages.changed(broker(), "/d1", change, now)) == answer
+    severity = Severity.CRITICAL if answer == "no" else Severity.WARNING
+    assert waits(messages.changed(broker(), "/d1", change, LogDirMemory(total_bytes=now), severity)) == answer
 
 
 def test_another_size_is_told_before_and_now():
     change = Change(why="capacity", at_ms=T0, total_bytes=2 * GIB, volume=None)
-    assert "has another size: 2 GiB before, 1 GiB now" in messages.changed(broker(), "/d1", change, GIB)
+    assert "has another size: 2 GiB before, 1 GiB now" in messages.changed(
+        broker(), "/d1", change, LogDirMemory(total_bytes=GIB), Severity.CRITICAL
+    )
 
 
 def test_bytes_of_no_replica_are_told_with_their_share():
