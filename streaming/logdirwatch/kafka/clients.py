@@ -256,7 +256,7 @@ def _offsets_ms() -> int | None:
 def _connected_in_time(make: Callable[..., Any], arguments: dict[str, Any], timeout_ms: int) -> Any:
     """Create a client, within a command's deadline if there is one.
 
-    kafka-python has no time limit for name lookups and TLS handshakes.
+    It ends at once when nothing listens.
     """
     if not deadline.is_set():
         return _connected(make, arguments, _tries_ms(timeout_ms))

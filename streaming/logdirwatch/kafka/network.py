@@ -17,10 +17,10 @@ from kafka.errors import (
 )
 from kafka.net.compat import KafkaNetClient
 from kafka.net.connection import KafkaConnection
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.connecting import BoundedManager
 
 # OpenSSL's errors, including alerts from a broker's JSSE -> what to check.
 _HINTS = {
@@ -38,6 +38,8 @@ _HINTS = {
     "Invalid frame length": "does that port use TLS, or is it not Kafka? See security.protocol",
 }
 
+SETUP_MS = 1_000
+"""How long a server may take to be connected at first, twice as long after each failure: others may answer."""
 NO_AUTHORITY = "no certificates in PEM"
 NO_KEY = "no key with its certificate in PEM that ssl.key.password opens"
 _REFUSALS = (SaslAuthenticationFailedError, AuthorizationError)
@@ -45,7 +47,7 @@ _AS_PEM = ("ssl_ca_pem", "ssl_cert_pem", "ssl_key_pem")
 _STORES = {"ssl_cafile", "ssl_certfile", *_AS_PEM}
 
 
-class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
+class _Remembering(BoundedManager):
     """A connection manager that keeps the most informative failure; None if the last attempt succeeded.
 
     A broker that refuses a client sends an error and disconnects: each attempt may see either of the two, and the last
@@ -59,6 +61,11 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
         super().__init__(net, **configs)
         self._on_hopeless = on_hopeless
         self._refused: set[object] = set()
+
+    def get_connection(self, node_id: Any, timeout_ms: float | None = None, **options: Any) -> KafkaConnection:
+        """Do as kafka-python does, which gives the first bootstrap server all of the time."""
+        limits = (timeout_ms, self.socket_connection_setup_timeout_ms(node_id))
+        return super().get_connection(node_id, min(each for each in limits if each is not None), **options)
 
     async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
         await super()._connect(node, conn, **options)
@@ -92,6 +99,7 @@ class Network(KafkaNetClient):  # type: ignore[misc]
 
     def __init__(self, on_hopeless: Callable[[Exception], None] = _wait_in_vain, **configs: Any) -> None:
         net = NetworkSelector(**configs)
+        configs["socket_connection_setup_timeout_ms"] = SETUP_MS
         super().__init__(net, _Remembering(net, on_hopeless, **configs))
 
     def abandon(self) -> None:

@@ -3,13 +3,10 @@
 ``KafkaAdminClient`` chooses brokers by its own metadata, queries them one after another and loses all answers when one
 fails. Here every address has its own connection manager (``kafka.net.manager``, kafka-python 3.0) that knows only that
 address, and all share one I/O thread. A broker that hangs or is down does not delay the others; neither does a name
-server, because names are resolved in separate threads.
+server.
 """
 
 import asyncio
-import contextlib
-import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -17,13 +14,10 @@ from typing import Any, NamedTuple
 
 from kafka.cluster import collect_hosts
 from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
-from kafka.future import Future
-from kafka.net.inet import create_connection
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from logdirwatch.config.servers import server_list
+from logdirwatch.kafka.connecting import BoundedManager
 from logdirwatch.kafka.network import told
 
 ONLY_NODE = "bootstrap-0"
@@ -63,7 +57,7 @@ def addresses(bootstrap_servers: str) -> list[Address]:
     return [Address(host, port) for host, port, _ in collect_hosts(server_list(bootstrap_servers), randomize=False)]
 
 
-class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
+class _OneBroker(BoundedManager):
     """A connection manager for one address, without two habits that only suit a long list of brokers."""
 
     def close_idle_connections(self) -> None:
@@ -79,55 +73,6 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
             return await self.wait_for(connection.send_request(request, request_timeout_ms=timeout_ms), timeout_ms)
         except KafkaConnectionError as error:
             raise told(connection, error) from error
-
-    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
-        """Do as kafka-python does, but without resolving the name here, on the I/O thread."""
-        sock = await self._connected(node, timeout_at)
-        if self.ssl_enabled:
-            of_tls = {key: value for key, value in self.config.items() if key.startswith("ssl_")}
-            transport = KafkaSSLTransport(self._net, sock, host=node.host, **of_tls)
-        else:
-            transport = KafkaTCPTransport(self._net, sock, host=node.host)
-        try:
-            await transport.handshake()
-        except Exception as error:
-            raise KafkaConnectionError(f"Handshake failed: {error}") from error
-        return transport
-
-    async def _connected(self, node: Any, timeout_at: float | None) -> socket.socket:
-        """Return a socket connected to the first of the node's addresses that accepts it."""
-        failed = KafkaConnectionError(f"{node.host} has no address")
-        for host in await _looked_up(self._net, node.host, node.port):
-            options = self.config["socket_options"]
-            try:
-                sock: socket.socket = await create_connection(
-                    self._net, host, node.port, options, timeout_at=timeout_at
-                )
-            except KafkaConnectionError as error:
-                failed = error
-            else:
-                return sock
-        raise failed
-
-
-def _looked_up(net: NetworkSelector, host: str, port: int) -> Future:
-    """Return the addresses of a host, to be awaited on the I/O thread; the lookup blocks only its own thread."""
-    addresses = Future()
-
-    def look_up() -> None:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            tell(addresses.failure, KafkaConnectionError(f"{host} cannot be looked up: {error}"))
-        else:
-            tell(addresses.success, [address[0] for *_, address in found])
-
-    def tell(settle: Callable[[Any], Any], outcome: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # closed meanwhile
-            net.call_soon_threadsafe(lambda: settle(outcome))
-
-    threading.Thread(target=look_up, name=f"look-up-{host}", daemon=True).start()
-    return addresses
 
 
 class Wire:
