@@ -14,6 +14,9 @@ from logdirwatch.text.units import human_bytes, human_ratio
 
 SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""
+POOL_BYTES = 1 << 20
+"""Data sets of one pool report its free bytes, which change only when it writes a group of transactions."""
+_POOL_TIMES = 100_000
 CLEARLY_LESS_RATIO = 0.02
 """How much less full than the source a move must leave its destination."""
 _SAME_VOLUME_SHARE = 1000
@@ -199,7 +202,7 @@ def shares_volume(one: LogDir, other: LogDir, snapshot: ClusterSnapshot) -> bool
     exceed the replicas of both; a file system's own overhead is far smaller.
     """
     is_same = is_same_volume(one, other)
-    if not is_same or one.path == other.path or one.volume is not None:
+    if not is_same or one.path == other.path or one.volume is not None or one.total_bytes != other.total_bytes:
         return is_same
     held = [
         sum(replica.size_bytes or 0 for replica in snapshot.replicas_in(d.place))
@@ -228,9 +231,19 @@ def is_same_volume(one: LogDir, other: LogDir) -> bool:
     """Whether two directories of a broker look like one volume, so that a move between them may free nothing."""
     if one.path == other.path or one.volume is not None or other.volume is not None:
         return one.path == other.path or one.volume == other.volume
-    if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:
+    if None in (one.total_bytes, one.usable_bytes, other.total_bytes, other.usable_bytes):
         return False
-    return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= _tolerance_bytes(one)
+    apart_bytes = abs((one.usable_bytes or 0) - (other.usable_bytes or 0))
+    is_alike = apart_bytes <= _tolerance_bytes(one)
+    return is_alike if one.total_bytes == other.total_bytes else is_alike and _is_one_pool(one, apart_bytes)
+
+
+def _is_one_pool(one: LogDir, apart_bytes: int) -> bool:
+    """Whether directories of unlike size with the same free bytes are data sets of one pool, as of ZFS.
+
+    Each reports its own use and the pool's free bytes. Disks that are full have the same by chance.
+    """
+    return apart_bytes <= POOL_BYTES and (one.usable_bytes or 0) > _POOL_TIMES * max(1, apart_bytes)
 
 
 def _tolerance_bytes(directory: LogDir) -> int:

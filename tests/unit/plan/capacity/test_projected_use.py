@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space, alike, is_same_volume, volumes
 from tests.unit.plan.builders import MIB, directory, facts, replica
 
@@ -19,8 +20,54 @@ def test_directories_of_one_volume_fill_together():
 def test_what_is_not_known_is_no_shared_volume():
     one = directory(1, "/d1")
     assert not is_same_volume(one, directory(1, "/d2", used=None))
-    assert not is_same_volume(one, replace(one, path="/d2", total_bytes=1))
+    assert not is_same_volume(one, replace(one, path="/d2", total_bytes=None))
     assert is_same_volume(one, replace(one, path="/d2"))
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("total_gib", "free_bytes", "other_gib", "other_free_bytes", "is_one"),
+    [
+        (4096, 600 * GIB, 700, 600 * GIB, True),
+        (700, 600 * GIB, 4096, 600 * GIB, True),
+        (4096, 600 * GIB, 600, 600 * GIB, True),
+        (4096, 600 * GIB, 700, 600 * GIB + MIB, True),
+        (4096, 600 * GIB, 700, 600 * GIB - MIB, True),
+        (4096, 600 * GIB, 700, 600 * GIB + 2 * MIB, False),
+        (4096, 600 * GIB, 700, 599 * GIB, False),
+        (4096, GIB, 700, GIB, True),
+        (4096, GIB, 700, GIB + MIB, False),
+        (4096, 0, 700, 0, False),
+        (4096, 4096, 700, 4096, False),
+        (4096, 600 * GIB, 4096, 600 * GIB + 16 * MIB, True),
+    ],
+    ids=[
+        "a small one beside it",
+        "or a large one",
+        "an empty one",
+        "seen a moment later",
+        "or before",
+        "much later",
+        "another disk",
+        "nearly full to the byte",
+        "nearly full by chance",
+        "both full",
+        "but for a block",
+        "the same size: one volume",
+    ],
+)
+def test_data_sets_of_one_pool_have_the_same_free_bytes(total_gib, free_bytes, other_gib, other_free_bytes, is_one):
+    pair = [(total_gib * GIB, free_bytes), (other_gib * GIB, other_free_bytes)]
+    one, other = (
+        directory(1, f"/d{n}", total - free, total=total, status=LogDirStatus.CRITICAL)
+        for n, (total, free) in enumerate(pair)
+    )
+    assert is_same_volume(one, other) is is_one
+    if total_gib != other_gib:
+        shared = volumes(facts(one, other))[one.place]
+        assert len(shared) == (2 if is_one else 1)
 
 
 def held(path, size_mib):
