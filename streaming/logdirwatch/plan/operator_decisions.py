@@ -70,7 +70,7 @@ def _against(proposal: ProposedAction, decisions: OperatorDecisions) -> list[Vet
     topic = proposal.target.get("topic")
     if proposal.kind is not ActionKind.LOWER_RETENTION or topic not in decisions.moving:
         return []
-    return [Veto("move_waits", f"a move of {topic} was taken up: retention of what moves stands still")]
+    return [Veto("move_waits", f"a move of {topic} was taken up: retention stands still for moving replicas")]
 
 
 def taken_up(action: ActionRecord) -> tuple[bool, int, str]:

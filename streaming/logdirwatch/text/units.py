@@ -31,6 +31,17 @@ def human_bytes(size_bytes: float | None) -> str:
     return f"{_one_decimal(value)} {_BYTE_UNITS[unit]}"
 
 
+def human_parts(part_bytes: int, whole_bytes: int) -> tuple[str, str]:
+    """Return a part and its whole, in a unit in which they differ if they are not equal: ``1065.6 GiB``."""
+    texts = human_bytes(part_bytes), human_bytes(whole_bytes)
+    unit = _BYTE_UNITS.index(texts[0].split()[1])
+    while texts[0] == texts[1] and part_bytes != whole_bytes and unit > 0:
+        unit -= 1
+        values = (f"{size / 1024**unit:.1f}".removesuffix(".0") for size in (part_bytes, whole_bytes))
+        texts = next(values) + f" {_BYTE_UNITS[unit]}", next(values) + f" {_BYTE_UNITS[unit]}"
+    return texts
+
+
 def human_count(count: float) -> str:
     """Return a whole number with commas between thousands: ``1,234``."""
     return f"{count:,.0f}"

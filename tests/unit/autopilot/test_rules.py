@@ -327,7 +327,7 @@ class TestUnattended:
 
     def test_a_planned_cut_needs_a_person_where_nobody_knows_what_consumers_have_read(self):
         for parts, why in (
-            (cuttable(), "what groups have read is not known"),
+            (cuttable(), "the progress of its groups is not known"),
             (cuttable(unread={}), "no consumer group"),
         ):
             made = planned(*parts)

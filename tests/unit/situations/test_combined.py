@@ -628,7 +628,7 @@ FAILURES = [
         first="investigate",
         never=("uncordon_log_dir",),
         lossless=True,
-        says=("would help: uncordon /data/d2 of broker 1, if whoever cordoned it agrees",),
+        says=("would help: uncordon /data/d2 of broker 1, if the owner of the cordon agrees",),
     ),
     Advice(
         "a suspect disk leads, and the follower is out of sync: it is not made to lead",

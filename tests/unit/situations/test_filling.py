@@ -168,7 +168,7 @@ NOT_IN_TIME = [
         given(*racks(), source(0.97, 10 * MB), NO_ROOM, *FULL_OTHERS, *TWO, to="saturated"),
         order=("expand_disk", "lower_retention"),
         policy=GROWS_IN_6_H,
-        says=("begin now, what comes after wins the time",),
+        says=("start now, the following actions gain the time",),
     ),
     Advice(
         "a reserve that wins enough: nothing of anybody's is deleted",

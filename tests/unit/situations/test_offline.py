@@ -214,7 +214,7 @@ ROWS = [
         _lost(Cause.FAILED, evidence=DEVICE, copies=False),
         first="investigate",
         order=("investigate", "replace_disk"),
-        says=("save what only /d1 of broker 1 holds", "ddrescue /dev/sdd", "mount -o remount,ro", "t-0"),
+        says=("save the data that only /d1 of broker 1 holds", "ddrescue /dev/sdd", "mount -o remount,ro", "t-0"),
     ),
     Advice(
         "some of it has no other copy",

@@ -142,7 +142,7 @@ ROWS = [
         first="cancel_moves",
         order=("cancel_moves", "expand_disk"),
         lossless=True,
-        says=("stop 1 of 1",),
+        says=("cancel 1 of 1",),
     ),
     Advice(
         "so it does not while a move beside it is in time",
@@ -172,7 +172,7 @@ ROWS = [
         first="investigate",
         order=("investigate", "expand_disk"),
         never=("lower_retention", "delete_records"),
-        says=("find out why remote storage does not get what fills /data/d1", "2.9 TiB of tier wait for their copy"),
+        says=("find out why segments in /data/d1", "2.9 TiB of tier wait for their copy"),
         lossless=True,
     ),
     Advice(
@@ -252,7 +252,7 @@ ROWS = [
         first="investigate",
         order=("investigate", "replace_disk"),
         vetoes={"restart_broker": ("known_sick_disk",)},
-        says=("save what only /data/d1 of broker 1 holds", "ddrescue /dev/sdb"),
+        says=("save the data that only /data/d1 of broker 1 holds", "ddrescue /dev/sdb"),
     ),
     Advice(
         "every topic needs both brokers: no restart stops the others' writes unasked",
@@ -373,7 +373,7 @@ ROWS = [
         ),
         first="replace_disk",
         never=("reassign", "restart_broker"),
-        says=("Would help: uncordon /data/d1 of broker 4, if whoever cordoned it agrees",),
+        says=("Would help: uncordon /data/d1 of broker 4, if the owner of the cordon agrees",),
     ),
     Advice(
         "an offline directory of a broker that nobody knows",

@@ -12,6 +12,7 @@ from logdirwatch.text.units import (
     human_count,
     human_in,
     human_ms,
+    human_parts,
     human_rate,
     human_ratio,
     human_s,
@@ -20,6 +21,7 @@ from logdirwatch.text.units import (
 )
 
 DAY_MS = 86_400_000
+MIB, GIB = 1 << 20, 1 << 30
 
 
 @pytest.mark.parametrize(
@@ -196,3 +198,23 @@ def test_sizes_are_read_as_disks_are_sold_and_as_tools_print_them(text, size_byt
 @pytest.mark.parametrize(("age_ms", "text"), [(None, "-"), (400, "0 s"), (5_700, "6 s"), (59_600, "1 min")])
 def test_ages_are_to_the_second(age_ms, text):
     assert human_age(age_ms) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "texts"),
+    [
+        (1, 2, ("1 B", "2 B")),
+        (1024, 1025, ("1024 B", "1025 B")),
+        (1024, 1024, ("1 KiB", "1 KiB")),
+        (0, 0, ("0 B", "0 B")),
+        (0, 1 << 40, ("0 B", "1 TiB")),
+        (214 * GIB, 829 * GIB, ("214 GiB", "829 GiB")),
+        (1065 * GIB, 1066 * GIB, ("1065 GiB", "1066 GiB")),
+        (1065 * GIB, 1092 * GIB, ("1 TiB", "1.1 TiB")),
+        ((1 << 40) - 1, 1 << 40, ("1099511627775 B", "1099511627776 B")),
+        ((1 << 40) + MIB, 1 << 40, ("1048577 MiB", "1048576 MiB")),
+        (10 * GIB, 10 * GIB + MIB, ("10240 MiB", "10241 MiB")),
+    ],
+)
+def test_a_part_and_its_whole_are_told_apart_unless_they_are_equal(part, whole, texts):
+    assert human_parts(part, whole) == texts

@@ -111,7 +111,7 @@ def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) 
     if bandwidth is not None:
         return (Precondition("rate_sustained", f"{text}; the configured bandwidth has that to spare", True),)
     told = "" if seen is None else f"; copies there were seen at {human_rate(seen)}"
-    must = f"{text}: its disks and network must sustain that, what they can do is not configured{told}"
+    must = f"{text}: its disks and network must sustain that, their bandwidth is not configured{told}"
     return (Precondition("rate_sustained", must, True if seen is not None and seen >= rate else None),)
 
 

@@ -50,7 +50,7 @@ def does_more(directory: LogDir, snapshot: ClusterSnapshot) -> str:
     )
     if not others:
         return ""
-    return f"; the command sets the broker's whole list, so it does what other actions want of {', '.join(others)} too"
+    return f"; the command sets the broker's whole list, so it includes {', '.join(others)} for other actions"
 
 
 def _parted(value: str) -> list[str]:

@@ -142,7 +142,7 @@ class _Planner:
         for action in actions:
             moves = [] if action.reassignment is None else [*self._assignments, *from_json(action.reassignment)]
             vetoes = violations(moves, self._judged, self._policy)
-            self._refused += [f"beside what comes before it: {veto.reason}" for veto in vetoes]
+            self._refused += [f"beside the actions before it: {veto.reason}" for veto in vetoes]
             if not vetoes:
                 self._assignments = moves or self._assignments
                 self._agreed.append(changed(action, status=ActionStatus.ACCEPTED))

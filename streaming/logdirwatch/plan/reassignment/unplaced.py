@@ -43,7 +43,7 @@ def remedies(repair: Repair) -> list[str]:
     told = {
         "broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)],
         "nothing_fits": [
-            f"uncordon {path} of broker {broker}, if whoever cordoned it agrees"
+            f"uncordon {path} of broker {broker}, if the owner of the cordon agrees"
             for broker, path in sorted({(int(found["broker"]), found["path"]) for found in closed})
         ],
     }

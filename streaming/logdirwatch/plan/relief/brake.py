@@ -31,8 +31,8 @@ def spare_others(
     if not is_tried:
         return list(proposals)
     text = (
-        f"the growth is of {some_of(sorted(filling), _NAMED)}: slow down its producers first; reject that action if "
-        "it is refused or does not work"
+        f"the growth is in {some_of(sorted(filling), _NAMED)}: throttle its producers first; reject that action if it "
+        "is refused or does not work"
     )
     veto = Veto("others_grow", text)
     return [replace(one, vetoes=(*one.vetoes, veto)) if _costs_others(one, filling) else one for one in proposals]

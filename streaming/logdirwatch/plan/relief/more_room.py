@@ -1,5 +1,6 @@
 """More space when nothing less invasive frees enough: a larger volume, or one more log directory."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -19,5 +20,9 @@ def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, need
 
 def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
     """Return proposals for more space with the reasons why nothing less invasive is proposed."""
-    told = "".join(f"; {veto.reason}" for veto in instead)
+    first = {veto.name: veto.reason for veto in reversed(instead)}
+    more = Counter(veto.name for veto in instead)
+    told = "".join(
+        f"; {first[name]}" + (f" (and {count - 1} more like it)" if count > 1 else "") for name, count in more.items()
+    )
     return [replace(proposal, reason=proposal.reason + told) for proposal in room]

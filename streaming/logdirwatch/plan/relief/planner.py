@@ -47,7 +47,7 @@ from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
 from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_parts
 
 LITTLE = 0.1
 """Actions that together free no more than this share of what must be deleted win too little time: slow producers."""
@@ -281,5 +281,5 @@ def _freed(cuts: Sequence[ProposedAction]) -> int:
 
 def _not_enough(proposals: Sequence[ProposedAction], source: LogDir, needed: int) -> list[Veto]:
     found = freed_by(proposals, source)
-    told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
-    return [Veto("not_enough", told)] if found > 0 else []
+    frees, of = human_parts(found, needed)
+    return [Veto("not_enough", f"all other actions free {frees} of the {of} needed")] if found > 0 else []

@@ -38,8 +38,8 @@ def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[Propos
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": STEP},
-            reason=f"find out why remote storage does not get what fills {source.path} of broker {source.broker}: "
-            f"{waits} of {named} wait for their copy, and what waits stays there whatever the retention is",
+            reason=f"find out why segments in {source.path} of broker {source.broker} are not copied to remote "
+            f"storage: {waits} of {named} wait for their copy, and stay there whatever the retention is",
             expected=effect(),
             commands=(
                 note(

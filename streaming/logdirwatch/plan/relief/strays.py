@@ -39,8 +39,7 @@ def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Po
             kind=ActionKind.INVESTIGATE,
             target={**place_target(directory), "step": STEP},
             reason=f"stray copies in {path} of broker {broker} ({told}): {human_bytes(frees)} that no move and no "
-            "retention frees. Kafka deletes what a move has just left within minutes; what stays is nobody's, and goes "
-            "after a check",
+            "retention frees. Kafka deletes the remains of a move within minutes; remove those that stay after a check",
             expected=effect(
                 frees_bytes=frees, on=[{"broker": broker, "log_dir": path, "bytes": frees}], strays=dict(found)
             ),

@@ -85,7 +85,7 @@ def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAc
     snapshot, policy, now_ms = situation.snapshot, situation.policy, situation.now_ms
     left = f"has {counted(logs, 'log')} still to recover"
     wait = (
-        f"wait, and do not start broker {broker} again: it {left}, and a start throws away what it has recovered; for "
+        f"wait, and do not start broker {broker} again: it {left}, and a restart discards its progress; for "
         "the next time raise num.recovery.threads.per.data.dir"
     )
     later = [

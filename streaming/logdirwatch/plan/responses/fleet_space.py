@@ -21,7 +21,8 @@ from logdirwatch.plan.relief.brake import LONGER, costs_others, spare_others
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_parts
+from logdirwatch.text.words import counted
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -115,11 +116,13 @@ def _what_is_missing(
     if not places:
         return "no directory is above the target ratio now"
     if left <= 0:
-        give = f"{cuts} give the {len(places)} directories all that they need, {human_bytes(missing)}"
-        return f"{give}; without losing anything would help: {_room(missing, snapshot, policy)}"
+        where = counted(len(places), "directory needs", "directories need")
+        room = _room(missing, snapshot, policy)
+        return f"{cuts} free the {human_bytes(missing)} that {where}; to delete nothing, add {room}"
     why = f"; {'; '.join(reasons)}" if reasons else ""
-    helps = _room(left, snapshot, policy)
-    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {helps}"
+    part, whole = human_parts(left, missing)
+    what = whole if left == missing else f"{part} of {whole}"
+    return f"{what} fit nowhere{why}; add {_room(left, snapshot, policy)}"
 
 
 def _room(missing: int, snapshot: ClusterSnapshot, policy: Policy) -> str:
@@ -128,7 +131,8 @@ def _room(missing: int, snapshot: ClusterSnapshot, policy: Policy) -> str:
         1, len(snapshot.brokers)
     )
     brokers = -(-int(missing / policy.limits.target_ratio) // size) if size else 0
-    return f"{brokers} brokers like the present ones, or {human_bytes(missing)} more on volumes and disks"
+    like = counted(brokers, "broker like", "brokers like")
+    return f"{like} the present ones, or {human_bytes(missing)} more on volumes and disks"
 
 
 RESPONSE = Response(

@@ -297,7 +297,7 @@ def _cordoned_beside(
         opened = {**snapshot.directories, closed.place: replace(closed, is_cordoned=False)}
         moves = _moved_inside(directory, repair, replace(snapshot, directories=opened), policy, now_ms)
         if closed.is_cordoned and any(not move.vetoes for move in moves):
-            found.append(f"uncordon {closed.path} of broker {closed.broker}, if whoever cordoned it agrees")
+            found.append(f"uncordon {closed.path} of broker {closed.broker}, if the owner of the cordon agrees")
     return found
 
 

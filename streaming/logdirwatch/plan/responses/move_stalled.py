@@ -48,7 +48,7 @@ def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> P
         kind=ActionKind.INVESTIGATE,
         target={"broker": broker, "log_dir": None, "step": STEP},
         reason=f"raise the limit, it is set by somebody else: ask them to raise {named}; under it the running moves "
-        "never end, as more is written to what they copy",
+        "never end, as their partitions are written faster",
         expected=effect(
             asked_limits=[
                 {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
@@ -70,7 +70,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     broker, told = alert.broker, read_as(alert.evidence, MoveStalledEvidence).moves
     hopeless = [one for one in dead_ends(snapshot) if broker in (one.partition.adding or ())]
     limits = sorted({f"{found.throttle}={found.throttle_bytes_per_s}" for found in told.values() if _held(found)})
-    why = f"the limit {', '.join(limits)} holds them back: ask whoever set it to raise it first" if limits else None
+    why = f"the limit {', '.join(limits)} holds them back: ask its owner to raise it first" if limits else None
     if broker is None:
         return [*asked, situation.look]
     if not hopeless:

@@ -24,7 +24,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 RESPONSE = Response(
     runbook=Runbook(
-        "see whether a move still needs the throttle, and ask whoever set it; --verify without --preserve-throttles "
+        "see whether a move still needs the throttle, and ask its owner; --verify without --preserve-throttles "
         "removes the limits of every broker",
         (list_reassignments,),
     ),

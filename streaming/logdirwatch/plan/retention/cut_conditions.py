@@ -42,9 +42,9 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
     ``spared``: the deleted records do not include any that groups have not read. That no group commits offsets proves
     nothing: MirrorMaker 2, Flink and Spark keep their offsets elsewhere.
     """
-    text = f"no consumer of {topic.name} still needs what is deleted"
+    text = f"no consumer of {topic.name} still needs the deleted records"
     if not all(partition.is_unread_known for partition in topic.partitions):
-        return Precondition("consumers_done", f"{text}; what groups have read is not known", None)
+        return Precondition("consumers_done", f"{text}; the progress of its groups is not known", None)
     slowest = slowest_reader(topic, snapshot)
     if not any(partition.groups for partition in topic.partitions):
         who = "no consumer group commits offsets for it; who reads without committing them is not seen"
@@ -60,13 +60,15 @@ def _remote_copied(topic: Topic) -> Precondition:
     Kafka deletes nothing else. A lag of 0 proves nothing before Kafka 4.3: the gauge may be stuck while copies fail
     (KAFKA-19995).
     """
-    text = f"what goes of {topic.name} locally is in remote storage"
+    text = f"remote storage has what is deleted of {topic.name} locally"
     lag = topic.remote_copy_lag_bytes
     if lag is None:
-        return Precondition("remote_copied", f"{text}: RemoteCopyLagBytes is not known; what waits stays", None)
+        return Precondition("remote_copied", f"{text}: RemoteCopyLagBytes is not known; waiting segments stay", None)
     if is_copy_delayed(topic):
-        return Precondition("remote_copied", f"{text}: copies are delayed by remote.copy.lag.*; what waits stays", None)
-    waits = f"{human_bytes(lag)} wait for their copy and stay; before Kafka 4.3 it may be more, if copies fail"
+        why = "copies are delayed by remote.copy.lag.*; waiting segments stay"
+        return Precondition("remote_copied", f"{text}: {why}", None)
+    waits = f"{human_bytes(lag)} wait for their copy and stay" if lag else "nothing waits for its copy"
+    waits = f"{waits}; before Kafka 4.3 it may be more, if copies fail"
     return Precondition("remote_copied", f"{text}: {waits}", True)
 
 

@@ -137,7 +137,7 @@ def remote_copies_off(topic: Topic) -> Veto | None:
     if topic.configs.get("remote.log.copy.disable") != "true":
         return None
     text = f"copies of {topic.name} to remote storage are switched off (remote.log.copy.disable)"
-    return Veto("remote_copies_off", f"{text}: what lies here is nowhere else, and no local limit can be set")
+    return Veto("remote_copies_off", f"{text}: the data here exists nowhere else, and no local limit can be set")
 
 
 def remote_copy_lags(topic: Topic) -> Veto | None:

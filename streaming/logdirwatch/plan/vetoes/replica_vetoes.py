@@ -209,7 +209,7 @@ def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | No
     """Veto a copy that is slower than the writes: it never completes."""
     if growth_bytes_per_s is None or growth_bytes_per_s < rate:
         return None
-    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below what is written to what it copies")
+    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below the write rate of its copies")
 
 
 def _is_copied(snapshot: ClusterSnapshot, partition: Partition) -> bool:

@@ -195,7 +195,7 @@ def test_the_volume_that_is_emptied_takes_nothing():
         ([*ONE_BROKER, broker(1, BrokerStatus.UNKNOWN)], "broker 1 is unknown"),
         (
             [directory(1, "/d1", 600, growth_bytes_per_s=6e7), *ONE_BROKER[1:]],
-            "below what is written to what it copies",
+            "below the write rate of its copies",
         ),
         ([*ONE_BROKER, replica(1, "/d2", "t", 0, 5, is_future=True)], "t-0 is being moved between directories"),
         (

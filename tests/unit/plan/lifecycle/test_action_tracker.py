@@ -415,7 +415,7 @@ class TestCordonsOfOneBroker:
         actions = self.open(self.told(cordoned=["/d3"]), "cordon_log_dir")
         assert [self.asked(actions[path]) for path in order][-1] == ["/d1", "/d2", "/d3"]
         other = order[0]
-        assert f"so it does what other actions want of {other} too" in actions[order[1]].reason
+        assert f"so it includes {other} for other actions" in actions[order[1]].reason
 
     @pytest.mark.parametrize("order", list(permutations(["/d1", "/d2"])))
     def test_two_ends_of_cordons_from_one_page_end_right_in_either_order(self, order):

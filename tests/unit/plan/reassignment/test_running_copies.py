@@ -37,7 +37,7 @@ class TestWithinABroker:
     def test_moves_that_would_overflow_a_directory_are_stopped_first(self):
         action, *others = recommended(*WITHIN)
         assert action.kind is ActionKind.CANCEL_MOVES
-        assert "would fill /d1 of broker 1 to 109.0 %: stop 1 of 1" in action.reason
+        assert "would fill /d1 of broker 1 to 109.0 %: cancel 1 of 1" in action.reason
         assert action.expected["spares_bytes"] == 290 * MIB
         assert action.expected["frees_bytes"] == 10 * MIB
         assert not action.data_loss
@@ -63,7 +63,7 @@ class TestWithinABroker:
         ]
         action, *_ = recommended(*WITHIN, *more)
         assert [copy["topic"] for copy in action.expected["copies"]] == ["t"]
-        assert "stop 1 of 2" in action.reason
+        assert "cancel 1 of 2" in action.reason
 
     def test_moves_that_fit_are_left_alone(self):
         roomy = directory(1, "/d1", 700 * MIB)

@@ -114,7 +114,7 @@ class TestStalled:
 
     def test_where_a_limit_holds_them_back_whoever_set_it_is_asked_first(self):
         (look,) = self.stalled(*SEEN, throttle="follower.replication.throttled.rate")
-        assert "the limit follower.replication.throttled.rate=1000 holds them back: ask whoever set it" in look.reason
+        assert "the limit follower.replication.throttled.rate=1000 holds them back: ask its owner" in look.reason
 
     def test_slow_ones_are_only_looked_at(self):
         assert kinds(self.stalled(*SEEN, verdict="too_slow")) == ["investigate"]

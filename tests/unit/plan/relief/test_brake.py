@@ -109,7 +109,7 @@ def test_the_brake_wins_more_than_the_neighbour_would_lose_for():
     assert "95 % of the growth of 22.5 KiB/s is in run (delete)" in actions[0].reason
     (veto,) = next(one for one in actions if one.target.get("topic") == "calm").vetoes
     assert veto["name"] == "others_grow"
-    assert "the growth is of run: slow down its producers first" in veto["reason"]
+    assert "the growth is in run: throttle its producers first" in veto["reason"]
 
 
 def test_of_several_new_topics_it_is_said_that_it_is_one_of_them():
@@ -156,7 +156,7 @@ def test_the_brake_of_a_cluster_is_the_smallest_that_any_of_its_directories_need
     first, brake, *_ = advised(([*parts, fuller], growth), FLEET)
     assert first.kind is ActionKind.INVESTIGATE
     assert "100 % of the growth of 67.6 KiB/s is in run (delete)" in first.reason
-    assert "the cuts, with those that wait for slower producers, give" in first.reason
+    assert "the cuts, with those that wait for slower producers, free the" in first.reason
     assert brake.target == {"broker": None, "log_dir": None}
-    assert "slow down who fills 3 directories, first of all /d1 of broker 3" in brake.reason
+    assert "throttle the producers that fill 3 directories, first those that write to /d1 of broker 3" in brake.reason
     assert brake.expected["time_to_full_after_ms"] == pytest.approx(172_800_000, rel=0.05)

@@ -60,7 +60,7 @@ class TestRoom:
         parts = [directory(1, "/d1", 850 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=120 * MIB)]
         actions = recommended(*parts, growth=slowly(*parts), limits={"cut_ratio": 0.7})
         assert kinds(actions) == ["expand_disk", "lower_retention"], "what loses nothing is offered first"
-        assert "100 MiB of 150 MiB is all that everything else frees" in actions[0].reason
+        assert "all other actions free 100 MiB of the 150 MiB needed" in actions[0].reason
         assert actions[0].expected["frees_bytes"] == int((150 * MIB + 1) / 0.7) + 1
 
 

@@ -33,7 +33,7 @@ class TestStalled:
 
     def test_a_limit_that_only_makes_it_slow_is_named_beside_the_runbook(self):
         (action,) = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=False)
-        assert "ask whoever set it to raise it first" in action.reason
+        assert "ask its owner to raise it first" in action.reason
 
     def test_a_raise_that_release_0_2_0_proposed_is_done_once_the_limit_is_higher(self):
         expected = {"throttle_bytes_per_s": 160 * MIB, "raises": {"broker": 1, "key": WITHIN}}

@@ -97,8 +97,8 @@ class TestConsumers:
     @pytest.mark.parametrize(
         ("unread", "spared", "holds", "said"),
         [
-            (None, True, None, "what groups have read is not known"),
-            ({0: None}, False, None, "what groups have read is not known"),
+            (None, True, None, "the progress of its groups is not known"),
+            ({0: None}, False, None, "the progress of its groups is not known"),
             ({}, False, None, "who reads without committing them is not seen"),
             ({0: 0.0}, False, True, "every group has read it"),
             ({0: 0.05, 1: 0.0}, False, True, "every group has read it"),

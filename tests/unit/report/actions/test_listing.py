@@ -172,10 +172,10 @@ def test_a_followed_revision_is_one_line():
 
 def test_commands_stand_on_lines_of_their_own_as_they_are():
     commands = ["cat > plan.json <<'END'\n{\"a\":1}\nEND", "tool --path '/data/it'\"'\"'s [here]' " + "x" * 200]
-    undo = {"commands": ["tool --cancel"], "text": "what was deleted does not come back"}
+    undo = {"commands": ["tool --cancel"], "text": "deleted records cannot be restored"}
     text = details(action(commands=commands, undo=undo), NOW_MS)
     assert "\n# do it\n" + "\n".join(commands) + "\n" in text
-    assert text.endswith("# undo it\n# what was deleted does not come back\ntool --cancel\n")
+    assert text.endswith("# undo it\n# deleted records cannot be restored\ntool --cancel\n")
     assert shlex.split(commands[1])[2].endswith("[here]")
 
 

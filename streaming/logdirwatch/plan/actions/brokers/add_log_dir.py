@@ -44,7 +44,7 @@ def add_log_dir(
     return ProposedAction(
         kind=ActionKind.ADD_LOG_DIR,
         target=place_target(directory),
-        reason=f"{text}: what lies in {directory.path} can then be moved there"
+        reason=f"{text}: replicas of {directory.path} can then be moved there"
         + "".join(f"; {against.reason}" for against in instead),
         expected=effect(
             log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ())), least_bytes=least

@@ -32,13 +32,14 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
     wanted = max(least, int(LEAST_GROWTH_RATIO * size))
     more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
     veto = _at_maximum(directory, rule.max_bytes)
-    text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(more or wanted)}"
+    by = more or wanted
+    text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(by)}"
     falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
     return ProposedAction(
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
-        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost, nothing "
-        f"is moved{_begin_now(directory, rule.growing_takes_ms)}",
+        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + by)}{falls_short}: no data is lost "
+        f"or moved{_begin_now(directory, rule.growing_takes_ms)}",
         expected=effect(
             frees_bytes=more,
             needs_ms=rule.growing_takes_ms,
@@ -59,7 +60,7 @@ def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
     if takes_ms is None or left is None:
         return ""
     when = f"it takes {human_ms(takes_ms)}, and the directory is full {human_in(left)}"
-    verdict = ", so that is in time" if takes_ms < left else ": begin now, what comes after wins the time"
+    verdict = ", so that is in time" if takes_ms < left else ": start now, the following actions gain the time"
     return f"; {when}{verdict}"
 
 

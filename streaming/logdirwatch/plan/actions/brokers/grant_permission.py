@@ -37,8 +37,8 @@ def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
     return ProposedAction(
         kind=ActionKind.GRANT_PERMISSION,
         target={"broker": alert.broker, "log_dir": None},
-        reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "
-        "on the cluster and its topics, if its credentials are right "
+        reason=f"broker {alert.broker} denies access to its log directories: grant the collector Describe and "
+        "DescribeConfigs on the cluster and its topics, if its credentials are right "
         f"({read_as(alert.evidence, BrokerAwayEvidence).reason})",
         expected=effect(status="online"),
         preconditions=(

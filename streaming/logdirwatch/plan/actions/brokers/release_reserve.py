@@ -38,7 +38,7 @@ def propose_release(directory: LogDir, policy: Policy) -> list[ProposedAction]:
             kind=ActionKind.RELEASE_RESERVE,
             target=place_target(directory),
             reason=f"delete the reserve file {path} on broker {directory.broker}: {human_bytes(size)} are free at "
-            "once; it wins time and nothing more, and there is no second one",
+            "once; this only gains time, once",
             expected=effect(
                 frees_bytes=size,
                 needs_ms=0,

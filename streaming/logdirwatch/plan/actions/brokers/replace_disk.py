@@ -60,8 +60,8 @@ def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapsh
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={"broker": broker, "log_dir": directory.path, "step": SAVE_DATA},
-        reason=f"save what only {directory.path} of broker {broker} holds before its disk is replaced: "
-        f"{some_of(labels)}; what is saved can be put into the new directory before the start",
+        reason=f"save the data that only {directory.path} of broker {broker} holds before its disk is replaced: "
+        f"{some_of(labels)}; it can be put into the new directory before the start",
         expected=effect(saves={"count": len(labels), "examples": labels[:EXAMPLES]}),
         commands=tuple(note(f"On broker {broker}'s host: {step}.") for step in steps),
     )
@@ -90,7 +90,7 @@ def replace_disk(
     return ProposedAction(
         kind=ActionKind.REPLACE_DISK,
         target={"broker": broker, "log_dir": directory.path},
-        reason=f"{text}{formatted} and restart: what is still assigned there is copied again"
+        reason=f"{text}{formatted} and restart: the replicas assigned there are copied again"
         f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
         expected={
             **restart_effect(broker, lost, snapshot, status="online"),
@@ -182,7 +182,7 @@ def _preconditions(
         found.append(Precondition("quorum_caught_up", text, None))
     if alone:
         text = (
-            f"what only this disk holds was saved, or is given up: {some_of(p.label for p in alone)}; "
+            f"the data that only this disk holds was saved, or is given up: {some_of(p.label for p in alone)}; "
             "an empty replica may be elected where it was the last one in sync, and others be cut to it"
         )
         found.append(Precondition("last_copy_saved", text, None))
@@ -196,7 +196,7 @@ def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterS
 
 
 def _gone_with_it(alone: Sequence[Partition]) -> str:
-    return f"; what only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
+    return f"; the data that only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
 
 
 def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
                 ),
                 *restart_steps(broker, snapshot, policy),
             ),
-            undo={"text": "a restart cannot be undone; what retention deletes is past its limit"},
+            undo={"text": "a restart cannot be undone; the records that retention deletes are past their limit"},
         )
     ]
 

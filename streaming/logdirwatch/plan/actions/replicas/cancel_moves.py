@@ -44,8 +44,8 @@ def propose_overflow_cancel(
         return []
     coming = len(copies_to([directory.place], snapshot))
     text = (
-        f"moves that run would fill {directory.path} of broker {directory.broker} to "
-        f"{human_ratio(filled_to(directory, snapshot))}: stop {len(chosen)} of {coming}"
+        f"running moves would fill {directory.path} of broker {directory.broker} to "
+        f"{human_ratio(filled_to(directory, snapshot))}: cancel {len(chosen)} of {coming}"
     )
     return [propose_copy_cancel(directory, chosen, snapshot, policy, text)]
 
@@ -61,7 +61,7 @@ def propose_copy_cancel(
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
-        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away"
+        reason=f"{why}; no data is lost, the replicas keep serving where they are, and what was copied is discarded"
         f"{_not_cleaned(copies, snapshot)}",
         expected=effect(
             frees_bytes=frees,
@@ -72,8 +72,8 @@ def propose_copy_cancel(
             **_outlook(copies, snapshot),
         ),
         preconditions=(
-            Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
-            Precondition("still_running", "they still run; the tool says so of what has ended", None),
+            Precondition("nobody_needs_it", "the owner of the moves agrees to end them", None),
+            Precondition("still_running", "the moves still run; the tool reports those that have ended", None),
         ),
         operations=(operation,),
         commands=rendered([operation], policy.tools),
@@ -182,7 +182,7 @@ def cancel_moves(
             examples=[_described(partition) for partition in wave[:EXAMPLES]],
         ),
         data_loss=not harmless,
-        preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
+        preconditions=(Precondition("not_wanted", "the owner of these moves agrees or cannot be found", None),),
         # Only people may do what drops data.
         operations=(operation,) if harmless else (),
         commands=rendered([operation], policy.tools),

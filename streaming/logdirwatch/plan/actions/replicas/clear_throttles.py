@@ -50,8 +50,7 @@ def propose_clear(
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
-        reason=f"take away {_said(rates, limits.topics)}: the move that needed it is over, and what falls behind "
-        "catches up slowly under it",
+        reason=f"remove {_said(rates, limits.topics)}: its move has ended, and it throttles replicas that catch up",
         expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
         preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
         vetoes=_still_needed(rates, limits.topics, snapshot),
@@ -66,7 +65,7 @@ def agreed(limits: str) -> Precondition:
 
     A throttle in the way still belongs to its owner.
     """
-    return Precondition("throttle_agreed", f"whoever set {limits} agrees, or is not to be found", None)
+    return Precondition("throttle_agreed", f"the owner of {limits} agrees or cannot be found", None)
 
 
 def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:

@@ -69,8 +69,8 @@ def demote(
         ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
             target={"broker": broker, "log_dir": path},
-            reason=f"let others lead {counted(len(after), 'partition')} that broker {broker} leads{_where(path)}: "
-            f"{why}; no data moves",
+            reason=f"move leadership of {counted(len(after), 'partition')} off {_where(broker, path)}: {why}; no data "
+            "moves",
             expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, snapshot)),
             preconditions=(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
@@ -135,8 +135,8 @@ def _is_led_by(key: TopicPartition, broker: int, snapshot: ClusterSnapshot) -> b
     return partition is not None and leaders.current_leadership(partition, snapshot).leader == broker
 
 
-def _where(path: str | None) -> str:
-    return "" if path is None else f" from {path}"
+def _where(broker: int, path: str | None) -> str:
+    return f"broker {broker}" if path is None else f"{path} (broker {broker})"
 
 
 def _file_name(broker: int, path: str | None) -> str:

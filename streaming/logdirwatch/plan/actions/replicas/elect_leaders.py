@@ -73,14 +73,15 @@ def elect_unclean(
     wave = (hopeless or chosen)[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
-    lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or "that are gone"
+    lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or None
+    only = "brokers that are gone" if lost is None else f"broker{'s' if ',' in lost else ''} {lost}"
     return [
         ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "unclean"},
             reason=f"{counted(len(wave), 'partition has', 'partitions have')} no leader, "
             "and only replicas that were not in sync are left; electing "
-            f"these loses what only brokers {lost} had: bring those back instead if that is possible at all",
+            f"these loses the records that only {only} had: bring those back instead if possible",
             expected=effect(
                 elections=len(wave),
                 election=election_json(wave),
@@ -88,11 +89,11 @@ def elect_unclean(
                 later=len(chosen) - len(wave),
             ),
             preconditions=(
-                Precondition("cannot_come_back", f"the data of brokers {lost} is lost for good", None),
-                Precondition("owner_agrees", "the owners agree to lose what only these brokers had", None),
+                Precondition("cannot_come_back", f"the data of {only} is permanently lost", None),
+                Precondition("owner_agrees", "the owners agree to lose the records that only these brokers had", None),
             ),
             commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("unclean", target), unclean=True)),
-            undo={"text": "cannot be undone: replicas that come back are cut to what the new leader has"},
+            undo={"text": "cannot be undone: returning replicas are truncated to the log of the new leader"},
             vetoes=tuple(one for one in (veto, _may_be_intact(wave, snapshot)) if one is not None),
             data_loss=True,
         )

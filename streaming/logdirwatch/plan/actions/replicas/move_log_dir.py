@@ -57,7 +57,7 @@ def _hindered(source: LogDir, moves: Moves) -> ProposedAction:
     return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
-        reason=f"moving replicas off {source.path} is what would help, but it must not be done now",
+        reason=f"moving replicas off {source.path} would help, but must not be done now",
         expected=effect(),
         vetoes=moves.vetoes,
     )
@@ -163,7 +163,7 @@ def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
         return in_time(source, needs_ms)
     text = (
         f"all of it takes {human_ms(needs_ms)}, and {source.path} is full {human_in(time_to_full_ms(source))}; each "
-        f"of {len(waves.groups)} waves ends before what was free then is full"
+        f"of {len(waves.groups)} waves ends before the space free at its start is full"
     )
     return Precondition("in_time", text, waves.is_in_time)
 

@@ -59,7 +59,9 @@ def _cordon_over(directory: LogDir, snapshot: ClusterSnapshot) -> Precondition:
     if directory.place in snapshot.own_cordons:
         return Precondition("cordon_over", f"an action cordoned {where} because it was filling, nobody else did", True)
     return Precondition(
-        "cordon_over", f"whoever cordoned {where} agrees: its disk is fine, nobody is emptying it", None
+        "cordon_over",
+        f"the owner of the cordon of {where} agrees: its disk is healthy, and nobody is emptying it",
+        None,
     )
 
 

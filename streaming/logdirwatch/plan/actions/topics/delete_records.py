@@ -139,7 +139,7 @@ def _delete_records(
         ),
         vetoes=tuple(veto for veto in found if veto is not None),
         commands=(_delete_oldest(policy.tools, topic.name, percent),),
-        undo={"text": "what was deleted does not come back"},
+        undo={"text": "deleted records cannot be restored"},
         data_loss=True,
     )
 

@@ -25,7 +25,7 @@ from logdirwatch.plan.retention.cut_conditions import cut_preconditions, cut_vet
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms, human_parts
 from logdirwatch.text.words import counted
 
 
@@ -36,13 +36,14 @@ def propose_cut(
     topic, frees = cut.topic.name, cut.frees_at(source.place)
     needs, before = effective_after_ms(cut.topic, snapshot), snapshot.layout.topic_bytes(source.place, topic)
     elsewhere = sum(cut.frees.values()) - frees
+    beside = f", and {human_bytes(elsewhere)} in other directories" if elsewhere else ""
+    part, whole = human_parts(frees, before)
     wins = _wins_ms(source, frees)
     return ProposedAction(
         kind=ActionKind.LOWER_RETENTION,
         target={**place_target(source), "topic": topic},
-        reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(frees)} of "
-        f"{human_bytes(before)} in {source.path}, and {human_bytes(elsewhere)} in other directories; {_more(cut)}; "
-        f"{_stays(cut)}{_wins(wins)}",
+        reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {part} of {whole} in "
+        f"{source.path}{beside}; {_more(cut)}; {_stays(cut)}{_wins(wins)}",
         expected=cut_effect(
             cut,
             policy,
@@ -70,6 +71,7 @@ def propose_fleet_cut(
 ) -> ProposedAction:
     """Return the action for a cut that serves several directories; ``useful_bytes`` are those that they need."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
+    needed = f", {human_bytes(useful_bytes)} of it where it is needed" if useful_bytes < everywhere else ""
     needs, before = (
         effective_after_ms(cut.topic, snapshot),
         sum(snapshot.layout.topic_bytes(p, topic) for p in cut.frees),
@@ -80,8 +82,7 @@ def propose_fleet_cut(
         kind=ActionKind.LOWER_RETENTION,
         target={"broker": None, "log_dir": None, "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(everywhere)} in "
-        f"{counted(len(cut.frees), 'directory')}, {human_bytes(useful_bytes)} of them where they are needed; "
-        f"{_more(cut)}; "
+        f"{counted(len(cut.frees), 'directory')}{needed}; {_more(cut)}; "
         f"{_stays(cut)}{_wins(wins, 'each', ' at least')}",
         expected=cut_effect(
             cut,
@@ -120,7 +121,7 @@ def cut_undo(cut: RetentionCut, policy: Policy) -> dict[str, Any]:
     return {
         "configs": {topic: {cut.way.key: inverse.args.value}},
         "commands": list(rendered([inverse], policy.tools)),
-        "text": "what was deleted does not come back" if cut.way.loses_data else "local copies are not fetched again",
+        "text": "deleted records cannot be restored" if cut.way.loses_data else "local copies are not fetched again",
     }
 
 
@@ -151,7 +152,7 @@ def _more(cut: RetentionCut) -> str:
 def _stays(cut: RetentionCut) -> str:
     """Say how much history stays."""
     if not cut.way.is_history_known:
-        return "how far back the rest goes is not known, as its write rate is not"
+        return "how much history remains is unknown, because the write rate is"
     if cut.keeps_ms is None:
         return "nothing is written to it now"
     return f"every partition keeps at least {human_ms(cut.keeps_ms)}"

@@ -121,7 +121,9 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
         preconditions=(
             Precondition("danger_over", "the alert is resolved, and no directory that it freed is filling", True),
             Precondition(
-                "room", "every directory that it freed has room for what comes back", _is_known(comes_back, snapshot)
+                "room",
+                "every directory that it freed has room for the bytes that return",
+                _is_known(comes_back, snapshot),
             ),
             Precondition("limit_known", "the old limit is still what the owner wants", None),
         ),

@@ -65,14 +65,14 @@ def propose_producer_throttle(
         ProposedAction(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
-            reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_rate(growth)} it is "
-            f"full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
+            reason=f"throttle the producers that write to {source.path} of broker {source.broker}: at "
+            f"{human_rate(growth)} it is full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
             expected=_effect(writers, rate, left, lasts),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
                 Precondition("owner_agrees", _owners(writers, policy), None),
                 Precondition(
-                    "producers_wait", "slowed producers have room to buffer, or may lose what they cannot send", None
+                    "producers_wait", "throttled producers buffer what they cannot send, or may lose it", None
                 ),
             ),
             commands=(describe_quotas(policy.tools), client_quota(policy.tools, rate)),
@@ -92,7 +92,8 @@ def propose_fleet_throttle(
     if not found:
         return []
     least = min(found, key=lambda one: int(one.expected["producer_byte_rate"]))
-    text = f"slow down who fills {counted(len(sources), 'directory')}, first of all {least.reason.partition(' to ')[2]}"
+    first = least.reason.partition(" that ")[2]
+    text = f"throttle the producers that fill {counted(len(sources), 'directory')}, first those that {first}"
     return [replace(least, target={"broker": None, "log_dir": None}, reason=text)]
 
 
@@ -139,14 +140,14 @@ def _who(writers: Sequence[Growth]) -> str:
 
 def _won(left: int, lasts: int | None) -> str:
     if lasts is None:
-        return "With the quota it does not grow any more"
-    return f"With the quota on whoever writes most it lasts {human_ms(lasts)}, {human_ms(lasts - left)} more"
+        return "With the quota it no longer grows"
+    return f"With the quota on the largest producer it lasts {human_ms(lasts)}, {human_ms(lasts - left)} longer"
 
 
 def _owners(writers: Sequence[Growth], policy: Policy) -> str:
     if not writers:
-        return "the owner of what is written there agrees to be slowed down"
-    return f"{owner_of(writers[0].topics[0], policy)} agrees to be slowed down"
+        return "the owner of the data agrees to be throttled"
+    return f"{owner_of(writers[0].topics[0], policy)} agrees to be throttled"
 
 
 def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
@@ -156,8 +157,8 @@ def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Pol
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target_after(action),
-        reason="take the quota of the slowed producers away: the directory has room again; set again what was there "
-        "before",
+        reason="remove the quota of the throttled producers, as the directory has room again; restore the quota that "
+        "was set before",
         expected=effect(needs_ms=0),
         commands=(end_client_quota(policy.tools, int(action.expected.get("producer_byte_rate") or 1)),),
         undo={"text": "set the quota again"},

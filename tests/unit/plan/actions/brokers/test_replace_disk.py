@@ -93,7 +93,7 @@ class TestReplacing:
         found = replaced(*ALONE)
         assert found.data_loss
         assert found.expected["lost_with_it"] == {"count": 1, "examples": ["alone-0"]}
-        assert "what only this disk holds is lost with it: alone-0" in found.reason
+        assert "the data that only this disk holds is lost with it: alone-0" in found.reason
         assert conditions(found)["last_copy_saved"] is None
         assert not replaced().data_loss
         assert "last_copy_saved" not in conditions(replaced())

@@ -130,7 +130,7 @@ class TestReplacing:
         assert action.data_loss
         assert action.expected["lost_with_it"] == {"count": 1, "examples": ["only-0"]}
         assert holds(action, "last_copy_saved") is None
-        assert "what only this disk holds is lost with it: only-0" in action.reason
+        assert "the data that only this disk holds is lost with it: only-0" in action.reason
 
     def test_with_other_copies_nothing_is_lost(self):
         action = of_kind(recommended(*TWO_DISKS), ActionKind.REPLACE_DISK)

@@ -105,7 +105,7 @@ class TestCopiesThatWouldOverflow:
         seen = facts(*INSIDE, *BETWEEN)
         place = seen.directories[1, "/d1"]
         (found,) = propose_overflow_cancel(place, overflowing(place, seen, POLICY)[:1], seen, POLICY)
-        assert ": stop 1 of 2;" in found.reason
+        assert ": cancel 1 of 2;" in found.reason
 
     def test_without_any_there_is_nothing_to_cancel(self):
         assert propose_overflow_cancel(HERE, [], facts(*INSIDE), POLICY) == []

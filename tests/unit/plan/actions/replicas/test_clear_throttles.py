@@ -39,7 +39,7 @@ class TestWhatIsTakenAway:
         assert found.expected["needs_ms"] == 0
         assert found.commands == tuple(policy().tools.clear_limits(limits({1: {LEADER: 100}}, {"t": {LIST: "0:1"}})))
         assert found.undo == {"commands": policy().tools.set_limits(limits({1: {LEADER: 100}}, {"t": {LIST: "0:1"}}))}
-        assert found.reason.startswith(f"take away {LEADER} of broker 1, the lists of throttled replicas of t: ")
+        assert found.reason.startswith(f"remove {LEADER} of broker 1, the lists of throttled replicas of t: ")
 
     @pytest.mark.parametrize(
         ("keys", "brokers"),

@@ -77,7 +77,7 @@ class TestUnclean:
         action = of_kind(self.at_risk(*LOST), ActionKind.ELECT_LEADERS)
         assert action.data_loss
         assert action.requires_approval
-        assert "loses what only brokers 1 had" in action.reason
+        assert "loses the records that only broker 1 had" in action.reason
         assert holds(action, "owner_agrees") is None
         assert holds(action, "cannot_come_back") is None
         assert action.expected["examples"] == [{"partition": "t-0", "leader": 2}]

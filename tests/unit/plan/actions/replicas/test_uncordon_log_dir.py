@@ -60,7 +60,7 @@ def test_new_replicas_come_only_where_there_is_room(status, vetoes):
 def test_the_command_says_whose_wishes_it_carries_out_too():
     found = follow_up(*BESIDE, cordoning={(1, "/d3"): False})
     assert found.commands == (SET + "--delete-config cordoned.log.dirs",)
-    assert found.reason.endswith("what other actions want of /d3 too")
+    assert found.reason.endswith("so it includes /d3 for other actions")
     assert follow_up(*BESIDE).reason.endswith("the reason is over")
 
 

@@ -47,7 +47,7 @@ def test_a_local_cut_deletes_copies_only():
 
 def test_what_nobody_knows_is_said_so():
     unknown, idle = draft(rate=None), draft(rate=0.0)
-    assert "how far back the rest goes is not known" in unknown.reason
+    assert "how much history remains is unknown" in unknown.reason
     assert "nothing is written to it now" in idle.reason
     assert (holds(unknown, "min_retention"), holds(idle, "min_retention")) == (None, True)
 
@@ -94,5 +94,5 @@ def test_the_limit_in_force_is_said_in_its_unit():
 
 
 def test_what_does_not_come_back_is_said():
-    assert draft().undo["text"] == "what was deleted does not come back"
+    assert draft().undo["text"] == "deleted records cannot be restored"
     assert draft(key="local.retention.bytes").undo["text"] == "local copies are not fetched again"
