@@ -7,6 +7,7 @@ longest for a request: whoever opens many locks only itself out. Clients cause n
 
 import contextlib
 import logging
+import math
 import time
 from collections import Counter
 from typing import Any
@@ -89,6 +90,19 @@ class _Listener(TcpWSGIServer):  # type: ignore[misc]
     """One listening socket and its connections."""
 
     channel_class = Channel
+    rests_until_s = -math.inf
+    """Until when no connection is accepted: the system had no descriptor for one."""
+
+    def accept(self) -> Any:
+        """Accept a connection; when the system refuses it, let go of another one and rest, for it still waits."""
+        try:
+            return super().accept()
+        except OSError as error:
+            if time.monotonic() - self.rests_until_s > ANSWER_TIMEOUT_S:
+                log.warning("http.no_connection", error=error.strerror, meaning="those that wait are taken later")
+            self.rests_until_s = time.monotonic() + POLL_S
+            self._make_room()
+            raise
 
     def readable(self) -> bool:
         """Close late connections, and tell whether there is room for another one.
@@ -100,6 +114,8 @@ class _Listener(TcpWSGIServer):  # type: ignore[misc]
                 # Waitress waits until the client reads, which it may never do.
                 channel.will_close = True
                 channel.handle_close()
+        if time.monotonic() < self.rests_until_s:
+            return False
         channels = self.active_channels.values()
         return len(channels) < MOST_CONNECTIONS or any(channel.is_idle for channel in channels)
 

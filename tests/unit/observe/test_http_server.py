@@ -1,5 +1,7 @@
 """The HTTP server over real sockets: whatever a client sends, omits or delays, others are answered."""
 
+import errno
+import os
 import socket
 import struct
 import threading
@@ -194,6 +196,33 @@ def test_who_opens_many_connections_loses_them_and_nobody_else(port):
         assert status(asked(port, GET)) == 200
         other.sendall(GET[10:])
         assert status(other.recv(1 << 16)) == 200
+
+
+@pytest.mark.parametrize(
+    "code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM], ids=errno.errorcode.get
+)
+def test_while_the_system_has_no_connection_the_server_rests_and_says_so_once(port, monkeypatch, capsys, code):
+    real, tries, is_short = socket.socket.accept, [], threading.Event()
+
+    def accept(self):
+        if is_short.is_set():
+            tries.append(1)
+            raise OSError(code, os.strerror(code))
+        return real(self)
+
+    monkeypatch.setattr(socket.socket, "accept", accept)
+    with connected(port) as idle:
+        idle.sendall(GET[:10])
+        assert status(asked(port, GET)) == 200
+        is_short.set()
+        with connected(port) as client:
+            client.sendall(GET)
+            assert until_closed(idle) == b""
+            wait_until(lambda: len(tries) >= 3, DEADLINE_S, "it never tried again")
+            assert len(tries) < 50
+            is_short.clear()
+            assert status(client.recv(1 << 16)) == 200
+    assert capsys.readouterr().out.count("http.no_connection") == 1
 
 
 @pytest.mark.parametrize("begun", BEGUN.values(), ids=BEGUN)
