@@ -133,11 +133,13 @@ def main() -> None:
 
 
 def run(made: Callable[[], typer.Typer]) -> None:
-    """Run a command line; an error of the user is one line."""
+    """Run a command line; an error of the user is one line, and Ctrl-C none."""
     try:
         with standard_streams.prepared():
             logs.to_stderr(debug="--debug" in sys.argv)
             made()()
+    except KeyboardInterrupt:  # while modules are imported; typer handles a later one
+        sys.exit(130)
     except UserError as error:
         if "--debug" in sys.argv:
             raise
