@@ -23,7 +23,7 @@ from kafka.errors import (
 from kafka.producer.future import FutureRecordMetadata
 
 from logdirwatch.errors import UnconfirmedError, UserError
-from logdirwatch.kafka import deadline, properties
+from logdirwatch.kafka import deadline, foreign_headers, properties
 from logdirwatch.kafka.admin_client import AdminClient
 from logdirwatch.kafka.network import NO_ANSWER, TIMEOUTS, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
@@ -39,6 +39,8 @@ SEND_TIMEOUT_S = 20
 STALLED_AFTER_POLLS = 60
 # Some errors of Kafka include the whole request.
 ERROR_CHARACTERS = 300
+
+foreign_headers.accept()
 
 
 def quiet_client_logs() -> None:
