@@ -94,7 +94,7 @@ class _Listener(TcpWSGIServer):  # type: ignore[misc]
     """Until when no connection is accepted: the system had no descriptor for one."""
 
     def accept(self) -> Any:
-        """Accept a connection; when the system refuses it, let go of another one and rest, for it still waits."""
+        """Accept a connection; when the system refuses it, close another one and rest, for it still waits."""
         try:
             return super().accept()
         except OSError as error:
