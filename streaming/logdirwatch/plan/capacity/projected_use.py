@@ -229,6 +229,8 @@ def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[LogDir, ...]]:
 
 def is_same_volume(one: LogDir, other: LogDir) -> bool:
     """Whether two directories of a broker look like one volume, so that a move between them may free nothing."""
+    if one.broker != other.broker:
+        return False
     if one.path == other.path or one.volume is not None or other.volume is not None:
         return one.path == other.path or one.volume == other.volume
     if None in (one.total_bytes, one.usable_bytes, other.total_bytes, other.usable_bytes):

@@ -1,18 +1,9 @@
 """The log directories of a broker that are cordoned, or will be once open actions are carried out (KIP-1066)."""
 
-from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 KEY = "cordoned.log.dirs"
 ALL = "*"
-
-
-def is_cordoned_as_asked(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether a directory is cordoned, or not, as an action requires; None if unknown."""
-    directory = snapshot.directories.get((action.target["broker"], action.target["log_dir"]))
-    if directory is None or directory.is_cordoned is None:
-        return None
-    return bool(directory.is_cordoned is action.expected["is_cordoned"])
 
 
 def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:

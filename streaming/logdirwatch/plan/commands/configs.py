@@ -17,6 +17,11 @@ def set_broker_list(tools: Tools, broker: int, key: str, values: Sequence[str]) 
     return tools.call(CONFIGS, "--alter", "--entity-type", "brokers", f"--entity-name={broker}", *change)
 
 
+def describe_configs(tools: Tools, entity_type: str, name: object, *options: str) -> str:
+    """Return the command that lists the values set on a broker or topic; the option ``--all`` adds its defaults."""
+    return tools.call(CONFIGS, "--describe", *options, "--entity-type", entity_type, f"--entity-name={name}")
+
+
 _CLIENT = '--entity-name="${CLIENT_ID:?set it to the client.id of the producer}"'
 # Kafka's tool prints a quota as Java does a double: 1024.0, and from 10 million on 2.24451666E8.
 _IS_QUOTA = (

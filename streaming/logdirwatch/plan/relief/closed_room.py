@@ -71,7 +71,7 @@ def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> b
         and snapshot.cordoning.get(directory.place) is not True
         and snapshot.is_alive(directory.broker)
         and not snapshot.brokers[directory.broker].is_suspect
-        and not is_same_volume_of(source, directory)
+        and not is_same_volume(source, directory)
     )
 
 
@@ -86,11 +86,6 @@ def keeps_room_for_others(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
     used, total = sum(d.used_bytes or 0 for d in measured), sum(d.total_bytes or 0 for d in measured)
     is_less_full = directory.used_bytes * total < used * (directory.total_bytes or 0)
     return is_less_full and any(d.status in URGENT for d in measured)
-
-
-def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:
-    """Tell whether two directories are on one volume of one broker."""
-    return source.broker == directory.broker and is_same_volume(source, directory)
 
 
 def _move_without_cordon(

@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEFT, foreign, is_limit
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import CONFIGS
+from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS
@@ -77,8 +77,7 @@ def _ask(
         ),
         preconditions=(in_time(source, needs),),
         commands=tuple(
-            policy.tools.call(CONFIGS, "--describe", "--entity-type", "brokers", f"--entity-name={broker}")
-            for broker in sorted({broker for broker, _, _ in limits})
+            describe_configs(policy.tools, "brokers", broker) for broker in sorted({broker for broker, _, _ in limits})
         ),
     )
 

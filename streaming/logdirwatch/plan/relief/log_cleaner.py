@@ -11,7 +11,8 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, growth_by_policy, policy_of
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
+from logdirwatch.plan.commands.configs import describe_configs
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.text.units import human_bytes
@@ -47,8 +48,8 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
             expected=effect(),
             commands=(
                 note(f"{host}: {_METRICS} are 0 when it works; log-cleaner.log says why they are not."),
-                _described(policy, "brokers", str(source.broker)),
-                *(_described(policy, "topics", name) for name in largest[:1]),
+                describe_configs(policy.tools, "brokers", source.broker, "--all"),
+                *(describe_configs(policy.tools, "topics", name, "--all") for name in largest[:1]),
             ),
         )
     ]
@@ -58,10 +59,6 @@ def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
     """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
     is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
     return ", which no retention limit reaches" if is_compact_only else ""
-
-
-def _described(policy: Policy, entity: str, name: str) -> str:
-    return policy.tools.call(CONFIGS, "--describe", "--all", "--entity-type", entity, f"--entity-name={name}")
 
 
 def _is_compacted(source: LogDir, snapshot: ClusterSnapshot) -> bool:

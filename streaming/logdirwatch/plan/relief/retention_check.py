@@ -6,7 +6,8 @@ Where siblings show that one broker alone does not delete, ``restart_for_retenti
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
+from logdirwatch.plan.commands.configs import describe_configs
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.overdue import overdue, past_limit_bytes
@@ -36,9 +37,7 @@ def propose_retention_check(source: LogDir, snapshot: ClusterSnapshot, policy: P
             "nothing",
             expected=effect(),
             commands=(
-                policy.tools.call(
-                    CONFIGS, "--describe", "--all", "--entity-type", "topics", f"--entity-name={topic.name}"
-                ),
+                describe_configs(policy.tools, "topics", topic.name, "--all"),
                 note(
                     f"On broker {broker}'s host: errors of kafka-log-retention, kafka-delete-logs and LogManager in "
                     "its log."

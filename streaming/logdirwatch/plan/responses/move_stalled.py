@@ -9,7 +9,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_copy_cancel, why_hopeless
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.kafka_tools import CONFIGS
+from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
@@ -55,7 +55,7 @@ def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> P
                 for key, (limit, wanted) in sorted(asked.items())
             ]
         ),
-        commands=(policy.tools.call(CONFIGS, "--describe", "--entity-type", "brokers", f"--entity-name={broker}"),),
+        commands=(describe_configs(policy.tools, "brokers", broker),),
     )
 
 

@@ -57,15 +57,17 @@ class RetentionCuts:
 
 
 def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
-    """Return the longest time until a cut takes effect: the slowest broker's next check and deletion delay.
-
-    Unknown values of a broker count as Kafka's defaults.
-    """
+    """Return the longest time until a cut takes effect: the slowest broker's next check and deletion delay."""
     hosts = {broker for partition in topic.partitions for broker in partition.replicas}
-    checks = [_check_interval_ms(broker, snapshot) for broker in hosts]
-    delays = [delete_delay_ms(broker, snapshot) for broker in hosts]
-    delay = topic.number("file.delete.delay.ms", max(delays, default=DELETE_DELAY_MS))
-    return max(checks, default=CHECK_INTERVAL_MS) + delay
+    known = (effective_on_ms(topic, broker, snapshot) for broker in hosts)
+    return max(known, default=CHECK_INTERVAL_MS + DELETE_DELAY_MS)
+
+
+def effective_on_ms(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> int:
+    """Return the same for one broker; unknown values count as Kafka's defaults."""
+    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    check_ms = int(configs.get(CHECK_INTERVAL) or CHECK_INTERVAL_MS)
+    return check_ms + topic.number("file.delete.delay.ms", delete_delay_ms(broker, snapshot))
 
 
 def floor_bytes(cut: RetentionCut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
@@ -73,8 +75,3 @@ def floor_bytes(cut: RetentionCut, place: LogDirId, snapshot: ClusterSnapshot) -
     here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)
     return sum((r.size_bytes or 0) - freed_bytes(r.size_bytes or 0, 0, segment) for r in here)
-
-
-def _check_interval_ms(broker: int, snapshot: ClusterSnapshot) -> int:
-    found = snapshot.brokers[broker].configs.get(CHECK_INTERVAL) if broker in snapshot.brokers else None
-    return CHECK_INTERVAL_MS if found is None else int(found)

@@ -7,10 +7,10 @@ its limit, one segment, and what is written until the check and the deletion, an
 
 from dataclasses import replace
 
-from logdirwatch.plan.capacity.timing import delete_delay_ms
 from logdirwatch.plan.cluster.layout import Replica, Topic
 from logdirwatch.plan.cluster.ramp import Ramp
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.retention.cut import effective_on_ms
 from logdirwatch.plan.retention.limits import (
     LOCAL,
     RETENTION_BYTES,
@@ -22,8 +22,6 @@ from logdirwatch.plan.retention.limits import (
 )
 from logdirwatch.text.units import human_ms
 
-CHECK_INTERVAL_MS = 300_000
-"""Kafka's default of ``log.retention.check.interval.ms`` (``ServerLogConfigs``)."""
 LONGER = 1.25
 """A replica was perhaps written more slowly before; the time until its growth ends is taken as so much longer."""
 
@@ -45,7 +43,7 @@ def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     if not rate or rate <= 0 or topic is None or size is None or not is_deleted(topic):
         return None
     known = [left for left in (_by_age_ms(size, rate, topic), _by_size_ms(size, rate, topic)) if left is not None]
-    delay_ms = _delay_ms(topic, replica.broker, snapshot)
+    delay_ms = effective_on_ms(topic, replica.broker, snapshot)
     # What is past its limit for longer than a deletion takes, and grows all the same, is not ended by it.
     left_ms = min((left for left in known if left + delay_ms > 0), default=None)
     if left_ms is None or _is_copied(replica, snapshot):
@@ -66,12 +64,6 @@ def _by_size_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | No
     if limit is None or int(limit) < 0:
         return None
     return (int(limit) + segment_bytes(topic) - size_bytes) / bytes_per_s * 1000
-
-
-def _delay_ms(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> int:
-    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
-    check_ms = int(configs.get("log.retention.check.interval.ms") or CHECK_INTERVAL_MS)
-    return check_ms + topic.number("file.delete.delay.ms", delete_delay_ms(broker, snapshot))
 
 
 def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
-from logdirwatch.plan.relief.closed_room import is_same_volume_of, propose_return_of_broker, propose_uncordons
+from logdirwatch.plan.capacity.projected_use import is_same_volume
+from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.planner import propose_relief
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
 
@@ -79,9 +80,9 @@ class TestCordons:
         here, beside = replace(FULL, volume="v"), replace(CLOSED, volume="v")
         seen = facts(*PARTS[1:], here, beside)
         assert propose_uncordons(here, seen, policy(), 100 * MIB, NOW_MS) == []
-        assert is_same_volume_of(here, beside)
-        assert not is_same_volume_of(here, replace(beside, broker=2))
-        assert not is_same_volume_of(here, replace(beside, volume="w"))
+        assert is_same_volume(here, beside)
+        assert not is_same_volume(here, replace(beside, broker=2))
+        assert not is_same_volume(here, replace(beside, volume="w"))
 
 
 class TestRoomThatAnUrgentOneNeeds:

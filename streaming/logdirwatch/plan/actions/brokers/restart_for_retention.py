@@ -7,7 +7,8 @@ from logdirwatch.plan.actions.brokers.restart_broker import restart_effect, rest
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.metadata_version import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
+from logdirwatch.plan.commands.configs import describe_configs
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 from logdirwatch.plan.retention.overdue import OverdueReplica, overdue_in
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -65,9 +66,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
                     f"On broker {broker}'s host: errors of {_threads(found)} in its log. What throws at each run has "
                     "to be repaired before the restart."
                 ),
-                policy.tools.call(
-                    CONFIGS, "--describe", "--all", "--entity-type", "brokers", f"--entity-name={broker}"
-                ),
+                describe_configs(policy.tools, "brokers", broker, "--all"),
                 *restart_steps(broker, snapshot, policy),
             ),
             undo={"text": "a restart cannot be undone; the records that retention deletes are past their limit"},

@@ -14,10 +14,10 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     same_commands,
 )
-from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step, was_carried_out
-from logdirwatch.plan.actions.replicas.uncordon_log_dir import propose_uncordon
+from logdirwatch.plan.actions.progress import directory_of, was_carried_out
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import cordon_progress, propose_uncordon
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
+from logdirwatch.plan.cluster.cordons import KEY, does_more, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import broker_list, rendered
@@ -79,10 +79,6 @@ def _deleted_by_strimzi(policy: Policy) -> Veto | None:
     )
 
 
-def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    return in_one_step(is_cordoned_as_asked(action, snapshot), snapshot)
-
-
 def _uncordoned(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     directory = directory_of(action, snapshot)
     if directory is None or not directory.is_cordoned or not was_carried_out(action):
@@ -94,7 +90,7 @@ ACTION_TYPE = ActionType(
     kind=ActionKind.CORDON_LOG_DIR,
     relief=NO_RELIEF,
     fix_role=FixRole.BESIDE,
-    progress=_progress,
+    progress=cordon_progress,
     covers=same_commands,
     reasons_against=always_valid,
     follow_up=FollowUp(_uncordoned),

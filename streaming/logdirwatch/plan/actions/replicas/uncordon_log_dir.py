@@ -10,10 +10,10 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     same_commands,
 )
-from logdirwatch.plan.actions.progress import Progress, in_one_step
+from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
+from logdirwatch.plan.cluster.cordons import KEY, does_more, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import broker_list, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
@@ -88,15 +88,19 @@ def uncordoning(directory: LogDir, snapshot: ClusterSnapshot) -> Operation:
     return broker_list(directory.broker, KEY, others, old=[*others, directory.path])
 
 
-def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    return in_one_step(is_cordoned_as_asked(action, snapshot), snapshot)
+def cordon_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    """Return whether a directory is cordoned, or not, as an action requires; None if unknown."""
+    directory = directory_of(action, snapshot)
+    if directory is None or directory.is_cordoned is None:
+        return None
+    return in_one_step(directory.is_cordoned is action.expected["is_cordoned"], snapshot)
 
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.UNCORDON_LOG_DIR,
     relief=Relief(if_in_time=1, if_not=3, begins_at_once=True),
     fix_role=FixRole.BESIDE,
-    progress=_progress,
+    progress=cordon_progress,
     covers=same_commands,
     reasons_against=always_valid,
     follow_up=None,
