@@ -81,5 +81,5 @@ def in_time(source: LogDir, needs_ms: int, takes: str = "takes effect in") -> Pr
     if left is None or left <= needs_ms:
         return Precondition("in_time", text, None if left is None else False)
     if left <= needs_ms + REACTION_MS:
-        return Precondition("in_time", f"{text}: only if it is carried out at once", None)
+        return Precondition("in_time", f"{text}: only if it begins within {human_ms(left - needs_ms)}", None)
     return Precondition("in_time", text, holds=True)

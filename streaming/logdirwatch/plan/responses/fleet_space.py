@@ -80,23 +80,24 @@ def _left_ms(places: Iterable[LogDir]) -> int | None:
     return min((ms for place in places if (ms := time_to_full_ms(place)) is not None), default=None)
 
 
-def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
+def shortage(snapshot: ClusterSnapshot, policy: Policy, *, until_room: bool = True) -> dict[LogDirId, int]:
     """Return the bytes that the serving directories above the target ratio need; a volume counts once.
 
-    They last until there is more space, and bring the directories at most to the target ratio.
+    They bring the directories at most to the target ratio, ``until_room`` no further than they need to last until
+    there is more space.
     """
     space, sharing = Space(snapshot), volumes(snapshot)
     found: dict[LogDirId, int] = {}
     for place, directory in sorted(snapshot.directories.items()):
-        needed = _needed(directory, space, policy) if directory.is_serving else 0
+        needed = _needed(directory, space, policy, until_room=until_room) if directory.is_serving else 0
         if needed > 0 and not any(other in found for other in sharing[place]):
             found[place] = needed
     return found
 
 
-def _needed(directory: LogDir, space: Space, policy: Policy) -> int:
+def _needed(directory: LogDir, space: Space, policy: Policy, *, until_room: bool) -> int:
     above, growth = needed_bytes(directory, space, policy), directory.outlook_bytes_per_s
-    if above is None or above <= 0 or growth is None:
+    if above is None or above <= 0 or growth is None or not until_room:
         return above or 0
     lasting = int(max(0.0, growth) * policy.limits.fleet_cuts_last_ms / 1000)
     used = space.used_bytes(directory.place) or 0
@@ -114,7 +115,9 @@ def _what_is_missing(
 ) -> str:
     """Say whether the cuts are enough, and what would provide the rest."""
     if not places:
-        return "no directory is above the target ratio now"
+        above = sum(shortage(snapshot, policy, until_room=False).values())
+        lasts = f"every directory lasts until there is room, so delete nothing; add {_room(above, snapshot, policy)}"
+        return lasts if above else "no directory is above the target ratio now"
     if left <= 0:
         where = counted(len(places), "directory needs", "directories need")
         room = _room(missing, snapshot, policy)

@@ -105,6 +105,52 @@ def test_a_directory_that_lasts_until_there_is_room_needs_nothing():
     assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=3_600_000) == {}
 
 
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("used_mib", "rates", "lasts_ms", "missing_mib"),
+    [
+        ((850, 800), (1024.0, 1024.0), HOUR_MS, 250),
+        ((850, 800), (1.0, 1.0), 48 * HOUR_MS, 250),
+        ((850, 800), (0.0, 0.0), 48 * HOUR_MS, 250),
+        ((850, 800), (-1.0, 1.0), 48 * HOUR_MS, 250),
+        ((850, 700), (1.0, 1.0), 48 * HOUR_MS, 150),
+        ((710, 705), (1.0, 1.0), 48 * HOUR_MS, 15),
+        ((699, 690), (1.0, 1.0), 48 * HOUR_MS, 0),
+        ((300, 690), (1024.0, 1024.0), 48 * HOUR_MS, 0),
+        ((850, 800), (1024.0, 1.0), 48 * HOUR_MS, None),
+        ((850, 800), (1.0, None), 48 * HOUR_MS, None),
+        ((850, 800), (None, None), 48 * HOUR_MS, None),
+    ],
+    ids=[
+        "room comes in an hour",
+        "they last for weeks",
+        "for ever",
+        "one shrinks",
+        "one is under the target",
+        "both are a little above it",
+        "both just below it",
+        "both far below",
+        "one does not last",
+        "of one nobody knows",
+        "nor of any",
+    ],
+)
+def test_while_all_last_the_room_that_is_missing_is_named_and_nothing_deleted(used_mib, rates, lasts_ms, missing_mib):
+    filling = [
+        directory(number, "/d1", used * MIB, growth_bytes_per_s=rate)
+        for number, (used, rate) in enumerate(zip(used_mib, rates, strict=True), 1)
+    ]
+    look, *cuts = recommended(*filling, *SHORT[2:], fleet_cuts_last_ms=lasts_ms)
+    assert bool(cuts) is (missing_mib is None)
+    lasts = "every directory lasts until there is room, so delete nothing; add 1 broker like the present ones, or"
+    assert (lasts in look.reason) is bool(missing_mib)
+    assert ("no directory is above the target ratio now" in look.reason) is (missing_mib == 0)
+    if missing_mib:
+        assert f"or {missing_mib} MiB more on volumes and disks" in look.reason
+
+
 def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
     # 48 h take 168.75 MiB.
     assert cuts_of(*slowly_filling()) == {"t": 19 * MIB}
