@@ -7,7 +7,7 @@ import pytest
 # same cases each time; a search for new ones draws others, and more of them: make test-search.
 _UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("search", _UNTIMED, max_examples=500)
-hypothesis.settings.register_profile("same", _UNTIMED, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("same", _UNTIMED, derandomize=True, max_examples=25)
 # A planted defect is caught by the first case that fails; the smallest one is of no interest.
 _FIRST = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
 hypothesis.settings.register_profile("mutation", hypothesis.settings.get_profile("same"), phases=_FIRST)
