@@ -1,7 +1,7 @@
 """Judges a broker by its answers, the controller's view, and silence."""
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect import log_dirs, predicates, upkeep
+from logdirwatch.detect import log_dirs, predicates, unnamed_failures, upkeep
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.observations import Decided, Sample
@@ -13,7 +13,6 @@ from logdirwatch.detect.rules import (
     partition_failed,
     remote_copies,
     uncleanable_partitions,
-    unnamed_failures,
 )
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import clocks, episodes, host_sizes, log_recovery, maintenance

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from logdirwatch.detect import causes
+from logdirwatch.detect import causes, unnamed_failures
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
@@ -19,7 +19,6 @@ from logdirwatch.detect.rules import (
     partition_failed,
     remote_copies,
     uncleanable_partitions,
-    unnamed_failures,
 )
 from logdirwatch.detect.state import clocks, episodes
 from logdirwatch.detect.state.bounds import clipped

@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, rest
+from logdirwatch.detect import causes, rest, unnamed_failures
 from logdirwatch.detect.alerts import evidence, offline_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import (
@@ -9,7 +9,6 @@ from logdirwatch.detect.rules import (
     log_dir_offline,
     log_dir_space,
     log_dir_suspect,
-    unnamed_failures,
 )
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory

@@ -19,10 +19,10 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 ``unknown`` (no answer). Maintenance changes no status, only the severity of alerts about the broker's absence.
 """
 
-from logdirwatch.detect import brokers, events, host
+from logdirwatch.detect import brokers, events, host, unnamed_failures
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime, Outcome
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
-from logdirwatch.detect.rules import healthy, unnamed_failures
+from logdirwatch.detect.rules import healthy
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory

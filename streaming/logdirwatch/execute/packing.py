@@ -10,11 +10,11 @@ from itertools import accumulate, chain, compress, islice, pairwise, repeat
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from logdirwatch.execute.seen import Held
 from logdirwatch.model.actions.operations import Operation, RollingCopy
 from logdirwatch.model.actions.parts import ReassignedPartition
+from logdirwatch.parse.decoding import Decoder
 from logdirwatch.plan.commands.operations import as_data, from_record, limits_of, replicas_of
 
 _PACKED = "packed"
@@ -97,6 +97,7 @@ def long_plan(found: Sequence[Mapping[str, Any]]) -> Long:
 
 
 _SHORT = Long()
+_WHOLE = Decoder(list[Any])
 
 
 @lru_cache(maxsize=2)
@@ -111,7 +112,7 @@ def _read(columns: str, whole: str) -> Long:
     if not reader.eof:
         msg = "packed operations are cut off or too large"
         raise ValueError(msg)
-    operations = from_record(msgspec.json.decode(data) if is_whole else _of_columns(data))
+    operations = from_record(_WHOLE.decode(data) if is_whole else _of_columns(data))
     places, limits = dict[Held, None](), dict[tuple[str, str, str], str]()
     for args in (args for one in operations for args in (one.args, one.inverse.args)):
         partitions = [] if args.reassignment is None else args.reassignment.partitions
@@ -177,6 +178,8 @@ def _column(name: str, values: Values, known: Known) -> _Column:
 
 
 def _numbered(name: str, way: str, usual: Any, values: Values, is_other: list[bool]) -> _Column:
+    import numpy as np  # noqa: PLC0415 - commands that show executions read none that is packed
+
     others = list(compress(values, is_other))
     known = {value: number for number, value in enumerate(dict.fromkeys(others))}
     planes = np.array([known[value] for value in others], "<u4").view(np.uint8).reshape(-1, 4).T
@@ -185,6 +188,8 @@ def _numbered(name: str, way: str, usual: Any, values: Values, is_other: list[bo
 
 
 def _values(one: _Column, known: Known) -> Values:
+    import numpy as np  # noqa: PLC0415 - as above
+
     numbers = np.frombuffer(one.planes, np.uint8).reshape(4, -1).T.copy().view("<u4").ravel().tolist()
     others = iter([one.known[number] for number in numbers])
     is_other = np.unpackbits(np.frombuffer(one.is_other, np.uint8), count=one.count).tolist()

@@ -1,7 +1,7 @@
 """Failures that name no directory wait for one to turn offline, and each of their alerts is answered."""
 
 from logdirwatch.detect import machine
-from logdirwatch.detect.rules.unnamed_failures import MOST
+from logdirwatch.detect.unnamed_failures import MOST
 from logdirwatch.model.identity import alert_id
 from tests.unit.detect.builders import POLL_MS, Driver, log_dir
 
