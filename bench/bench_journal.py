@@ -3,7 +3,8 @@
     python bench/bench_journal.py [--partitions 100000]
 
 A tenth of the partitions move two of their three replicas, the others one; brokers, directories and sizes are random.
-Prints the bytes of the operations in the record, compressed, what Kafka takes by default, and the processor seconds of packing.
+Prints the bytes of the operations in the record, compressed, what Kafka takes by default, and the processor seconds of
+packing.
 """
 
 import argparse
