@@ -13,7 +13,7 @@ from unittest.mock import patch
 import greenlet
 
 from logdirwatch.notify.health import Health
-from logdirwatch.notify.unread import Unread
+from logdirwatch.kafka.unread import Unread
 from logdirwatch.observe.progress import Beat
 
 MONOTONIC_S = time.monotonic

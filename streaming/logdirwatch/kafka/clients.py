@@ -28,6 +28,7 @@ from logdirwatch.kafka.admin_client import AdminClient
 from logdirwatch.kafka.network import NO_ANSWER, TIMEOUTS, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.kafka.unread import STALLED_S, Unread
 from logdirwatch.spark_version import on_databricks
 
 CONNECT_TIMEOUT_MS = 10_000
@@ -143,18 +144,21 @@ def read_all(settings: KafkaSettings, topic: str, **arguments: Any) -> Iterator[
 def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterator[ConsumerRecord]:
     """Yield the records of ``topic`` forever, from its beginning or from its end as of this call.
 
-    Raises UserError when the cluster does not answer or the topic does not exist.
+    Raises UserError when the cluster does not answer or the topic does not exist, at the start or later: silence alone
+    would look like nothing to tell.
     """
     with consumer(settings, auto_offset_reset="earliest") as client:
-        partitions = _partitions(settings, client, topic)
+        partitions, unread = _partitions(settings, client, topic), Unread()
         try:
             offsets = client.beginning_offsets(partitions) if from_beginning else client.end_offsets(partitions)
             _start_at(client, offsets)
+            while unread.unanswered_s <= STALLED_S:
+                for records in client.poll(timeout_ms=POLL_TIMEOUT_MS).values():
+                    yield from records
+                unread.check(client, partitions)
         except KafkaError as error:
             raise unreachable(settings, error) from None
-        while True:
-            for records in client.poll(timeout_ms=POLL_TIMEOUT_MS).values():
-                yield from records
+        raise unreachable(settings, KafkaConnectionError(NO_ANSWER))
 
 
 def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:

@@ -9,13 +9,13 @@ from kafka.errors import TopicAuthorizationFailedError
 from logdirwatch.decisions import DecisionIndex
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.kafka.unread import Unread
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.next_steps import NextSteps
-from logdirwatch.notify.unread import Unread
 from logdirwatch.parse.reading import LastByKey, RecordReader, logged
 from logdirwatch.report.folding import LatestDecisions, is_heartbeat, latest_alerts, message_of
 

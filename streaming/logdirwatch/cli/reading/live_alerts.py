@@ -29,7 +29,7 @@ class LiveAlerts:
         """Counts the records that could not be read."""
         self._fold = latest_alerts(self.records)
         self._lock = threading.Lock()
-        self._is_read = False
+        self._is_read = self._is_told = False
 
     def start(self) -> None:
         """Follow the topic for as long as the process lives."""
@@ -46,18 +46,18 @@ class LiveAlerts:
             self._take(record)
         with self._lock:
             self._is_read = True
+        self._is_told = False
         for record in clients.follow(self._cluster, topics.ALERTS, from_beginning=True):
             self._take(record)
 
     def _run(self) -> None:
-        is_said = False
         while True:
             try:
                 self.follow()
             except UserError as error:
-                if not is_said:
+                if not self._is_told:
                     log.warning("console.no_heartbeats", error=str(error))
-                is_said = True
+                self._is_told = True
             time.sleep(RETRY_S)
 
     def _take(self, record: KafkaRecord) -> None:

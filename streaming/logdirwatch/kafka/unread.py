@@ -23,8 +23,13 @@ class Unread:
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._next_s = 0.0
-        self._read_s = clock_s()
+        self._read_s = self._answered_s = clock_s()
         self._positions: dict[TopicPartition, int] = {}
+
+    @property
+    def unanswered_s(self) -> float:
+        """Seconds since the cluster answered a check last."""
+        return self._clock_s() - self._answered_s
 
     def begin(self) -> None:
         """Record that the consumer starts at the beginning."""
@@ -44,6 +49,7 @@ class Unread:
             ends = client.end_offsets(partitions, timeout_ms=ANSWER_MS)
         except KafkaTimeoutError:
             return
+        self._answered_s = self._clock_s()
         before, self._positions = self._positions, {part: client.position(part) for part in partitions}
         waiting = {part: end - self._positions[part] for part, end in ends.items() if end != self._positions[part]}
         is_beyond = any(count < 0 for count in waiting.values())
