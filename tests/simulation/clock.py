@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import greenlet
 
-from logdirwatch.notify.health import Health
 from logdirwatch.kafka.unread import Unread
+from logdirwatch.notify.health import Health
 from logdirwatch.observe.progress import Beat
 
 MONOTONIC_S = time.monotonic
