@@ -4,6 +4,7 @@ Only this module writes alert records of the stateful lane. Revisions increase b
 the alert has changed.
 """
 
+import zlib
 from collections.abc import Collection
 from typing import Any
 
@@ -22,6 +23,7 @@ _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
 """The reason of an alert whose evidence is good again; flapping delays only this one."""
+TOLD_KEPT = 12
 RENEWED_AFTER_MS = 7 * DAY_MS
 """Maximum age of the last revision of a firing alert: the topic may delete records after 30 days."""
 
@@ -76,16 +78,47 @@ class BrokerAlerts:
             )
             holder.alerts[rule] = alert
         was_held, alert.calm_since_ms = alert.evidence.flapping is not None, None
+        flapping = self._flapping(rule, holder, alert, at_ms)
+        says = _digest(severity, transition[1], cause, evidence)
         if alert.revision:
-            if not was_held and not _says_more(alert, severity, transition[1], cause, evidence):
+            is_back = was_held and flapping is None
+            if not is_back and not _says_more(alert, severity, transition[1], cause, evidence):
+                alert.wanted = None
+                return alert
+            is_worse = severity.rank > alert.severity.rank
+            if not is_back and not is_worse and self._turns_back(alert, says, at_ms):
                 return alert
             alert.from_status, alert.to_status = transition
+        alert.told, alert.wanted = [*alert.told, (says, at_ms)][-TOLD_KEPT:], None
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
         # Brokers on one host fail together: notifications group alerts by it.
         common = {"host": self._memory.host or None, "has_zookeeper": self._has_zookeeper()}
-        alert.evidence, alert.affected, alert.summary = replace(evidence, **common), affected, summary
+        if flapping is not None:
+            summary = messages.flapping(self._memory, path, rule, flapping, self._settings.flapping_hold_ms, summary)
+        alert.evidence = replace(evidence, **common, flapping=flapping)
+        alert.affected, alert.summary = affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
+
+    def _flapping(self, rule: Rule, holder: Holder, alert: OpenAlert, at_ms: int) -> int | None:
+        """Return how often an alert ended that goes on flapping while it is held open; None if its fault is back.
+
+        The first time that is told; from then on once it has lasted for as long as it must be well.
+        """
+        times, last_ms = alert.evidence.flapping or 0, max(holder.ended.get(rule, []), default=0)
+        is_often = times > self._settings.flapping_times and at_ms - last_ms < self._settings.flapping_hold_ms
+        return times if is_often else None
+
+    def _turns_back(self, alert: OpenAlert, says: int, at_ms: int) -> bool:
+        """Tell whether a revision would only say again what was said within the hour, after it did so several times.
+
+        It is written once it has been so for a while. New facts, and a higher severity, are told at once.
+        """
+        if alert.wanted is None or alert.wanted[0] != says:
+            alert.wanted = says, at_ms
+        told = [digest for digest, told_ms in alert.told if at_ms - told_ms < HOUR_MS]
+        is_often = says in told and len(told) - len(set(told)) >= self._settings.flapping_times
+        return is_often and at_ms - alert.wanted[1] < self._settings.flapping_hold_ms
 
     def _has_zookeeper(self) -> bool | None:
         """Return True for a broker with ZooKeeper: a runbook must know, also before there is any table."""
@@ -138,21 +171,29 @@ class BrokerAlerts:
         self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
 
     def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
-        """Tell whether a flapping alert stays open; write one revision that says so, and when it would have ended."""
+        """Tell whether a flapping alert stays open; write one revision that says so, and when it would have ended.
+
+        If its fault was back in between, the text is one that holds whether it is there or not.
+        """
         holder, settings = self.holder(path), self._settings
         ended = [ended_ms for ended_ms in holder.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
         if alert.calm_since_ms is None:
             alert.calm_since_ms = at_ms
-            ended = [*ended, at_ms][-settings.flapping_times :]
+            ended = [*ended, at_ms][-settings.flapping_times - 1 :]
         holder.ended[rule] = ended
         if len(ended) < settings.flapping_times:
             return False
         if alert.evidence.flapping is None:
+            alert.summary = self._flaps(rule, path, alert.summary, alert.calm_since_ms, len(ended))
             alert.evidence = replace(alert.evidence, flapping=len(ended))
-            until_ms = alert.calm_since_ms + settings.flapping_hold_ms
-            alert.summary = messages.held(self._memory, path, rule, len(ended), (alert.calm_since_ms, until_ms))
             self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return at_ms - alert.calm_since_ms < settings.flapping_hold_ms
+
+    def _flaps(self, rule: Rule, path: str | None, summary: str, calm_since_ms: int, times: int) -> str:
+        memory, hold_ms = self._memory, self._settings.flapping_hold_ms
+        if times > self._settings.flapping_times:
+            return messages.flapping(memory, path, rule, times, hold_ms, summary)
+        return messages.held(memory, path, rule, times, (calm_since_ms, calm_since_ms + hold_ms))
 
     def resolve_all(self, path: str | None, reason: str, at_ms: int) -> None:
         """Close every alert of a place."""
@@ -233,6 +274,10 @@ def next_revision(
 def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
     """Tell whether the last revision of a firing alert is so old that it must be written again."""
     return at_ms - alert.said_ms >= RENEWED_AFTER_MS
+
+
+def _digest(severity: Severity, to_status: str | None, cause: Cause | None, evidence: Evidence) -> int:
+    return zlib.crc32(repr((severity, to_status, cause, evidence.news)).encode())
 
 
 def _says_more(

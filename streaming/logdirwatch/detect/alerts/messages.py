@@ -13,7 +13,7 @@ from logdirwatch.model.vocabulary import (
     Rule,
     Severity,
 )
-from logdirwatch.text.units import human_bytes, human_in, human_ratio
+from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
 from logdirwatch.text.words import counted, some_of, utc
 
 
@@ -206,6 +206,14 @@ def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: t
     return (
         f"{_place(memory, path)} {what} since {utc(since_ms)}; flapping: ended {times} times within an hour, held open "
         f"until {utc(until_ms)}"
+    )
+
+
+def flapping(memory: BrokerMemory, path: str | None, rule: Rule, times: int, hold_ms: int, summary: str) -> str:
+    """Say of an alert that its fault comes and goes: true whether it is there at the moment or not."""
+    return (
+        f"{_place(memory, path)} is flapping: {rule} ended {times} times within an hour, and stays open until it has "
+        f"been well for {human_ms(hold_ms)}; last: {summary}"
     )
 
 

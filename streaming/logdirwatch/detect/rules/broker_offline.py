@@ -31,9 +31,12 @@ SAID_CHARACTERS = 400
 
 
 def raise_unknown(context: BrokerContext, failures: int, moment: EvidenceTime) -> None:
-    """Raise the alert about a broker that failed to answer several polls in a row; fleet alerts about silent ones."""
+    """Raise the alert about a broker that failed to answer several polls in a row; fleet alerts about silent ones.
+
+    One absence has one alert: that the controller gave the broker up stays told until it answers.
+    """
     memory = context.memory
-    if failures < context.settings.failure_polls or memory.is_silent:
+    if failures < context.settings.failure_polls or memory.is_silent or Rule.BROKER_OFFLINE in memory.alerts:
         return
     if Rule.BROKER_UNKNOWN in memory.alerts or not log_recovery.is_under_way(memory, moment.at_ms, context.settings):
         _tell_unknown(context, moment)

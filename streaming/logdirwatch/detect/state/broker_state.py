@@ -32,7 +32,8 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     """A firing alert, as far as its next revision needs it.
 
     ``said_ms`` is the time of the last revision, 0 if an older release wrote it; ``calm_since_ms`` is since when its
-    evidence is good.
+    evidence is good. ``told`` are digests of what the last revisions said, and when; ``wanted`` is that of what is so
+    now, and since when, if it says something else.
     """
 
     alert_id: str
@@ -48,6 +49,8 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     stale_since_ms: int | None = None
     calm_since_ms: int | None = None
     said_ms: int = 0
+    told: list[tuple[int, int]] = []
+    wanted: tuple[int, int] | None = None
 
 
 def read_evidence(alerts: Mapping[Rule, OpenAlert]) -> None:

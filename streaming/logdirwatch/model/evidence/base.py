@@ -44,6 +44,11 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
         """Tell whether it differs from the previous evidence in a field that matters."""
         return any(getattr(self, name) != getattr(before, name, None) for name in self.NEWS)
 
+    @property
+    def news(self) -> tuple[object, ...]:
+        """What it says, as far as a change of it is news."""
+        return tuple(getattr(self, name) for name in self.NEWS)
+
 
 NO_EVIDENCE = Evidence()
 """The evidence of an alert without any."""

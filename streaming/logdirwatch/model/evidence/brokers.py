@@ -62,6 +62,11 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
         was_recovering = bool(read_as(before, BrokerAwayEvidence).recovering_logs)
         return super().is_news_after(before) or bool(self.recovering_logs) != was_recovering
 
+    @property
+    def news(self) -> tuple[object, ...]:
+        """What it says, as far as a change of it is news."""
+        return (*super().news, bool(self.recovering_logs))
+
 
 @shown_by(Rule.BROKER_OFFLINE)
 class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):

@@ -91,6 +91,11 @@ class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
         could_wait = read_as(before, LogDirSpaceEvidence).can_wait
         return super().is_news_after(before) or could_wait not in {None, self.can_wait}
 
+    @property
+    def news(self) -> tuple[object, ...]:
+        """What it says, as far as a change of it is news."""
+        return (*super().news, self.can_wait)
+
 
 class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
     """One of several directories of an alert."""
