@@ -6,7 +6,7 @@ thread that died stays dead until its broker restarts (``ShutdownableThread``).
 
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import OPEN_FILES
+from logdirwatch.model.vocabulary import OPEN_FILES, READ_ERRORS
 
 CLEANER = "kafka-log-cleaner-thread"
 ALTER_LOG_DIRS = "ReplicaAlterLogDirsThread"
@@ -35,7 +35,10 @@ _TASKS = {
     ALTER_LOG_DIRS: BrokerTask("copies between its directories stand still", repeats=False),
     "ReplicaFetcher": BrokerTask("its replicas do not follow their leader", repeats=False),
     "LogDirFailureHandler": BrokerTask("a directory that fails is not taken offline", repeats=False),
-    # No task of Kafka: whatever needs a file descriptor, such as to accept a connection.
+    "KRaft-snapshot": BrokerTask("its metadata log is not snapshotted any more, and grows", repeats=False),
+    # No tasks of Kafka: reads that fail while a request is answered, for which no directory goes offline,
+    READ_ERRORS: BrokerTask("a disk cannot be read, and its directory stays online", repeats=False),
+    # and whatever needs a file descriptor, such as to accept a connection.
     OPEN_FILES: BrokerTask("its limit of open files is reached, and its directories go offline next"),
 }
 _OTHER = BrokerTask("what it does stays undone")

@@ -422,6 +422,7 @@ CLEANER_DEAD = "cleaner_dead"
 REMOTE_COPY_FAILS = "remote_copy_fails"
 TASK_FAILS = "task_fails"
 OPEN_FILES = "open_files"
+READ_ERRORS = "read_errors"
 NOT_OF_A_DISK = frozenset({CLEANER_DEAD, REMOTE_COPY_FAILS, TASK_FAILS, OPEN_FILES})
 """The evidence of log_dir_suspect about a broker that does not implicate a disk."""
 

@@ -12,8 +12,9 @@ from logdirwatch.detect.rules.remote_copies import LOG_READ_MS, SILENT_MS
 from logdirwatch.detect.state.broker_state import BrokerMemory, TaskFailure
 from logdirwatch.model.broker_tasks import task_of
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.vocabulary import OPEN_FILES, TASK_FAILS, EventName
+from logdirwatch.model.vocabulary import OPEN_FILES, READ_ERRORS, TASK_FAILS, EventName
 
+_AT_ONCE = frozenset({OPEN_FILES, READ_ERRORS})
 TOLD_AFTER_MS = 3_600_000
 """One exception is not an alert: the task runs again."""
 KEPT = 20
@@ -33,7 +34,7 @@ def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime
 
 def judge(context: BrokerContext, moment: EvidenceTime) -> None:
     """Judge what has lasted, and what is over."""
-    if context.memory.tasks or {OPEN_FILES, TASK_FAILS} & context.memory.suspicions.keys():
+    if context.memory.tasks or {*_AT_ONCE, TASK_FAILS} & context.memory.suspicions.keys():
         _judge(context, moment)
 
 
@@ -46,12 +47,12 @@ def forget(context: BrokerContext, path: str | None, until_ms: int, moment: Evid
 
 
 def _judge(context: BrokerContext, moment: EvidenceTime, reason: str = RECOVERED) -> None:
-    memory, told = context.memory, {OPEN_FILES: "", TASK_FAILS: ""}
+    memory, told = context.memory, dict.fromkeys((*sorted(_AT_ONCE), TASK_FAILS), "")
     for name, failure in sorted(memory.tasks.items()):
         if task_of(name).repeats and _is_silent(memory, failure, moment.at_ms):
             del memory.tasks[name]
-        elif name == OPEN_FILES:
-            told[OPEN_FILES] = hints.task(name, failure)
+        elif name in _AT_ONCE:
+            told[name] = hints.task(name, failure)
         elif _has_lasted(name, failure, moment.at_ms):
             told[TASK_FAILS] += f"{'; ' if told[TASK_FAILS] else ''}{hints.task(name, failure)}"
     for kind, text in told.items():

@@ -124,6 +124,9 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description="Tasks or threads of the broker fail, according to its log.")
     ] = None
     open_files: Annotated[str | None, Meta(description="The broker reached its limit of open files.")] = None
+    read_errors: Annotated[
+        str | None, Meta(description="Reads of a disk fail while the broker sends records to clients.")
+    ] = None
     remote_copy_fails: Annotated[str | None, Meta(description="Copies to remote storage fail.")] = None
     medium_error: Annotated[str | None, Meta(description=f"{ByKernel}a medium error.")] = None
     device_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of the device.")] = None

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, CLEANER
-from logdirwatch.model.vocabulary import COORDINATOR_LOAD, OPEN_FILES, Cause, FullBy
+from logdirwatch.model.vocabulary import COORDINATOR_LOAD, OPEN_FILES, READ_ERRORS, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
@@ -179,6 +179,14 @@ _THREAD = compiled(
 )
 _TASK = compiled(
     r"Uncaught exception in scheduled task '(?P<task>[\w.-]+)'|Exception in (?P<loop>kafka-delete-logs) thread"
+    # Kafka 3.3 and later (SharedServer): a broker that could not write one writes none before it starts again.
+    r"|Encountered [\w -]+ fault: KRaft snapshot file generation error"
+)
+# What a broker reads while it answers a request, as to convert records for an old consumer: an error of the disk only
+# breaks the connection (``Selector``, ``Processor``).
+_SENDS = compiled(
+    r"Unexpected error from .*closing connection|Closing socket for|Exception while processing request from"
+    r"|Error processing fetch "
 )
 # It names a directory that failed, which its own line reports, or the end of the broker.
 _NO_TASK = compiled(
@@ -242,8 +250,10 @@ def _of_task(entry: Entry) -> Iterator[Finding]:
     if entry.level in QUIET or _NO_TASK.search(entry.exception):
         return
     if task := _TASK.search(entry.message):
-        yield TaskState(task["task"] or task["loop"], True, _detail(entry, entry.message))
+        yield TaskState(task["task"] or task["loop"] or "KRaft-snapshot", True, _detail(entry, entry.message))
     error = os_error_in(entry.exception)
+    if error is not None and error.name == "EIO" and _SENDS.search(entry.message):
+        yield TaskState(READ_ERRORS, True, _detail(entry, entry.message))
     if error is not None and error.name in _NO_DESCRIPTOR:
         yield TaskState(OPEN_FILES, True, _detail(entry, entry.message))
 

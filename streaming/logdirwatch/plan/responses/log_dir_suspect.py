@@ -14,6 +14,7 @@ from logdirwatch.model.vocabulary import (
     CLEANER_DEAD,
     LOST_WAY,
     OPEN_FILES,
+    READ_ERRORS,
     REMOTE_COPY_FAILS,
     TASK_FAILS,
     Cause,
@@ -27,6 +28,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
     Runbook,
     describe_all_log_dirs,
     describe_log_dirs,
+    on_host_of,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.brokers.replace_disk import named
@@ -329,6 +331,12 @@ _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
         "file in its text); then restart the broker, one broker at a time: only that starts a dead thread again, and "
         "what stayed undone is done then; lower no retention for it",
         (describe_log_dirs,),
+    ),
+    (READ_ERRORS,): Runbook(
+        "find the disk that cannot be read: the kernel's log of the host, smartctl; consumers of what lies there fail "
+        "again and again, and Kafka takes no directory offline for it. Then let other brokers lead its partitions, and "
+        "replace it",
+        (on_host_of("dmesg -T | grep -iE 'I/O error|medium error' | tail -50; smartctl -x DISK"), describe_log_dirs),
     ),
     (OPEN_FILES,): Runbook(
         f"raise the limit of {OPEN_FILES_LIMIT.name} before its directories go offline for it: it holds from the next "

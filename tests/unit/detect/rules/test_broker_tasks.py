@@ -79,6 +79,17 @@ def test_a_dead_thread_is_a_warning_after_an_hour_until_it_runs_again():
     assert suspected(driver) == []
 
 
+def test_reads_that_fail_are_told_at_once_until_the_broker_starts_again():
+    driver = fails(Driver().polls(0.5), "read_errors").polls(0.5)
+    assert suspected(driver) == [["read_errors"]]
+    assert "a disk cannot be read, and its directory stays online" in driver.open_alerts()[0].summary
+    for _ in range(SILENT_MS // 60_000 + 1):
+        polls(driver, 60_000).show(host_view(driver.at_ms, log_entries=9))
+    assert suspected(driver) == [["read_errors"]], "a consumer that gave up proves nothing"
+    driver.event("BrokerTaskResumed", reason="read_errors").polls(0.5)
+    assert suspected(driver) == []
+
+
 def test_too_many_open_files_are_a_warning_at_once():
     driver = fails(Driver().polls(0.5), OPEN_FILES).polls(0.5)
     assert suspected(driver) == [["open_files"]]

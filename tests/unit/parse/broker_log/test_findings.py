@@ -343,6 +343,47 @@ TASKS = [
         "java.net.SocketException: No file descriptors available",
         "open_files",
     ),
+    *(
+        (message, logger, thrown, "read_errors")
+        for thrown in (
+            "x.KafkaException: java.io.IOException: Input/output error",
+            "java.io.IOException: Eingabe-/Ausgabefehler",
+        )
+        for message, logger in [
+            ("[SocketServer nodeId=7] Unexpected error from /10.0.0.9 (channelId=1); closing connection", "x.Selector"),
+            ("[SocketServer brokerId=7] Unexpected error from /10.0.0.9; closing connection", "x.Selector"),
+            ("Closing socket for 10.0.0.1:9092-10.0.0.9:41234-3 because of error", "kafka.network.Processor"),
+            ("Exception while processing request from 10.0.0.1:9092-10.0.0.9:41234-3", "kafka.network.Processor"),
+            ("[ReplicaManager broker=7] Error processing fetch from consumer on partition t-0", "x.ReplicaManager"),
+        ]
+    ),
+    *(
+        (
+            "[SocketServer listenerType=BROKER, nodeId=7] Unexpected error from /10.0.0.9; closing connection",
+            "org.apache.kafka.common.network.Selector",
+            thrown,
+            None,
+        )
+        for thrown in [
+            "java.io.IOException: Connection reset by peer",
+            "java.io.IOException: Broken pipe",
+            "java.net.SocketTimeoutException: x",
+            "javax.net.ssl.SSLException: x",
+            "java.io.EOFException",
+        ]
+    ),
+    (
+        "Encountered metadata loading fault: KRaft snapshot file generation error",
+        "org.apache.kafka.server.fault.LoggingFaultHandler",
+        "java.io.UncheckedIOException: java.io.IOException: No space left on device",
+        "KRaft-snapshot",
+    ),
+    (
+        "Encountered metadata publishing fault: Error applying topics delta",
+        "org.apache.kafka.server.fault.LoggingFaultHandler",
+        "java.lang.IllegalStateException: x",
+        None,
+    ),
     # Its directory failed, or the broker stops: that is told by other lines.
     (
         "Uncaught exception in scheduled task 'flush-log'",
