@@ -22,6 +22,7 @@ BELOW = frozenset(
         "sde1",
         "sdf1",
         "md0",
+        "vg-kafka",
         "ata3",
         "2:0:0:0",
         "session1",
@@ -46,6 +47,8 @@ LOST_SDD = "md/raid1:md0: Disk failure on sdd1, disabling device."
 LOST_SDE = LOST_SDD.replace("sdd1", "sde1")
 CONTINUES = "md/raid1:md0: Operation continuing on 1 devices."
 REBUILT = "md: md0: recovery done."
+LVM = "dmeventd[9]: WARNING: Device #1 of raid1 array, vg-kafka, has failed."
+LVM_WHOLE = "dmeventd[9]: raid1 array, vg-kafka, is now in-sync."
 OFFLINE_DISK = "sd 2:0:0:0: rejecting I/O to offline device"
 DRIVE = "megaraid_sas 0000:3b:00.0: 12 (7s/0x0001/CRIT) - VD 00/1 is now DEGRADED"
 GOES_ON = "can wait until morning: yes, because the array goes on"
@@ -209,6 +212,12 @@ CONCLUSIONS = [
     Conclusion(
         "the drive is whole", shown(look(DRIVE), look(DRIVE.replace("CRIT", "INFO").replace("DEGRADED", "OPTIMAL"))), {}
     ),
+    degraded(
+        "an array of LVM",
+        look(LOST_SDD.replace("md0", "mdX"), LVM),
+        says=("Disk failure on sdd1", GOES_ON),
+    ),
+    Conclusion("it is whole again", shown(look(LOST_SDD.replace("md0", "mdX"), LVM), look(LVM_WHOLE)), {}),
     Conclusion("the member was replaced", shown(look(LOST_SDD, CONTINUES), look(REBUILT)), {}),
     Conclusion("so it was in one look", shown(look(IO_ERROR, LOST_SDD, CONTINUES, REBUILT)), {}),
     Conclusion("two members, two recoveries", shown(look(LOST_SDD, LOST_SDE), look(REBUILT), look(REBUILT)), {}),

@@ -7,7 +7,7 @@ topic takes away leaves replicas in sync, or takes them along.
 
 from msgspec.structs import replace
 
-from logdirwatch.config.section import DAY_MS
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline, lagging_replicas, log_dir_changed
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, Left, LogDirMemory
@@ -20,8 +20,11 @@ NEARLY_ALL_RATIO = 0.95
 SAME_COUNT_RATIO = 0.9
 SETTLED_MS = 600_000
 """How long after an absence replicas are compared with those before: they are made again one by one."""
-AWAY_MOST_MS = DAY_MS
-"""After a longer absence retention explains it: a replica whose leader deleted what follows it begins again empty."""
+AWAY_MOST_MS = 3 * HOUR_MS
+"""After a longer absence retention explains it, unless the host sees another volume.
+
+A replica whose leader has deleted what follows it begins again, empty.
+"""
 _EMPTIED_BY_HAND = frozenset({Cause.FAILED, Cause.FILE_SYSTEM, Cause.FULL, Cause.DAMAGED_FILE})
 """The causes of a failure that people end by a new disk, a new file system, or by removing replicas."""
 _LESSER = frozenset({log_dir_changed.CAPACITY, log_dir_changed.VOLUME, log_dir_changed.RESERVE})
@@ -75,7 +78,8 @@ def _has_lost_bytes(sample: LogDirSample, log_dir: LogDirMemory) -> bool:
 def _is_expected(log_dir: LogDirMemory, at_ms: int) -> bool:
     was_offline = LogDirStatus.OFFLINE in {log_dir.status, log_dir.last_status}
     is_long_ago = log_dir.held is not None and at_ms - log_dir.held.at_ms > AWAY_MOST_MS
-    return is_long_ago or (was_offline and log_dir.cause in _EMPTIED_BY_HAND)
+    is_other = log_dir.change is not None and log_dir.change.why == log_dir_changed.VOLUME
+    return (is_long_ago and not is_other) or (was_offline and log_dir.cause in _EMPTIED_BY_HAND)
 
 
 def _came_back_empty(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory) -> bool:

@@ -27,6 +27,8 @@ _OF_MEMBERS = frozenset(
         KernelTrouble.PATH_LOST,
     }
 )
+_OF_LVM = "mdX"
+"""What the kernel calls every array of LVM; only dmeventd knows the volume's name."""
 _ONE_MEMBER = "recovery done"
 
 
@@ -69,7 +71,11 @@ def restored(degraded: Mapping[str, Line], over: Line) -> list[str]:
     meant = [
         key
         for key, line in degraded.items()
-        if (line.device == over.device if whole is None else _array(line.text) in {whole, None})
+        if (
+            line.device == over.device or _array(line.text) == _OF_LVM
+            if whole is None
+            else _array(line.text) in {whole, None}
+        )
     ]
     members = [key for key in meant if _MEMBER.search(degraded[key].text)]
     return members[:1] if _ONE_MEMBER in over.text and len(members) > 1 else meant

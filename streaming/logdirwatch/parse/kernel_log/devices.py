@@ -179,6 +179,7 @@ VOLUMES = (
     (DEGRADED, rf"md: kicking (?:non-fresh|faulty) {NAME} from array"),
     (DEGRADED, rf"{_MDADM.format(event='Fail')}md.*, component device /dev/{NAME}"),
     (DEGRADED, rf"{_MDADM.format(event='DegradedArray')}{NAME}"),
+    (DEGRADED, r"dmeventd\[?.*\bDevice #\d+ of \w+ array, (?P<device>[\w.+-]+), has failed"),
     (MEDIUM, rf"{_MD}{NAME}: unrecoverable I/O (?:read )?error"),
     (MEDIUM, rf"{_MD}(?:.*read error not correct(?:able|ed)[^(]*\(.* on |too many read errors on ){NAME}"),
     (DEVICE, r"md: super_written gets error"),
@@ -236,6 +237,7 @@ ENDS = (
     ((PATH,), rf"{_DRBD}.*(?:quorum\( no -> yes \)|susp(?:-io)?\( \w+ -> no\b)"),
     ((PATH, FAILED, DEGRADED), rf"{_FIRMWARE}\w+\) - VD .* is now OPTIMAL"),
     ((DEGRADED,), r"md: (?P<device>md\w+): recovery done"),
+    ((DEGRADED,), r"dmeventd\[?.*\w+ array, (?P<device>[\w.+-]+), is now in-sync"),
     ((DEGRADED,), rf"{_MD_DEVICE}.*\bactive with (\d+) out of \2\b"),
     ((POOL, READ_ONLY), rf"{_DM}thin: {_NUMBER}: switching pool to write mode"),
 )

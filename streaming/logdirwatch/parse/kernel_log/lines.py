@@ -193,7 +193,7 @@ def says_more(before: str, after: str) -> bool:
     return _is_consequence(after) and not _is_consequence(before)
 
 
-_GOES_ON = compiled(r"Operation continuing on \d|DegradedArray", re.IGNORECASE)
+_GOES_ON = compiled(r"Operation continuing on \d|DegradedArray|Device #", re.IGNORECASE)
 
 
 def _is_consequence(text: str) -> bool:

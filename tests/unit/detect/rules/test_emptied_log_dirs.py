@@ -54,6 +54,12 @@ def renewed(driver):
     away(driver)
 
 
+def replaced_at_night(driver):
+    host("dev 8:17", is_root_volume=False)(driver)
+    away(driver, 8 * HOUR_MS, 600_000)
+    driver.host(host_dir(volume="dev 8:99", is_root_volume=False, total_bytes=TOTAL, usable_bytes=TOTAL - GIB))
+
+
 @dataclass(frozen=True)
 class Emptied:
     """What happens before the directory answers again, how it answers then, and what fires at the end."""
@@ -107,6 +113,8 @@ ROWS = [
     silent("its replicas were moved elsewhere", nothing, (held(GIB, 2),) * 6),
     silent("away for two days: retention passed meanwhile",
            lambda driver: away(driver, 48 * HOUR_MS, 600_000), (EMPTY,) * 6),
+    silent("away for a night", lambda driver: away(driver, 8 * HOUR_MS, 600_000), (EMPTY,) * 6),
+    Emptied("away for a night, and the host sees another disk", replaced_at_night),
     silent("a failed disk was replaced", offline_first("failed", "Input/output error"), (EMPTY,) * 6),
     silent("a full one was emptied by hand", offline_first("full", "No space left on device"), (EMPTY,) * 6),
     silent("how many replicas it held is not known", away, (EMPTY,) * 6, before=(log_dir("/d1", 0.5),) * 4),

@@ -141,6 +141,7 @@ TROUBLES = {
         ("mdadm[611]: Fail event detected on md device /dev/md9, component device /dev/sdq2", "sdq2"),
         ("mdadm[611]: DegradedArray event detected on md device /dev/md9", "md9"),
         ("megaraid_sas 0000:18:00.0: 14 (7s/0x0001/WARN) - VD 00/1 is now PARTIALLY DEGRADED", "0000:18:00.0"),
+        ("dmeventd[9]: WARNING: Device #1 of raid1 array, vg-kafka, has failed.", "vg-kafka"),
         ("3w-9xxx: scsi2: AEN: ERROR (0x04:0x0002): Degraded unit:unit=0, port=1.", "3w-9xxx"),
     ],
     "command_failed": [
@@ -711,6 +712,7 @@ def test_what_another_program_writes_is_none_of_the_kernels(line):
         ),
         ("md: md9: recovery done.", ["array_degraded"], "md9"),
         ("md/raid1:md9: active with 2 out of 2 mirrors", ["array_degraded"], "md9"),
+        ("dmeventd[9]: raid1 array, vg-kafka, is now in-sync.", ["array_degraded"], "vg-kafka"),
         ("nfs: server filer3 OK", ["server_not_responding"], "filer3"),
         ("lockd: server filer3 OK", ["server_not_responding"], "filer3"),
         ("device-mapper: thin: 253:11: switching pool to write mode", ["pool_full", "remounted_read_only"], "253:11"),
