@@ -5,7 +5,7 @@ from logdirwatch.detect.alerts import evidence, offline_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import (
     departed_log_dirs,
-    emptied_log_dirs,
+    log_dir_changed,
     log_dir_offline,
     log_dir_space,
     log_dir_suspect,
@@ -27,7 +27,7 @@ def take_samples(context: BrokerContext, record: MetricsRecord, moment: Evidence
             log_dir = known[sample.path] = LogDirMemory()
         log_dir.codes[record.collector] = (sample.error_code, context.memory.newest_ms)
         _note(log_dir, sample, record, moment)
-        emptied_log_dirs.note(context, sample, log_dir, moment)
+        log_dir_changed.note_content(context, sample, log_dir, moment)
     shared_volumes.watch(context.memory, record.log_dirs)
     gone = [sample.path for sample in record.log_dirs if _is_offline(context.memory, known[sample.path])]
     _take_offline(context, gone, moment)

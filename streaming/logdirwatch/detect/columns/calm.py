@@ -97,7 +97,7 @@ def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView,
         log_dir.status is LogDirStatus.ONLINE
         and log_dir.reason == log_dir_space.BY_SPACE
         and not log_dir.alerts
-        # ``emptied_log_dirs.note``: nothing is compared with what it held before an absence.
+        # ``log_dir_changed.note_content``: nothing is compared with what it held before an absence.
         and log_dir.held is None
         and not log_dir.suspicions
         and log_dir.carrier is None

@@ -101,7 +101,7 @@ def _are_quiet(of_log_dir: Rows, polls: Polls, limits: Reach, settings: DetectSe
     is_foreseen = ~are_turns(of_log_dir["forecast_at_ms"], at_ms, HOUR_MS, turn)
     unaccounted_bytes = total_bytes - usable_bytes - polls.replica_bytes
     is_accounted = (polls.replica_bytes >= 0) & (unaccounted_bytes < settings.unaccounted_ratio * total_bytes)
-    # ``emptied_log_dirs.note``: its replicas have not lost half of their bytes.
+    # ``log_dir_changed.note_content``: its replicas have not lost half of their bytes.
     is_accounted &= (2 * polls.replica_bytes > of_log_dir["replica_bytes"]) | (of_log_dir["replica_bytes"] == 0)
     own_bytes = total_bytes - usable_bytes - of_log_dir["peaks.brought_bytes"]
     truth: Truth = is_same & is_online & is_foreseen & is_accounted & (np.abs(own_bytes) < EXACT)

@@ -1,27 +1,48 @@
-"""``log_dir_changed``: a directory suddenly has another size, or is on another volume, as after a lost mount.
+"""``log_dir_changed``: a directory suddenly has another size, is on another volume, or came back empty.
+
+So it is after a lost mount, or on another disk: Kafka makes the replicas again, empty, and copies them from other
+brokers (Kafka 4.3.1 ``LogManager.getOrCreateLog``): as many replicas, half of their bytes or less, and many of them out
+of sync. What retention, compaction or a deleted topic takes away leaves replicas in sync, or takes them along.
 
 A missing configured reserve file counts too: it could not be released when the disk is full.
 """
 
+from msgspec.structs import replace
+
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.rules import broker_offline, lagging_replicas
 from logdirwatch.detect.state import maintenance
-from logdirwatch.detect.state.broker_state import Change, LogDirMemory, OpenAlert
+from logdirwatch.detect.state.broker_state import BrokerMemory, Change, Left, LogDirMemory, OpenAlert
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
 from logdirwatch.model.records import HostLogDir, LogDirSample
-from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import Cause, LogDirStatus, Rule, Severity
 
 CAPACITY = "capacity"
 VOLUME = "volume"
 ROOT_VOLUME = "root_volume"
 RESERVE = "reserve"
 EMPTIED = "emptied"
-"""Its replicas are there again without their bytes, see :mod:`emptied_log_dirs`."""
+_LESSER = frozenset({CAPACITY, VOLUME, RESERVE})
 CHANGE_RATIO = 0.01
 COMPLETE_RATIO = 0.95
 """Of a directory's bytes: retention and compaction go on while its replicas are copied again."""
+LOST_RATIO = 0.5
+NEARLY_ALL_RATIO = 0.95
+"""Of the bytes: without another copy a replica is made again empty, and is in sync."""
+SAME_COUNT_RATIO = 0.9
+SETTLED_MS = 600_000
+"""How long after an absence replicas are compared with those before: they are made again one by one."""
+AWAY_MOST_MS = 3 * HOUR_MS
+"""After a longer absence retention explains it, unless the host sees another volume.
+
+A replica whose leader has deleted what follows it begins again, empty.
+"""
+_EMPTIED_BY_HAND = frozenset({Cause.FAILED, Cause.FILE_SYSTEM, Cause.FULL, Cause.DAMAGED_FILE})
+"""The causes of a failure that people end by a new disk, a new file system, or by removing replicas."""
 SAME_USE_RATIO = 0.01
 """Of its size: what a volume's use may change between the last sample and the first look after a boot."""
 
@@ -68,6 +89,87 @@ def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) 
         log_dir.change = Change(
             why=RESERVE, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
         )
+
+
+def lose_sight(memory: BrokerMemory) -> None:
+    """Remember what the directories held when their broker stopped answering."""
+    for log_dir in memory.log_dirs.values():
+        if log_dir.held is None and log_dir.replica_bytes:
+            log_dir.held = replace(_before(log_dir), at_ms=memory.newest_ms)
+
+
+def note_content(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
+    """Compare a sample with what the directory held before; call it before the sample is remembered."""
+    memory, change = context.memory, log_dir.change
+    if change is not None and change.why == EMPTIED:
+        _follow(context, sample, change)
+    elif (change is None or change.why in _LESSER) and _has_lost_bytes(sample, log_dir):
+        _note_loss(context, sample, log_dir, moment)
+    if log_dir.held is not None and _is_settled(memory, log_dir.held, moment.at_ms):
+        log_dir.held = None
+
+
+def _note_loss(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
+    """Note that a directory came back empty, or what it held before: its replicas leave the in-sync set later."""
+    if _is_expected(log_dir, moment.at_ms):
+        log_dir.held = None
+    elif _came_back_empty(context, sample, log_dir):
+        log_dir.change = Change(
+            why=EMPTIED,
+            at_ms=moment.at_ms,
+            total_bytes=log_dir.total_bytes or 0,
+            volume=log_dir.volume,
+            replica_bytes=_before(log_dir).replica_bytes,
+            is_behind=_is_behind(context, sample) is True,
+        )
+        # They are behind because they are copied again, not because the disk is slow.
+        log_dir.held, log_dir.kept_up, log_dir.lagging_scans = None, False, 0
+    else:
+        log_dir.held = log_dir.held or replace(_before(log_dir), at_ms=moment.at_ms)
+
+
+def _has_lost_bytes(sample: LogDirSample, log_dir: LogDirMemory) -> bool:
+    """Tell whether as many replicas as before have half of their bytes or less."""
+    before, count, size_bytes = _before(log_dir), sample.replica_count, sample.replica_bytes
+    if sample.error_code or not before.replica_count or not before.replica_bytes or count is None or size_bytes is None:
+        return False
+    return count >= SAME_COUNT_RATIO * before.replica_count and size_bytes <= LOST_RATIO * before.replica_bytes
+
+
+def _is_expected(log_dir: LogDirMemory, at_ms: int) -> bool:
+    was_offline = LogDirStatus.OFFLINE in {log_dir.status, log_dir.last_status}
+    is_long_ago = log_dir.held is not None and at_ms - log_dir.held.at_ms > AWAY_MOST_MS
+    is_other = log_dir.change is not None and log_dir.change.why == VOLUME
+    return (is_long_ago and not is_other) or (was_offline and log_dir.cause in _EMPTIED_BY_HAND)
+
+
+def _came_back_empty(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory) -> bool:
+    before, memory = _before(log_dir), context.memory
+    was_away = log_dir.held is not None and (memory.status in broker_offline.AWAY or memory.since_ms > before.at_ms)
+    is_gone = was_away and (sample.replica_bytes or 0) <= (1 - NEARLY_ALL_RATIO) * (before.replica_bytes or 0)
+    return _is_behind(context, sample) is True or is_gone
+
+
+def _before(log_dir: LogDirMemory) -> Left:
+    return log_dir.held or Left(at_ms=0, replica_count=log_dir.replica_count, replica_bytes=log_dir.replica_bytes)
+
+
+def _follow(context: BrokerContext, sample: LogDirSample, change: Change) -> None:
+    is_behind = _is_behind(context, sample)
+    change.is_behind = change.is_behind if is_behind is None else is_behind
+
+
+def _is_behind(context: BrokerContext, sample: LogDirSample) -> bool | None:
+    if sample.replica_count is None or sample.out_of_sync_count is None:
+        return None
+    count = lagging_replicas.Sync(sample.replica_count, sample.out_of_sync_count)
+    return lagging_replicas.is_behind(count, context.settings)
+
+
+def _is_settled(memory: BrokerMemory, held: Left, at_ms: int) -> bool:
+    """Tell whether the broker has answered for long enough since it was away."""
+    is_back = memory.away_since_ms is None and memory.status not in broker_offline.AWAY
+    return is_back and at_ms - max(memory.since_ms, held.at_ms) >= SETTLED_MS
 
 
 def tell(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
