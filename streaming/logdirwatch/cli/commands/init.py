@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -93,11 +94,11 @@ def init(
     if re.search(r"\s", cluster):
         raise UserError("init: --cluster: expected a name without blanks", exit_code=2)
     settings = _checked(found)
+    files = [(output, yaml.safe_dump(found, sort_keys=False, allow_unicode=True), 0o644)]
     if notify_url:
         _check_url(notify_url)
-    if notify_url:
-        _write(output.parent / URLS_FILE, f"{notify_url}\n", mode=0o600)
-    _write(output, yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
+        files.insert(0, (output.parent / URLS_FILE, f"{notify_url}\n", 0o600))
+    _write(files)
     typer.echo(f"wrote {output}")
     for remark in remarks(settings):
         typer.echo(f"note: {printable(remark)}")
@@ -176,11 +177,17 @@ def _checked(found: dict[str, Any]) -> Settings:
         raise UserError(printable(f"init: {where}: {first['msg']}"), exit_code=2) from None
 
 
-def _write(path: Path, text: str, mode: int = 0o644) -> None:
+def _write(files: Sequence[tuple[Path, str, int]]) -> None:
+    """Write all files or none: an empty configuration would be taken for one."""
+    begun: list[Path] = []
     try:
-        path.touch(mode=mode, exist_ok=False)
-        path.write_text(text, encoding="utf-8")
-    except FileExistsError:
-        raise UserError(f"{path} exists and is not replaced; choose another with --output", exit_code=2) from None
+        for path, text, mode in files:
+            path.touch(mode=mode, exist_ok=False)
+            begun.append(path)
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
+        for each in begun:
+            each.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError):
+            raise UserError(f"{path} exists and is not replaced; choose another with --output", exit_code=2) from None
         raise UserError(f"{path}: {error.strerror}") from None

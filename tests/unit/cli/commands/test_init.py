@@ -1,9 +1,12 @@
 """``init`` writes a configuration that ``config check`` takes, and says what comes next."""
 
+import errno
 import io
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -108,6 +111,23 @@ def test_a_file_that_is_there_is_not_replaced(run, tmp_path):
     assert ended.exit_code == 2
     assert "exists and is not replaced" in ended.err
     assert (tmp_path / "logdirwatch.yaml").read_text() == "home: x\n"
+
+
+@pytest.mark.parametrize("failing", ["notify-urls", "logdirwatch.yaml"])
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EDQUOT, errno.EIO], ids=errno.errorcode.get)
+def test_on_a_full_disk_nothing_is_left_that_looks_like_a_configuration(run, tmp_path, monkeypatch, failing, reason):
+    write = Path.write_text
+
+    def fails(path, *arguments, **more):
+        if path.name.startswith(failing):
+            raise OSError(reason, os.strerror(reason))
+        return write(path, *arguments, **more)
+
+    monkeypatch.setattr(Path, "write_text", fails)
+    ended = run("init", *changed(**{"--notify-url": "json://receiver.example/"}))
+    assert (ended.exit_code, ended.err.count("\n")) == (1, 1)
+    assert os.strerror(reason) in ended.err
+    assert [each for each in tmp_path.iterdir() if each.is_file()] == []
 
 
 def test_the_password_of_any_cluster_is_an_assignment_that_a_shell_takes_and_the_configuration_reads(run, tmp_path):
