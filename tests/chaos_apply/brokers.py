@@ -70,6 +70,14 @@ class Brokers(Kafka):
         self._admin.delete_topics([topic])
         self.refresh()
 
+    def create_again(self, topic: str) -> None:
+        """Delete a topic: no partition has its name afterwards."""
+        self.delete(topic)
+
+    def replace(self, broker: int) -> None:
+        """Kill a broker: its disks are needed."""
+        self.die(broker)
+
     def die(self, broker: int) -> None:
         """Kill a broker, unless another one is dead: the others are needed as controllers."""
         if not self.dead:

@@ -82,7 +82,9 @@ class AdminCluster:
         """Return the throttles of topics and of brokers that are alive: a dead one copies nothing, a slow one does."""
         entities = {(one.entity, one.name) for one in step.limits}
         dead = {one for one in entities if one[0] == "brokers"} - self._alive()
-        return Seen(configs=self._configs(entities - dead), silent=frozenset(int(name) for _, name in dead))
+        topics = self._client.describe_topics(sorted(name for entity, name in entities if entity == "topics"))
+        silent = frozenset(int(name) for _, name in dead)
+        return Seen(configs=self._configs(entities - dead), silent=silent, topic_ids=_topic_ids(topics))
 
     def _look_around(self, ours: Around) -> Surroundings:
         shown = self._client.describe_topics()
@@ -262,9 +264,11 @@ def _partitions(topics: Iterable[Mapping[str, Any]], running: Mapping[Any, Any])
     for topic in topics:
         for one in topic["partitions"] if not topic["error_code"] else ():
             key = (topic["name"], one["partition_index"])
-            move = running.get(TopicPartition(*key), {"adding_replicas": (), "removing_replicas": ()})
+            # The controller tells what is reassigned; a broker's metadata may be older.
+            still = {"replicas": one["replica_nodes"], "adding_replicas": (), "removing_replicas": ()}
+            move = running.get(TopicPartition(*key), still)
             found[key] = PartitionSeen(
-                tuple(one["replica_nodes"]),
+                tuple(move["replicas"]),
                 tuple(one["isr_nodes"]),
                 tuple(move["adding_replicas"]),
                 tuple(move["removing_replicas"]),

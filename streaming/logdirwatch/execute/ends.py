@@ -10,6 +10,7 @@ from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.outcomes import Reached
+from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import POLL_S, Halt, NoAnswerError, Ports, RefusedError, always
 from logdirwatch.execute.seen import Entity, Seen
 from logdirwatch.execute.step_kinds.move import Move, progress
@@ -78,7 +79,8 @@ def stuck(
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
         going = f"under its throttles goes on the copy of {some_of(end.goes_on, 3)}: {again}"
-        left_alone = replace(end.record, cause_is_seen=False)
+        # Whoever resumes goes on with these copies: one that is as before then was cancelled meanwhile.
+        left_alone = replace(end.record, cause_is_seen=False, begun=record.begun)
         return ports.noted(left_alone, ExecutionState.STUCK, "; ".join((reason, *end.told, going)))
     if may_be_done and not end.was_cancelled and _is_there(end.record, steps, ports):
         return finished(end.record, ports)
@@ -101,15 +103,18 @@ class _Copies(Hand):
     def end(self, steps: Sequence[Step], reason: str, *, must_end: bool) -> None:
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
         moves, ports = changes.moves_of(steps, self.record), self.ports
-        patience = kernel.Patience(self.record.needs_ms, ports.monotonic_ms())
+        patience = Patience(self.record.needs_ms, ports.monotonic_ms())
         throttle = kernel.throttle_before(steps, self.record.step + 1)
         while moves:
             try:
                 must_end = must_end or self._must_end()
                 looks = [(step, ports.cluster.look(step, ())) for step in moves]
-                ends = [kernel.ending(step, seen, must_end=must_end) for step, seen in looks]
+                ends = [kernel.ending(step, seen, self.record, must_end=must_end) for step, seen in looks]
                 self.goes_on = tuple(name for one in ends for name in (*one.cancels, *one.goes_on))
-                if not self.goes_on or patience.lost(_done(looks), ports.monotonic_ms()):
+                if not self.goes_on:
+                    self._forget(looks)
+                    return
+                if patience.lost(_done(looks), ports.monotonic_ms()):
                     return
                 self._act(moves, ends, reason, must_end=must_end)
                 if self._tries or any(one.goes_on for one in ends):
@@ -123,6 +128,13 @@ class _Copies(Hand):
                 self.goes_on = (f"what cannot be seen ({error})",)
                 return
             ports.wait(self.record)
+
+    def _forget(self, looks: Sequence[tuple[Move, Seen]]) -> None:
+        """Record that some of what was begun has changed nothing: if somebody else does it later, that stays."""
+        if kernel.has_turned(self.record):
+            return
+        ours = changes.changed(self.record).difference(*(kernel.as_before(*look) for look in looks))
+        self.record = replace(self.record, changed=changes.written(ours, self.record.operations))
 
     def _act(self, moves: Sequence[Move], ends: Sequence[kernel.Ending], reason: str, *, must_end: bool) -> None:
         """Note the intent and cancel each copy for itself: one that is refused keeps no other from its end."""
@@ -143,7 +155,10 @@ class _Copies(Hand):
         """Tell whether a second look, at this copy alone, leads to the same cancellation."""
         part = changes.part_of(step, changes.of_call(call))
         seen = self.ports.cluster.look(part, ())
-        return isinstance(part, Move) and kernel.ending(part, seen, must_end=must_end).cancels.get(name) == call
+        return (
+            isinstance(part, Move)
+            and kernel.ending(part, seen, self.record, must_end=must_end).cancels.get(name) == call
+        )
 
     def _must_end(self) -> bool:
         """Tell whether something began that no copy may go on beside, such as a destination that fills."""

@@ -9,7 +9,7 @@
 6. Every wait has an end.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logdirwatch.execute import changes
@@ -17,19 +17,18 @@ from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
 from logdirwatch.execute.changes import Change
 from logdirwatch.execute.decide import decide
 from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
-from logdirwatch.execute.ports import POLL_S
-from logdirwatch.execute.seen import Entity, Held, PartitionSeen, Seen
+from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds import rolling
 from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
+from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.plan.reassignment.running_copies import not_cleaned
-from logdirwatch.text.units import human_ms
 
 Begun = TopicPartition | Held
 """A reassignment, or a copy between the directories of a broker."""
@@ -38,12 +37,8 @@ NONE = frozenset[Begun]()
 
 def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     """Return what may be done about the present step of an execution."""
-    for topic, topic_id in sorted(seen.topic_ids.items()):
-        if record.topic_ids.get(topic, topic_id) != topic_id:
-            return Stuck(f"topic {topic} was deleted and created again since it began")
-    ours = changes.changed(record)
-    for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
-        return Stuck(f"somebody else has begun already to move {topic}-{partition}")
+    if (theirs := next(_theirs(step, seen, record), None)) is not None:
+        return Stuck(theirs)
     begun = changes.begun(record)
     now, waits = _present(step, seen, begun) if isinstance(step, Move) else (step, None)
     found = decide(now, seen, changes.limits(record))
@@ -54,6 +49,22 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
     if isinstance(found, Wait) or (isinstance(found, Reached) and waits is not None):
         return Wait(progress(step, seen), found.why if isinstance(found, Wait) else waits)
     return found
+
+
+def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
+    """Yield what somebody else did to the partitions of a step."""
+    for topic in _other_topics(seen, record):
+        yield f"topic {topic} was deleted and created again since it began"
+    ours = changes.changed(record)
+    for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
+        yield f"somebody else has begun already to move {topic}-{partition}"
+    for topic, partition in () if has_turned(record) else sorted(_led_back(step, seen)):
+        yield f"somebody else moves {topic}-{partition} back"
+
+
+def _other_topics(seen: Seen, record: ExecutionRecord) -> Sequence[str]:
+    """Return the topics that were deleted and created again since the execution has called for them."""
+    return sorted(topic for topic, known in record.topic_ids.items() if seen.topic_ids.get(topic, known) != known)
 
 
 def _present(step: Move, seen: Seen, begun: Collection[Change] = ()) -> tuple[Move, str | None]:
@@ -100,6 +111,28 @@ def running(step: Step, seen: Seen) -> frozenset[Begun]:
     between = (one.key for one in step.there if _goes_there(one, seen.partitions.get(one.key)))
     within = (held for one in step.there for held, _ in _copies_within(one, step.here[one.key], seen))
     return frozenset((*between, *within))
+
+
+def has_turned(record: ExecutionRecord) -> bool:
+    """Tell whether an execution goes back, or went back for a while: only then copies of it lead to where they were."""
+    return record.back or record.state is ExecutionState.CANCELLING
+
+
+def _led_back(step: Step, seen: Seen) -> Iterable[TopicPartition]:
+    """Yield the partitions of a step with a copy to where it was before the step."""
+    if not isinstance(step, Move):
+        return
+    for one in step.there:
+        here, partition = step.here[one.key], seen.partitions.get(one.key)
+        if partition is not None and set(one.replicas) != set(here.replicas):
+            is_back = _goes_to(partition, [frozenset(here.replicas)])
+            if is_back or set(partition.adding) & set(here.replicas) - set(one.replicas):
+                yield one.key
+        for broker, path in one.chosen:
+            copy, future = seen.replicas.get((*one.key, broker)), seen.futures.get((*one.key, broker))
+            old = here.directory_of(broker) if broker in here.replicas else None
+            if copy is not None and future is not None and copy.path == path != future.path == old:
+                yield one.key
 
 
 def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
@@ -155,20 +188,21 @@ class Ending:
     leaves: tuple[str, ...] = ()
 
 
-def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
-    """Return how the copies of a step or of its undo end; completed moves stay.
+def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -> Ending:
+    """Return how the copies of a step end, and those of its undo if it has turned; completed moves stay.
 
     A reassignment is cancelled while any old replica is in sync: what the new ones have, that one has too. A copy
     between directories is cancelled at any time, but before Kafka 4.2 the broker then neither deletes nor compacts the
     partition until it restarts (KAFKA-19458): it may end by itself, unless it ``must_end``.
     """
     step, _ = _present(step, seen)
+    turned, others = has_turned(record), _other_topics(seen, record)
     cancels: dict[str, Call] = {}
     goes_on: list[str] = []
     leaves: list[str] = []
-    for one in step.there:
+    for one in (one for one in step.there if one.topic not in others):
         partition, here = seen.partitions.get(one.key), step.here[one.key]
-        for held, path in _copies_within(one, here, seen):
+        for held, path in _copies_within(one, here, seen, turned=turned):
             within = f"{one.label} within broker {held[2]}"
             if seen.stops_cleaning and not must_end:
                 goes_on.append(f"{within}, since a cancellation would stop its cleaning")
@@ -177,13 +211,39 @@ def ending(step: Move, seen: Seen, *, must_end: bool) -> Ending:
             if seen.stops_cleaning:
                 leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
         goes_on += [f"{one.label} within broker {broker}, which does not answer" for broker in _unseen(one, here, seen)]
-        goals = [frozenset(one.replicas), frozenset(here.replicas)]
+        goals = [frozenset(one.replicas), *([frozenset(here.replicas)] if turned else [])]
         if partition is not None and _goes_to(partition, goals):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:
                 goes_on.append(f"{one.label}, since none of the replicas that it had is in sync")
     return Ending(cancels, tuple(goes_on), tuple(leaves))
+
+
+def as_before(step: Move, seen: Seen) -> frozenset[Change]:
+    """Return what of a step is seen to be as it was: a copy that was cancelled has changed nothing."""
+    found = set[Change]()
+    for one in step.there:
+        partition, here = seen.partitions.get(one.key), step.here[one.key]
+        if partition is None or partition.adding or partition.removing:
+            continue
+        kept = {(*one.key, broker): here.directory_of(broker) for broker, _ in one.chosen if broker in here.replicas}
+        stays = {
+            held
+            for held, path in kept.items()
+            if held not in seen.futures and seen.replicas.get(held, _NOWHERE).path == path
+        }
+        # An order that a cancellation has left is a change.
+        is_in_order = partition.replicas == here.replicas
+        if step.rolling is not None:
+            found |= stays
+            found |= {(*one.key, broker) for broker in one.replicas if is_in_order and broker not in here.replicas}
+        elif is_in_order and stays == kept.keys():
+            found.add(one.key)
+    return frozenset(found)
+
+
+_NOWHERE = Copy("", 0)
 
 
 def _unseen(one: Assignment, here: Assignment, seen: Seen) -> Iterable[int]:
@@ -197,12 +257,12 @@ def _goes_to(partition: PartitionSeen, goals: Collection[frozenset[int]]) -> boo
     return bool(partition.adding or partition.removing) and frozenset(partition.goal) in goals
 
 
-def _copies_within(one: Assignment, here: Assignment, seen: Seen) -> Iterable[tuple[Held, str]]:
+def _copies_within(one: Assignment, here: Assignment, seen: Seen, *, turned: bool = True) -> Iterable[tuple[Held, str]]:
     """Yield our running copies between directories, each with the directory that it leaves."""
     for broker, path in one.chosen:
         held = (*one.key, broker)
         copy, future = seen.replicas.get(held), seen.futures.get(held)
-        ours = {path, here.directory_of(broker)} if broker in here.replicas else {path}
+        ours = {path, here.directory_of(broker)} if turned and broker in here.replicas else {path}
         if copy is not None and future is not None and future.path in ours:
             yield held, copy.path
 
@@ -213,50 +273,3 @@ def by_entity(limits: Iterable[Limit]) -> Mapping[Entity, list[Limit]]:
     for one in limits:
         found.setdefault((one.entity, one.name), []).append(one)
     return found
-
-
-STALLED_MS = 1_800_000
-"""How long an execution waits at least without a byte of progress; longer than a broker needs to start."""
-LONGEST_STALLED_MS = 6 * 3_600_000
-"""How long it waits at most without progress, however long it was planned to take."""
-OVERDUE = 10
-"""A step ends when it takes so many times as long as was planned for all: its copy may be slower than its writers."""
-LONGEST_MS = 7 * 24 * 3_600_000
-"""How long a step may take at most."""
-LONGEST_LOOK_MS = 60_000
-"""How much of the time between two looks counts as waited: a process that was stopped for an hour has seen nothing."""
-
-
-class Patience:
-    """Counts how long an execution waits for a step, by the monotonic clock, whatever the time of day does.
-
-    ``needs_ms`` is how long the whole of it takes as planned; None: unknown. ``now_ms`` is the monotonic time.
-    """
-
-    def __init__(self, needs_ms: int | None, now_ms: int) -> None:
-        self._stalled_ms = min(max(STALLED_MS, needs_ms or 0), LONGEST_STALLED_MS)
-        overdue_ms = LONGEST_MS if needs_ms is None else max(LONGEST_STALLED_MS, OVERDUE * needs_ms)
-        self._longest_ms = min(overdue_ms, LONGEST_MS)
-        self._best: dict[object, int] = {}
-        self._waited_ms = self._since_progress_ms = 0
-        self._looked_ms = now_ms
-
-    def lost(self, done: Mapping[object, int], now_ms: int) -> str | None:
-        """Return why the wait is over.
-
-        ``done`` is how far things have come, none of them if nothing can be seen. Only the best so far is progress: a
-        broker that comes and goes, or a copy that begins again, makes none.
-        """
-        # At least what an execution pauses between two looks.
-        between_ms, self._looked_ms = now_ms - self._looked_ms, now_ms
-        waited_ms = max(int(POLL_S * 1000), min(between_ms, LONGEST_LOOK_MS))
-        is_progress = any(value > self._best.get(key, -1) for key, value in done.items())
-        if done.get(None, -1) > self._best.get(None, -1):
-            # Another partition has reached its place: each of them has its own time.
-            self._waited_ms = 0
-        self._best |= {key: max(value, self._best.get(key, value)) for key, value in done.items()}
-        self._since_progress_ms = 0 if is_progress else self._since_progress_ms + waited_ms
-        self._waited_ms += waited_ms
-        if self._since_progress_ms > self._stalled_ms:
-            return f"no progress for {human_ms(self._stalled_ms)}"
-        return f"not done after {human_ms(self._longest_ms)}" if self._waited_ms > self._longest_ms else None

@@ -10,6 +10,7 @@ from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
 from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
 from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
+from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import (
     Halt,
     Hold,
@@ -66,15 +67,15 @@ class _Run(Hand):
     """One process's run of an execution."""
 
     def __init__(self, record: ExecutionRecord, ports: Ports) -> None:
-        # Only a person resumes what is stuck: what somebody cancelled may then begin again.
+        # Only a person resumes what is stuck; what had begun is noted only where its copies may still run.
         is_stuck = record.state is ExecutionState.STUCK
-        super().__init__(replace(record, begun={}, reason=None, cause_is_seen=False) if is_stuck else record, ports)
+        super().__init__(replace(record, reason=None, cause_is_seen=False) if is_stuck else record, ports)
         self._steps = changes.steps(record)
-        self._pace, self._patience = _Pace(ports), kernel.Patience(record.needs_ms, ports.monotonic_ms())
+        self._pace, self._patience = _Pace(ports), Patience(record.needs_ms, ports.monotonic_ms())
         self._doubt: Stuck | None = None
         self._there_ms: dict[Held, int] = {}
         """When each replica of a step was first seen where it is to be."""
-        self._since_ms = ports.monotonic_ms() if record.changed else None
+        self._since_ms = ports.monotonic_ms() if record.changed or record.topic_ids else None
         """When it was taken over, or turned back: what was cancelled or has moved away before may still take room."""
 
     def to_its_end(self) -> ExecutionRecord:
@@ -149,7 +150,7 @@ class _Run(Hand):
             for line in (*found.told, f"done: {step}"):
                 self.ports.say(line)
             self.record = replace(self.record, step=self.record.step + 1, begun={})
-            self._patience = kernel.Patience(self.record.needs_ms, self.ports.monotonic_ms())
+            self._patience = Patience(self.record.needs_ms, self.ports.monotonic_ms())
             self._there_ms = {}
             return None
         return self._wait(found)

@@ -39,6 +39,8 @@ class Adversary:
     words: LatestDecisions = field(default_factory=lambda: LatestDecisions(60_000))
     """The topic of decisions; ``is_revoked`` is what its order says."""
     is_revoked: bool = False
+    clock_ms: int = 0
+    """How far the time of day is from the time that passes."""
     losses: list[str] = field(default_factory=list)
     """What is lost of the next request, or that a person presses Ctrl-C."""
     log: list[str] = field(default_factory=list)
@@ -51,7 +53,7 @@ class Adversary:
             event = self.events.pop(0)
             if event.deed == "kill" and not may_kill:
                 continue
-            if event.deed == "reject" and where == "before a look":
+            if event.deed in {"accept", "reject"} and where == "before a look":
                 # What permits an execution is read before the cluster: a call may follow this look.
                 self.events.insert(0, event._replace(at=self.passed + 1))
                 return
@@ -97,12 +99,13 @@ def _accept(one: Adversary) -> None:
 
 
 def _say(one: Adversary, decision: Decision) -> None:
-    """Write a decision whose clock may be wrong by any time."""
+    """Write a decision whose clock may be wrong by any time, and which may be of something else."""
     at_ms = one.draw.choice((1, 999_000, 1_000_000, 2_000_000))
+    content = one.draw.choice(("h", "h", "other"))
     said = DecisionRecord(
-        version=1, id="a", decision=decision, by="others", reason="why", at_ms=at_ms, content_hash="h"
+        version=1, id="a", decision=decision, by="others", reason="why", at_ms=at_ms, content_hash=content
     )
-    one.is_revoked = decision is Decision.REJECT
+    one.is_revoked = decision is Decision.REJECT or content != "h"
     one.words.take(Message(b"a", msgspec.json.encode(said), 1_000_000, 0, one.passed))
 
 
@@ -188,6 +191,110 @@ def _throttle_changes(one: Adversary) -> None:
     one.does(ChangeConfig("topics", topic, key, one.draw.choice(("9:9", None))))
 
 
+def _every_move_is_cancelled(one: Adversary) -> None:
+    """Somebody cancels whatever runs, as Kafka's tool and Cruise Control do."""
+    running = {key: None for key, found in sorted(one.kafka.partitions.items()) if found.adding or found.removing}
+    if running:
+        one.does(Reassign(running, changes_factor=True))
+    for held in sorted(one.kafka.futures):
+        one.does(PlaceReplicas({held: one.kafka.logs[held].path}))
+
+
+def _move_is_replaced(one: Adversary) -> None:
+    """Somebody gives what is being moved other places, as Cruise Control does."""
+    running = [key for key, found in sorted(one.kafka.partitions.items()) if found.adding or found.removing]
+    if running:
+        key = one.draw.choice(running)
+        count = len(one.kafka.partitions[key].goal)
+        one.does(Reassign({key: tuple(one.draw.sample(one.kafka.brokers, count))}, changes_factor=True))
+
+
+def _replicas_are_reordered(one: Adversary) -> None:
+    if one.kafka.partitions:
+        key = one.draw.choice(sorted(one.kafka.partitions))
+        now = one.kafka.partitions[key].goal
+        one.does(Reassign({key: tuple(one.draw.sample(now, len(now)))}, changes_factor=True))
+
+
+def _configs_are_reset(one: Adversary) -> None:
+    """An operator deletes what topics have and their resources do not declare, as Strimzi does."""
+    for entity, values in sorted(one.kafka.configs.items()):
+        for key in sorted(values):
+            if entity[0] == "topics":
+                one.does(ChangeConfig(*entity, key, None))
+
+
+def _throttles_are_cleared(one: Adversary) -> None:
+    """``kafka-reassign-partitions --verify`` of somebody deletes the throttles of all brokers and topics."""
+    throttles = {*REPLICATION_THROTTLES, LOG_DIR_THROTTLE, *THROTTLED_REPLICAS}
+    for entity, values in sorted(one.kafka.configs.items()):
+        for key in sorted(throttles & values.keys()):
+            one.does(ChangeConfig(*entity, key, None))
+
+
+def _throttles_are_set(one: Adversary) -> None:
+    """``--additional --throttle`` of somebody sets the rates of all brokers, and a topic's lists to its replicas."""
+    for broker in one.kafka.brokers:
+        for key in REPLICATION_THROTTLES:
+            one.does(ChangeConfig("brokers", str(broker), key, one.kafka.foreign_rate))
+    if one.kafka.partitions:
+        topic, number = one.draw.choice(sorted(one.kafka.partitions))
+        for key in THROTTLED_REPLICAS:
+            one.does(ChangeConfig("topics", topic, key, f"{number}:9"))
+
+
+def _list_is_edited(one: Adversary) -> None:
+    """Somebody adds a replica to a list of throttled ones, or takes one out of it."""
+    lists = [
+        (entity, key, values[key].split(","))
+        for entity, values in sorted(one.kafka.configs.items())
+        for key in THROTTLED_REPLICAS
+        if values.get(key)
+    ]
+    if lists:
+        entity, key, entries = one.draw.choice(lists)
+        left = [*entries, "9:9"] if one.draw.random() < 0.5 else one.draw.sample(entries, len(entries) - 1)
+        one.does(ChangeConfig(*entity, key, ",".join(left) or None))
+
+
+def _topic_is_created_again(one: Adversary) -> None:
+    if one.kafka.partitions:
+        topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))
+        one.kafka.create_again(topic)
+        one.laws.forget(topic)
+
+
+def _broker_restarts(one: Adversary) -> None:
+    """A broker dies and is back before anybody looks: what it has in memory only is lost."""
+    broker = one.draw.choice(one.kafka.brokers)
+    if broker not in one.kafka.dead:
+        one.kafka.die(broker)
+        one.kafka.revive()
+
+
+def _broker_is_replaced(one: Adversary) -> None:
+    broker = one.draw.choice(one.kafka.brokers)
+    one.kafka.replace(broker)
+    one.laws.is_meddled = True
+
+
+def _acl_changes(one: Adversary) -> None:
+    """The permissions of the execution's user are deleted, or are back."""
+    one.kafka.has_acl = not one.kafka.has_acl
+
+
+def _policy_changes(one: Adversary) -> None:
+    one.kafka.has_policy = not one.kafka.has_policy
+
+
+def _clock_is_set(one: Adversary) -> None:
+    one.clock_ms = one.draw.choice((-3_600_000, -90_000, 0, 90_000, 3_600_000))
+
+
+def _metadata_are_late(one: Adversary) -> None:
+    one.losses.append("metadata are late")
+
+
 def _retention_changes(one: Adversary) -> None:
     if one.kafka.partitions:
         topic = one.draw.choice(sorted({topic for topic, _ in one.kafka.partitions}))
@@ -210,22 +317,36 @@ DEEDS: dict[str, Callable[[Adversary], None]] = {
     deed.__name__.strip("_"): deed
     for deed in (
         _accept,
+        _acl_changes,
         _answer_is_lost,
         _broker_dies,
+        _broker_is_replaced,
+        _broker_restarts,
         _brokers_come_back,
+        _clock_is_set,
+        _configs_are_reset,
         _ctrl_c,
         _disk_fails,
         _disk_fills,
+        _every_move_is_cancelled,
         _kill,
+        _list_is_edited,
+        _metadata_are_late,
         _move_is_cancelled,
+        _move_is_replaced,
         _plan_is_done,
+        _policy_changes,
         _reject,
         _replica_is_placed,
         _replica_lags,
+        _replicas_are_reordered,
         _replicas_change,
         _request_is_lost,
         _retention_changes,
         _throttle_changes,
+        _throttles_are_cleared,
+        _throttles_are_set,
+        _topic_is_created_again,
         _topic_is_deleted,
     )
 }

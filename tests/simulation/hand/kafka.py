@@ -5,8 +5,10 @@ A tick is some seconds, in which copies proceed at their rates. Sources: Kafka 4
 (throttles), KIP-860 (replication factors).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
 from logdirwatch.execute.ports import NoAnswerError, RefusedError
@@ -74,6 +76,10 @@ class Kafka:
     unthrottled_bytes_per_s: float = 60.0
     foreign_rate: str = "7"
     """The throttle that somebody else sets on a broker."""
+    has_acl: bool = True
+    """Whether the execution's user may still see and change anything."""
+    has_policy: bool = False
+    """Whether a policy of the cluster refuses every change of a configuration (KIP-133)."""
     ids: dict[str, int] = field(default_factory=dict)
     """How often each topic was created: its identity."""
     _rests: object = None
@@ -112,9 +118,32 @@ class Kafka:
                 self._drop(held)
         self.partitions = {key: one for key, one in self.partitions.items() if key[0] != topic}
 
+    def create_again(self, topic: str) -> None:
+        """Delete a topic and create it again, where it was."""
+        placed = {
+            key: {one: self.path((*key, one)) for one in found.replicas if (*key, one) in self.logs}
+            for key, found in self.partitions.items()
+            if key[0] == topic
+        }
+        self.delete(topic)
+        for key, paths in placed.items():
+            if paths:
+                self.create(key, paths, 0)
+
     def die(self, broker: int) -> None:
-        """Kill a broker."""
+        """Kill a broker; where its new replicas were to be is in its memory only (``LogManager``)."""
         self.dead.add(broker)
+        self.wished = {held: path for held, path in self.wished.items() if held[2] != broker}
+
+    def replace(self, broker: int) -> None:
+        """Start a broker with empty disks under the same id; without another replica that is in sync it is lost."""
+        for held in [held for held in (*self.logs, *self.futures) if held[2] == broker]:
+            partition = self.partitions[held[:2]]
+            if partition.isr - {broker}:
+                partition.isr.discard(broker)
+                self._drop(held)
+        self.die(broker)
+        self.dead.discard(broker)
 
     def revive(self) -> None:
         """Start all brokers that are dead."""
@@ -281,8 +310,13 @@ class Kafka:
             throttled = {(one.entity, one.name) for one in step.limits}
             dead = {("brokers", str(broker)) for broker in self.dead} & throttled
             configs = {entity: self._config(entity) for entity in sorted(throttled - dead)}
-            return Seen(configs=configs, silent=frozenset(int(name) for _, name in dead))
-        return Seen(configs={entity: self._config(entity) for entity in sorted(entities)})
+            ids = self._ids({name for entity, name in throttled if entity == "topics"})
+            return Seen(configs=configs, silent=frozenset(int(name) for _, name in dead), topic_ids=ids)
+        named = {name for entity, name in entities if entity == "topics"}
+        return Seen(configs={entity: self._config(entity) for entity in sorted(entities)}, topic_ids=self._ids(named))
+
+    def _ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return {topic: f"{topic}/{self.ids[topic]}" for topic in topics if ("topics", topic) in self.configs}
 
     def _look_at(self, keys: Iterable[Key], brokers: Iterable[int]) -> Seen:
         wanted, asked = set(keys), set(brokers)
@@ -297,7 +331,7 @@ class Kafka:
             futures={held: log for held, log in self.futures.items() if held[:2] in wanted and held[2] in answering},
             log_dirs={place: OFFLINE * (place in self.offline) for place in self.log_dirs if place[0] in answering},
             silent=frozenset(asked - answering),
-            topic_ids={topic: f"{topic}/{self.ids[topic]}" for topic, _ in wanted & self.partitions.keys()},
+            topic_ids=self._ids({topic for topic, _ in wanted}),
         )
 
     def _config(self, entity: Entity) -> dict[str, str | None]:
@@ -334,11 +368,10 @@ class Kafka:
         if isinstance(call, ChangeConfig):
             self._change(call)
         elif isinstance(call, PlaceReplicas):
-            for held, path in call.paths.items():
-                self._place(held, path)
+            _each(self._place, call.paths)
         elif isinstance(call, Reassign):
-            for key, replicas in call.replicas.items():
-                self.reassign(key, replicas, changes_factor=call.changes_factor)
+            reassign = partial(self.reassign, changes_factor=call.changes_factor)
+            _each(reassign, call.replicas)
         elif isinstance(call, ElectLeaders):
             pass
 
@@ -394,6 +427,20 @@ class Kafka:
         partition.isr &= set(partition.replicas)
         for broker in gone:
             self._drop((*key, broker))
+
+
+def _each(change: Callable[[Any, Any], None], wanted: Mapping[Any, Any]) -> None:
+    """Make each change for itself, as Kafka does (KIP-455); raise the first error afterwards."""
+    for error in [error for key, value in wanted.items() if (error := _error_of(change, key, value)) is not None]:
+        raise error
+
+
+def _error_of(change: Callable[[Any, Any], None], key: Any, value: Any) -> Exception | None:
+    try:
+        change(key, value)
+    except (NoAnswerError, RefusedError) as error:
+        return error
+    return None
 
 
 def _lists(value: str | None, number: int, broker: int | None) -> bool:

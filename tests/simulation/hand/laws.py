@@ -5,6 +5,7 @@ The laws share no code with what decides: they look at the model, and at who did
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.seen import Copy, Entity, Held
@@ -15,8 +16,8 @@ from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.reassignment.rolling import SHORT_MS
 from tests.simulation.hand.kafka import Kafka
 
-NOTICED_TICKS = 3
-"""Within so many ticks an execution notices that its throttle is gone."""
+NOTICED_TICKS = 4
+"""Within so many ticks an execution notices that its throttle is gone, even if others set one meanwhile."""
 
 
 @dataclass
@@ -108,6 +109,11 @@ class Laws:
         self.broken: list[str] = []
         self.planned: dict[Key, set[tuple[int, ...]]] = {}
         """The replicas of each partition that the plan leads from and to."""
+        self.origins: dict[Key, set[int]] = {}
+        self.targets: dict[Held, set[str]] = {}
+        """Where the plan leads from and to: what others do that leads there too is taken for its own."""
+        self.stages: dict[Key, set[frozenset[int]]] = {}
+        """The replicas of each partition between where the plan leads from and to."""
         self.own_entries: frozenset[str] = frozenset()
         """The entries of lists of throttled replicas that the plan has."""
         self.is_back = False
@@ -128,6 +134,12 @@ class Laws:
         self._seen: set[Held] = set()
         """The copies of others that a person has seen who went on."""
         self._unthrottled_ticks = 0
+        self.is_meddled = False
+        """Whether somebody else moved something, or started a broker with empty disks."""
+        self.has_turned = False
+        """Whether the execution takes back what it did, or did so for a while."""
+        self._ids: dict[str, int] = {}
+        """The topics for which the execution has called."""
         self.rolled = Rolled()
         """What begins one after the other."""
         self._begins_now = False
@@ -135,6 +147,11 @@ class Laws:
     def plan(self, here: Assignment, there: Assignment) -> None:
         """Say from where to where a partition is to be moved."""
         self.planned[here.key] = {here.replicas, there.replicas}
+        self.origins[here.key] = {*here.replicas}
+        # Of copies that begin one after the other some are there and some are not.
+        mixed = product(*zip(here.replicas, there.replicas, strict=True))
+        self.stages[here.key] = {frozenset(replicas) for replicas in mixed}
+        self.targets |= {(*there.key, broker): {path} for broker, path in there.chosen}
         for one in (here, there):
             for broker, path in one.chosen:
                 self.planned_paths.setdefault((*one.key, broker), set()).add(path)
@@ -146,6 +163,10 @@ class Laws:
         self._begins_now = self._begins(call)
         if is_revoked and self._begins_now:
             self._break("begins something after its word was revoked", call)
+        for topic in sorted(_topics(call)):
+            now = self.kafka.ids.get(topic)
+            if now is not None and self._ids.setdefault(topic, now) != now:
+                self._break("changes a topic that was created again", call)
         if isinstance(call, Reassign):
             for key, replicas in call.replicas.items():
                 self._reassign(key, replicas)
@@ -179,7 +200,9 @@ class Laws:
             return
         is_running = bool(partition.adding or partition.removing)
         # Kafka does not tell who began a move: one that leads where the plan does is taken for the plan's own.
-        if is_running and self.by.moves.get(key) != US and not self._is_planned(key, partition.goal):
+        leads_there = {*partition.goal} != self.origins[key] or self.has_turned or replicas is not None
+        is_kept = self._is_planned(key, partition.goal) and leads_there
+        if is_running and self.by.moves.get(key) != US and not is_kept:
             self._break("overwrites or cancels somebody's reassignment", key)
         if replicas is None:
             return
@@ -197,7 +220,9 @@ class Laws:
 
     def _place(self, held: Held, path: str) -> None:
         future = self.kafka.futures.get(held)
-        if future is not None and self.by.copies.get(held) == OTHERS and future.path not in self.planned_paths[held]:
+        targets = self.planned_paths[held] if self.has_turned else self.targets.get(held, set())
+        is_kept = future is not None and future.path in targets
+        if future is not None and self.by.copies.get(held) == OTHERS and future.path != path and not is_kept:
             self._break("overwrites or cancels somebody's copy", held)
         elif future is None and self._is_of_others(held) and self._path(held) not in {None, path}:
             self._break("begins again a copy that somebody cancelled or moved", held)
@@ -206,7 +231,7 @@ class Laws:
         return self.by.copies.get(held) == OTHERS and held not in self._seen | (self.hazy - self.known)
 
     def _is_planned(self, key: Key, replicas: tuple[int, ...]) -> bool:
-        return any(set(replicas) == set(planned) for planned in self.planned[key])
+        return frozenset(replicas) in self.stages[key]
 
     def _path(self, held: Held) -> str | None:
         log = self.kafka.logs.get(held)
@@ -237,8 +262,7 @@ class Laws:
     def _is_meddled(self) -> bool:
         """Tell whether somebody else moved something, or deleted a topic or made it again."""
         is_gone = any(part.key not in self.kafka.partitions for part in self.rolled.parts)
-        by_others = OTHERS in {*self.by.moves.values(), *self.by.copies.values()}
-        return by_others or is_gone or self.kafka.ids != self.rolled.ids
+        return self.is_meddled or is_gone or self.kafka.ids != self.rolled.ids
 
     def rates(self) -> dict[Held, float]:
         """Return our running copies with their rates in bytes/s."""
@@ -270,8 +294,17 @@ class Laws:
         self.known.clear()
         self.tried |= self.planned.keys()
 
+    def forget(self, topic: str) -> None:
+        """Note that a topic is another one: nobody has changed it yet."""
+        for known in (self.by.moves, self.by.cancelled, self.by.copies):
+            for key in [key for key in known if key[0] == topic]:
+                del known[key]
+        self.by.values = {at: who for at, who in self.by.values.items() if at[0] != ("topics", topic)}
+        self.is_meddled = True
+
     def did(self, call: Call, who: str) -> None:
         """Note whose the things are that a call changed."""
+        self.is_meddled = self.is_meddled or (who == OTHERS and not isinstance(call, ChangeConfig))
         if isinstance(call, Reassign):
             for key, replicas in call.replicas.items():
                 self._moved(key, replicas, who)
@@ -280,6 +313,29 @@ class Laws:
                 self._placed(held, who)
         elif isinstance(call, ChangeConfig):
             self.by.values[(call.entity, call.name), call.key] = who
+
+    def refused(self, call: Call) -> None:
+        """Note that nothing of a call was made."""
+        if isinstance(call, ChangeConfig):
+            self.unanswered.add((call.entity, call.name))
+
+    def did_partly(self, call: Call) -> None:
+        """Note whose the things are that a call changed whose other changes were refused."""
+        if isinstance(call, Reassign):
+            made = {key: found for key, found in call.replicas.items() if self._is_made(key, found)}
+            self.did(Reassign(made), US)
+        elif isinstance(call, PlaceReplicas):
+            self.did(PlaceReplicas({held: path for held, path in call.paths.items() if self._goes(held, path)}), US)
+
+    def _is_made(self, key: Key, replicas: tuple[int, ...] | None) -> bool:
+        partition = self.kafka.partitions.get(key)
+        if partition is None or self.by.moves.get(key) == OTHERS:
+            return False
+        return replicas is not None and partition.goal == replicas and self._is_adding(key)
+
+    def _goes(self, held: Held, path: str) -> bool:
+        future = self.kafka.futures.get(held)
+        return future is not None and future.path == path and self.by.copies.get(held) != OTHERS
 
     def _placed(self, held: Held, who: str) -> None:
         if held not in self.kafka.futures and self.by.copies.get(held, OTHERS) == OTHERS:
@@ -312,7 +368,7 @@ class Laws:
         self._throttled = {
             held for held, rate in rates.items() if held in fast or rate < self.kafka.unthrottled_bytes_per_s
         }
-        sees = is_alive and not self.kafka.dead
+        sees = is_alive and not self.kafka.dead and self._may_change()
         self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees else 0
         if self._unthrottled_ticks == NOTICED_TICKS:
             self._break("a copy of ours runs without a throttle, and nobody notices", fast[0])
@@ -331,9 +387,12 @@ class Laws:
             for part in (one for one in self.rolled.parts if one.key in self.kafka.partitions):
                 if not part.is_at(part.target, self.kafka) or part.is_at(part.source, self.kafka):
                     self._break("done, and a replica is not where it is to be", part)
-        for held in self._fast(running):
-            if held in self._throttled and self._unthrottled_ticks == 0:
+        for held in self._fast(running) if self._may_change() else ():
+            if held[2] not in self.kafka.dead and held in self._throttled and self._unthrottled_ticks == 0:
                 self._break(f"{state}, and a copy of ours runs without a throttle", held)
+
+    def _may_change(self) -> bool:
+        return self.kafka.has_acl and not self.kafka.has_policy
 
     def _may_run(self) -> bool:
         """Tell whether a planned copy between directories runs, whoever began it, or may run on a silent broker."""
@@ -351,7 +410,7 @@ class Laws:
     def _left(self, state: str) -> None:
         for (entity, key), who in self.by.values.items():
             values = self.kafka.configs.get(entity, {})
-            is_reachable = entity not in self.unanswered
+            is_reachable = entity not in self.unanswered and self.kafka.has_acl
             if who == US and _is_throttle(key) and key in values and is_reachable and self._is_own(key, values[key]):
                 self._break(f"{state}, and a throttle of ours is left that nothing needs", entity, key)
 
@@ -360,6 +419,15 @@ class Laws:
 
     def _break(self, what: str, *facts: object) -> None:
         self.broken.append(f"{what}: {', '.join(map(str, facts))}")
+
+
+def _topics(call: Call) -> set[str]:
+    """Return the topics that a call is about."""
+    if isinstance(call, Reassign):
+        return {topic for topic, _ in call.replicas}
+    if isinstance(call, PlaceReplicas):
+        return {topic for topic, _, _ in call.paths}
+    return {call.name} if isinstance(call, ChangeConfig) and call.entity == "topics" else set()
 
 
 def _is_throttle(key: str) -> bool:

@@ -3,17 +3,18 @@
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.standing import revoked
 from logdirwatch.execute.begin import undone
-from logdirwatch.execute.calls import Call
-from logdirwatch.execute.kernel import LONGEST_LOOK_MS
-from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, StopAskedError
+from logdirwatch.execute.calls import Call, ChangeConfig
+from logdirwatch.execute.patience import LONGEST_LOOK_MS
+from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, RefusedError, StopAskedError
 from logdirwatch.execute.run import carry_out, rolling_back, stopped
-from logdirwatch.execute.seen import Seen
+from logdirwatch.execute.seen import PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import Step, steps_of
 from logdirwatch.execute.surroundings import Around, Surroundings
@@ -24,6 +25,7 @@ from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import THROTTLED_REPLICAS, ActionKind, ExecutionState
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.layout import TopicPartition as Key
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies, within_brokers
 from tests.simulation.hand.adversary import DEEDS, Adversary, Event, KilledError, drawn
@@ -69,6 +71,8 @@ class Edges:
     kafka: Kafka
     others: Adversary
     laws: Laws
+    _last: tuple[tuple[Key, ...], int, Seen] | None = None
+    """What was last seen of a move, and how many events were still to come."""
 
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
         """See ``execute.run.Cluster``."""
@@ -76,28 +80,40 @@ class Edges:
         if self.others.loses("an answer is lost"):
             raise NoAnswerError("lost")
         asked = {(one.entity, one.name) for one in limits}
-        try:
-            seen = self.kafka.look(step, limits)
-        except NoAnswerError:
-            self.laws.unanswered |= asked
-            raise
+        self.laws.unanswered |= asked
+        if not self.kafka.has_acl:
+            raise RefusedError("not authorized")
+        seen = self.kafka.look(step, limits)
         self.laws.unanswered -= asked
         if isinstance(step, Move):
             self.laws.silent = seen.silent
             self.laws.looked()
+            last, self._last = self._last, (step.keys, len(self.others.events), seen)
+            if last is not None and last[:2] == self._last[:2] and self.others.loses("metadata are late"):
+                return replace_in(seen, partitions=_late(seen, last[2]))
         return seen
 
     def look_around(self, ours: Around) -> Surroundings:
         """See ``execute.watch.Outlook``."""
+        if not self.kafka.has_acl:
+            raise RefusedError("not authorized")
         return self.kafka.look_around(ours)
 
     def call(self, call: Call) -> None:
         """See ``execute.run.Cluster``."""
         self.laws.before(call, is_revoked=self.others.is_revoked and not self.laws.is_back)
+        if not self.kafka.has_acl or (self.kafka.has_policy and isinstance(call, ChangeConfig)):
+            self.laws.refused(call)
+            raise RefusedError("not authorized" if not self.kafka.has_acl else "refused by a policy")
         if self.others.loses("a request is lost"):
             raise NoAnswerError("lost")
         rates, begins = self.laws.rates(), self.laws.calling(call)
-        self.kafka.call(call)
+        try:
+            self.kafka.call(call)
+        except RefusedError:
+            # Of several changes those were made that nothing speaks against.
+            self.laws.did_partly(call)
+            raise
         self.laws.did(call, US)
         self.laws.around(call, rates)
         self.others.log.append(f"WE {call}")
@@ -105,6 +121,16 @@ class Edges:
             raise NoAnswerError("lost")
         self.laws.known |= begins
         self.others.edge("after a call")
+
+
+def _late(seen: Seen, last: Seen) -> dict[Key, PartitionSeen]:
+    """Return partitions as a broker shows them that has older metadata than the controller, which tells what moves."""
+    found = {}
+    for key, one in seen.partitions.items():
+        old = last.partitions.get(key, one)
+        is_moving = bool(one.adding or one.removing)
+        found[key] = one._replace(isr=old.isr, leader=old.leader, replicas=one.replicas if is_moving else old.replicas)
+    return found
 
 
 class Schedule:
@@ -125,10 +151,11 @@ class Schedule:
         for here, there in _pairs(self.found):
             self.laws.plan(here, there)
         self.laws.rolled = _rolled_of(self.found, self.kafka)
-        self.events = tuple(drawn(draw) if events is None else events)
+        self.events = tuple(drawn(random.Random(f"events {seed}")) if events is None else events)
         self.others = others(self.kafka, self.laws, list(self.events))
         self.edges = Edges(self.kafka, self.others, self.laws)
         self.journal: list[ExecutionRecord] = []
+        self._judged: ExecutionRecord | None = None
         self.at_ms, self.ticks = 1_000_000, 0
         self.record = _record(self.found, kind)
         self.watch = Watch(self.edges, lambda: self.at_ms)
@@ -160,11 +187,15 @@ class Schedule:
                 if record.state is not ExecutionState.STUCK:
                     continue
                 ended = record
-            self._judge(ended)
+            # A process that was killed before it wrote anything has left the end as it was judged.
+            if ended is not self._judged:
+                self._judge(ended)
+            self._judged = ended
             return ended
 
     def _repaired(self, record: ExecutionRecord, *, undoes: bool) -> ExecutionRecord:
         self.kafka.revive()
+        self.kafka.has_acl, self.kafka.has_policy = True, False
         self.laws.permit_again()
         self._pass(self._draw.choice((0, 1, 20)))
         self.watch = Watch(self.edges, lambda: self.at_ms)
@@ -178,7 +209,9 @@ class Schedule:
         return self.journal[-1] if self.journal else self.record
 
     def _live(self, record: ExecutionRecord) -> ExecutionRecord:
-        ports = Ports(self.edges, self._note, self.others.log.append, self._pause, self._now, self._permit, self._now)
+        ports = Ports(
+            self.edges, self._note, self.others.log.append, self._pause, self._now, self._permit, self._monotonic
+        )
         answer = "g"
         while True:
             try:
@@ -192,6 +225,7 @@ class Schedule:
     def _note(self, record: ExecutionRecord) -> None:
         self.others.edge("before a note")
         self.laws.is_back = record.back
+        self.laws.has_turned = record.back or record.state is ExecutionState.CANCELLING
         self.journal.append(record)
         self.laws.noted()
         self.others.log.append(f"NOTE {record.state} {record.reason or ''}")
@@ -218,6 +252,9 @@ class Schedule:
         self.laws.tick(seconds, is_alive=is_alive)
 
     def _now(self) -> int:
+        return self.at_ms + self.others.clock_ms
+
+    def _monotonic(self) -> int:
         return self.at_ms
 
     def _permit(self, record: ExecutionRecord) -> Halt | None:

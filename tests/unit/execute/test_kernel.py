@@ -11,6 +11,7 @@ from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.begin import undone
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
 from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
+from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.run import carry_out, rolling_back
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
@@ -35,7 +36,11 @@ HELD = ("t", 0, 1)
 BEGUN = frozenset({KEY, HELD})
 FROM_ANY = dataclasses.replace(WITHIN, here={KEY: Assignment("t", 0, (1, 2), ("any", "any"))})
 FIRST_BEGAN = replace(World().record, changed=changes.written({KEY}), begun=changes.written(BEGUN))
+TURNED = replace(FIRST_BEGAN, state=ExecutionState.CANCELLING)
 LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
+
+ROLLED = dataclasses.replace(BETWEEN, rolling=Rolling((Part(KEY, 0, 5, (1, "/a"), (3, "/b")),), {}, 1, 1, 0))
+UNBORN = ("t", 0, 3)
 
 
 class TestWhatHasBegun:
@@ -74,10 +79,6 @@ class TestWhatHasBegun:
         assert kernel.begun_by(BETWEEN, call, shown()) == begun
 
 
-ROLLED = dataclasses.replace(BETWEEN, rolling=Rolling((Part(KEY, 0, 5, (1, "/a"), (3, "/b")),), {}, 1, 1, 0))
-UNBORN = ("t", 0, 3)
-
-
 @pytest.mark.parametrize(
     ("step", "call", "changed"),
     [
@@ -111,6 +112,66 @@ def test_the_place_of_a_replica_that_does_not_exist_yet_is_no_change(step, call,
 )
 def test_calls_are_made_only_if_the_second_look_decides_the_same(again, may):
     assert kernel.may_call(Reassign({KEY: (3, 2)}), again) is may
+
+
+TO_HERE = PartitionSeen((1, 2, 3), (2, 3), adding=(1,), removing=(3,))
+GOING = replace(FIRST_BEGAN, begun={})
+LEADS_BACK = "somebody else moves t-0 back"
+
+
+@pytest.mark.parametrize(
+    ("step", "seen", "record", "expected"),
+    [
+        (WITHIN, shown(at="/b", future="/a"), GOING, Stuck(LEADS_BACK)),
+        (WITHIN, shown(at="/b", future="/a"), TURNED, Do((PlaceReplicas({HELD: "/b"}),))),
+        (WITHIN, shown(at="/b", future="/a"), replace(GOING, back=True), Do((PlaceReplicas({HELD: "/b"}),))),
+        (WITHIN, shown(at="/b", future="/c"), GOING, Stuck("somebody else moves t-0 to /c of broker 1")),
+        (BETWEEN, shown(TO_HERE, new="/b"), GOING, Stuck(LEADS_BACK)),
+        (BETWEEN, shown(TO_HERE, new="/b"), TURNED, Do((Reassign({KEY: None}),))),
+        (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), removing=(3,))), GOING, Stuck(LEADS_BACK)),
+        (BETWEEN, shown(PartitionSeen((1, 2, 4), (1, 2), adding=(4,))), GOING, None),
+        (ROLLED, shown(TO_HERE, new="/b"), GOING, Stuck(LEADS_BACK)),
+    ],
+)
+def test_what_leads_back_is_somebody_elses_unless_it_was_turned_back(step, seen, record, expected):
+    found = kernel.next_of(step, seen, record)
+    assert found == expected if expected else isinstance(found, Stuck)
+    cancels = kernel.ending(step, seen, record, must_end=True).cancels
+    assert bool(cancels) is isinstance(expected, Do)
+
+
+SAME_ORDER = shown(PartitionSeen((2, 1), (1, 2)))
+TWO_WITHIN = Move((Assignment("t", 0, (1, 2), ("/b", "/b")),), {KEY: Assignment("t", 0, (1, 2), ("/a", "/a"))})
+
+
+@pytest.mark.parametrize(
+    ("step", "seen", "changed"),
+    [
+        (WITHIN, shown(), {KEY}),
+        (WITHIN, shown(future="/b"), set()),
+        (WITHIN, shown(at="/b"), set()),
+        (WITHIN, shown(at="/c"), set()),
+        (WITHIN, shown(at=None), set()),
+        (TWO_WITHIN, shown(), {KEY}),
+        (TWO_WITHIN, shown(at="/b"), set()),
+        (BETWEEN, shown(), {KEY}),
+        (BETWEEN, shown(ON_ITS_WAY), set()),
+        (BETWEEN, shown(PartitionSeen((3, 2), (2, 3)), new="/b"), set()),
+        (BETWEEN, SAME_ORDER, set()),
+        (ROLLED, shown(), {UNBORN}),
+        (ROLLED, shown(ON_ITS_WAY), set()),
+        (ROLLED, SAME_ORDER, set()),
+        (ROLLED, dataclasses.replace(shown(), partitions={}), set()),
+    ],
+)
+def test_what_is_as_before_was_not_changed(step, seen, changed):
+    assert kernel.as_before(step, seen) == changed
+
+
+@pytest.mark.parametrize(("known", "cancels"), [({}, True), ({"t": "one"}, True), ({"t": "two"}, False)])
+def test_a_copy_of_a_topic_that_was_created_again_is_not_cancelled(known, cancels):
+    seen = dataclasses.replace(shown(future="/b"), topic_ids={"t": "one"})
+    assert bool(kernel.ending(WITHIN, seen, replace(GOING, topic_ids=known), must_end=True).cancels) is cancels
 
 
 def test_a_topic_that_was_created_again_is_another_one():
@@ -159,10 +220,10 @@ class TestEnding:
         ],
     )
     def test_what_is_ours_is_cancelled_while_an_old_replica_is_in_sync(self, step, seen, cancels):
-        assert kernel.ending(step, seen, must_end=True) == kernel.Ending(cancels)
+        assert kernel.ending(step, seen, TURNED, must_end=True) == kernel.Ending(cancels)
 
     def test_what_only_new_replicas_have_goes_on(self):
-        found = kernel.ending(BETWEEN, shown(ON_ITS_WAY._replace(isr=(3,))), must_end=True)
+        found = kernel.ending(BETWEEN, shown(ON_ITS_WAY._replace(isr=(3,))), TURNED, must_end=True)
         assert found == kernel.Ending({}, ("t-0, since none of the replicas that it had is in sync",))
 
     @pytest.mark.parametrize(
@@ -170,12 +231,12 @@ class TestEnding:
     )
     def test_a_copy_of_a_silent_broker_may_go_on_once_that_is_back(self, step, names):
         seen = dataclasses.replace(shown(), replicas={}, silent=frozenset({1, 2, 3}))
-        assert kernel.ending(step, seen, must_end=True) == kernel.Ending({}, tuple(names))
+        assert kernel.ending(step, seen, TURNED, must_end=True) == kernel.Ending({}, tuple(names))
 
     def test_before_kafka_4_2_a_copy_within_a_broker_ends_by_itself_or_the_restart_is_named(self):
-        found = kernel.ending(WITHIN, LATE, must_end=False)
+        found = kernel.ending(WITHIN, LATE, TURNED, must_end=False)
         assert (found.cancels, len(found.goes_on)) == ({}, 1)
-        found = kernel.ending(WITHIN, LATE, must_end=True)
+        found = kernel.ending(WITHIN, LATE, TURNED, must_end=True)
         assert (list(found.cancels), found.goes_on) == (["t-0 within broker 1"], ())
         assert "retention and compaction of t-0 on broker 1 stay off until a restart of the broker" in found.leaves[0]
 
@@ -453,7 +514,7 @@ def test_the_way_back_waits_for_an_old_replica_in_sync():
     ids=["stands", "begins again", "stands, without answers", "goes on", "goes on, without answers", "another goes on"],
 )
 def test_only_the_best_so_far_is_progress(done, is_lost):
-    patience = kernel.Patience(None, 0)
+    patience = Patience(None, 0)
     assert any(patience.lost(done(look), 2_000 * look) for look in range(2_000)) is is_lost
 
 
@@ -478,7 +539,7 @@ def test_a_leader_that_is_written_to_makes_no_progress():
 )
 def test_every_wait_has_an_end_that_follows_from_how_long_it_was_planned_to_take(needs_ms, stalled_ms, longest_ms):
     def lost(done, until_ms):
-        patience = kernel.Patience(needs_ms, 0)
+        patience = Patience(needs_ms, 0)
         found = (patience.lost(done(look), look * 50_000) for look in range(until_ms // 50_000 + 1))
         return next((why for why in found if why), None)
 
@@ -489,7 +550,7 @@ def test_every_wait_has_an_end_that_follows_from_how_long_it_was_planned_to_take
 
 
 def test_a_process_that_was_stopped_has_not_waited():
-    patience = kernel.Patience(None, 0)
+    patience = Patience(None, 0)
     assert patience.lost({}, 24 * 3_600_000) is None
     assert patience.lost({}, 25 * 3_600_000) is None
 

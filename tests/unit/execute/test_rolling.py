@@ -144,7 +144,7 @@ CANCELLED = "somebody cancelled the move of t-0 {} broker {}: it is not begun ag
         ),
         (
             {"t": (2, 4), "places": {(*T, 4): "/a"}},
-            Stuck("the replicas of t-0 are [2, 4]: somebody else changed them"),
+            Stuck("the replicas of t-0 are [2, 4]: somebody else changed them", is_certain=False),
         ),
         ({"t": (2, 1)}, {TO_3: "/b", T: (3, 2)}),
         ({"t": (3, 2), "u": (3,), "places": {IN_2: "/b"}}, Reached()),

@@ -58,7 +58,7 @@ def decide(step: Move, seen: Seen) -> Next:
             return Stuck(not_shown(one.label))
         found = _of_partition(one, here, partition, seen)
         if found.stuck is not None:
-            return Stuck(found.stuck)
+            return Stuck(found.stuck, is_certain=found.is_certain)
         if found.waits is not None:
             waits.append(found.waits)
         if found.is_silent and found.reassign:
@@ -96,6 +96,7 @@ class _Found:
     waits: str | None = None
     is_silent: bool = False
     stuck: str | None = None
+    is_certain: bool = True
 
 
 def _of_partition(one: Assignment, here: Assignment, partition: PartitionSeen, seen: Seen) -> _Found:
@@ -132,6 +133,8 @@ def _reassignment(one: Assignment, here: Assignment, partition: PartitionSeen, f
         return True
     if partition.replicas not in {here.replicas, left_by_cancel(here, one), left_by_cancel(one, here)}:
         found.stuck = f"the replicas of {one.label} are {list(partition.replicas)}: somebody else changed them"
+        # Two looks in a row show it: a broker's metadata are a little older than what the controller has ended.
+        found.is_certain = False
         return False
     found.reassign = one.replicas
     return True

@@ -100,9 +100,26 @@ def present(
         or all(states[part.held] in {_State.THERE, _State.STAYS} for part in parts)
         or _is_reassigned(seen.partitions.get(key))
     }
-    goals = tuple(_goal(wanted[key], here[key], parts, states) for key, parts in decided.items())
     bases = {key: _base(wanted[key], here[key], parts, states, seen) for key, parts in decided.items()}
-    return Present(goals, bases, waits)
+    goals = []
+    for key, parts in decided.items():
+        goal = _goal(wanted[key], here[key], parts, states)
+        is_kept = not any(_orders(part, states, rolling) for part in parts) and {*goal.replicas} == {
+            *bases[key].replicas
+        }
+        goals.append(_in_order(goal, bases[key].replicas) if is_kept else goal)
+    return Present(tuple(goals), bases, waits)
+
+
+def _orders(part: Part, states: Mapping[Held, _State], rolling: Rolling) -> bool:
+    """Tell whether a copy of its own may have given its partition another order of replicas."""
+    is_made = states[part.held] in {_State.RUNS, _State.THERE} and part.held not in rolling.others
+    return is_made and not part.is_within
+
+
+def _in_order(one: Assignment, replicas: tuple[int, ...]) -> Assignment:
+    paths = dict(zip(one.replicas, one.log_dirs, strict=True))
+    return Assignment(*one.key, replicas, tuple(paths[broker] for broker in replicas))
 
 
 def are_there(rolling: Rolling, seen: Seen) -> frozenset[Held]:
@@ -225,8 +242,7 @@ def _base(
         for side in (one, here):
             cancelled = _mixed(base, side, {part.at}, None)
             if left_by_cancel(base, cancelled) == partition.replicas:
-                dirs = dict(zip(base.replicas, base.log_dirs, strict=True))
-                return Assignment(*one.key, partition.replicas, tuple(dirs[broker] for broker in partition.replicas))
+                return _in_order(base, partition.replicas)
     return base
 
 

@@ -9,6 +9,9 @@ from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.commands.operations import reassign
 
+EXACT_COPIES = 10_000
+"""Of more copies the sizes are rounded: the journal has room for 100,000 that differ in 8 bits, not in 40."""
+
 
 def operations(plan: ClusterPlan) -> list[Operation]:
     """Return the operation of a plan: its copies in the order in which they begin, its undo in the opposite one."""
@@ -32,18 +35,19 @@ def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
     """Return what decides when each partition begins, and on the way back, after all of it."""
     model, limits = plan.before, plan.task.limits
     partitions = dict.fromkeys(int(model.replica_partition[move.replica]) for move in plan.moves)
+    size_of = _rounded if len(plan.moves) > EXACT_COPIES else int
     number_of = {partition: number for number, partition in enumerate(partitions)}
     copies = [
         RollingCopy(
             partition=number_of[partition := int(model.replica_partition[move.replica])],
             replica=model.replicas_of(partition).index(move.replica),
-            bytes=_rounded(move.size_bytes),
+            bytes=size_of(move.size_bytes),
         )
         for move in plan.moves
     ]
     before, after = dict[int, int](), Counter[int]()
     for move in plan.moves:
-        size_bytes = _rounded(move.size_bytes)
+        size_bytes = size_of(move.size_bytes)
         for place, more in ((move.source, size_bytes), (move.target, -size_bytes)):
             used = int(model.used_bytes[place])
             before.setdefault(
@@ -57,7 +61,7 @@ def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
 
 
 def _rounded(size_bytes: int) -> int:
-    """Return a size, less than 1 % larger, with 8 significant bits: the journal has room for 100,000 such sizes."""
+    """Return a size, less than 1 % larger, with 8 significant bits."""
     digits = max(size_bytes.bit_length() - 8, 0)
     return -(-size_bytes >> digits) << digits
 

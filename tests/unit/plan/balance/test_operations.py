@@ -1,5 +1,7 @@
 """A plan's operation moves what its files say, in their order, under throttles that hold for all of it."""
 
+import pytest
+
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import steps_of
@@ -67,3 +69,22 @@ def test_lists_of_throttled_replicas_get_every_entry():
         Limits({1: {LOG_DIR_THROTTLE: 5}}, {"t": {THROTTLED_FOLLOWERS: text}}) for text in ("0:1,1:1", "1:1,2:3")
     )
     assert joined([one, two]) == Limits({1: {LOG_DIR_THROTTLE: 5}}, {"t": {THROTTLED_FOLLOWERS: "0:1,1:1,2:3"}})
+
+
+@pytest.mark.parametrize("size", [200, 255, 257, 511, 70_001, (1 << 36) + 12_345])
+def test_the_sizes_of_many_copies_are_rounded_up_and_still_fit_in_their_order(size, monkeypatch):
+    monkeypatch.setattr("logdirwatch.plan.balance.operations.EXACT_COPIES", 0)
+    plan = planned(
+        cluster(at(1, "/a", capacity=5 * size, t0=size, t1=size, t2=size), at(1, "/b", capacity=5 * size)),
+        "balance-disks",
+    )
+    (one,) = operations(plan)
+    for args in (one.args, one.inverse.args):
+        here = plan_of(one.args if args is one.inverse.args else one.inverse.args)["partitions"]
+        room = {each.log_dir: each.bytes for each in args.rolling.room}
+        for copy in args.rolling.copies:
+            target = plan_of(args)["partitions"][copy.partition]["log_dirs"][copy.replica]
+            assert size <= copy.bytes <= size * 1.01
+            assert copy.bytes <= room[target]
+            room[target] -= copy.bytes
+            room[here[copy.partition]["log_dirs"][copy.replica]] += copy.bytes
