@@ -186,6 +186,43 @@ def test_what_retention_took_before_it_was_read_is_said_with_its_range_and_the_s
     assert stream.stop() == 0
 
 
+def test_the_fast_lane_goes_on_after_events_that_were_deleted_before_it_read_them(make_stream):
+    stream = make_stream(queries=("fast_lane",))
+    settings = stream.settings
+
+    def failed(broker):
+        send(settings, [event(broker)])
+        return firing(stream, "log_dir_offline", broker=broker)
+
+    stream.wait_for(lambda: failed(0), "the first event alerted", DEADLINE_S)
+    stream.kill()
+    for partition, end in ends_of(settings, topics.EVENTS).items():
+        delete_before(settings, topics.EVENTS, partition, end)
+    stream.start()
+    stream.wait_for(lambda: failed(1), "the next event alerted", DEADLINE_S)
+    assert "the topics no longer have its offsets" in log_of(stream)
+    assert stream.stop() == 0
+
+
+def event(broker):
+    at_ms = time.time_ns() // 1_000_000
+    record = {
+        "version": 1,
+        "event": "LogDirFailure",
+        "cluster": "prod",
+        "broker": broker,
+        "log_dir": "/d1",
+        "timestamp_ms": at_ms,
+    }
+    return Message(topics.EVENTS, json.dumps(record).encode(), at_ms, broker % 3)
+
+
+def ends_of(settings, topic):
+    with clients.consumer(settings.telemetry) as client:
+        ends = client.end_offsets(clients.partitions_of(client, topic))
+    return {part.partition: end for part, end in ends.items()}
+
+
 def delete_before(settings, topic, partition, offset):
     from kafka import TopicPartition
 

@@ -1,6 +1,6 @@
 """The Spark application: startup checks, then the requested queries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import structlog
@@ -40,7 +40,11 @@ QUERIES: dict[str, Start] = {
 FIRST = frozenset({fast_lane.NAME, detect.NAME, fleet.NAME})
 """The queries that raise alerts; tables and plans wait for them."""
 
-STATEFUL = frozenset({detect.NAME, fleet.NAME})
+SET_ASIDE: Mapping[str, Callable[[BaseException | None], str | None]] = {
+    detect.NAME: damaged.reason,
+    fleet.NAME: damaged.reason,
+    fast_lane.NAME: damaged.gone,
+}
 """The queries that keep state; without a checkpoint they start from what they wrote on the topics."""
 
 WRITES = {
@@ -148,10 +152,11 @@ def _sound(name: str, start: Start) -> Start:
 def _set_aside_damaged(
     spark: SparkSession, settings: Settings, supervised: Supervised, error: Exception | None
 ) -> None:
-    """Set a checkpoint aside whose state cannot be read again and again."""
-    if supervised.name not in STATEFUL or supervised.failures < damaged.FAILURES:
+    """Set a checkpoint aside with which its query fails again and again."""
+    reason_of = SET_ASIDE.get(supervised.name)
+    if reason_of is None or supervised.failures < damaged.FAILURES:
         return
-    if (reason := damaged.reason(error)) is not None:
+    if (reason := reason_of(error)) is not None:
         older.rename(spark, checkpoint(settings, supervised.name), wall_ms(), reason)
         supervised.failures = 0
 

@@ -1,14 +1,17 @@
-"""State in a checkpoint that Spark cannot read: files that are cut, lost or overwritten.
+"""Checkpoints with which a query fails again and again: state that Spark cannot read, and offsets that are gone.
 
 Only ``detect`` and ``fleet`` keep state, and both start without a checkpoint from what they wrote on the topics. So a
 checkpoint whose state cannot be read is set aside after a few failures in succession: nothing is lost, and nothing that
 fires is told twice. One failure may have another reason, such as a store that does not answer.
+
+``fast_lane`` keeps offsets only. Spark's real-time mode does not pass over offsets that the topics no longer have, as
+micro-batches do with ``failOnDataLoss=false``: the query fails with each start until its checkpoint is set aside.
 """
 
 import re
 
 FAILURES = 3
-"""After so many failures in succession the state is taken for damaged."""
+"""After so many failures in succession a checkpoint is set aside."""
 _SIGNS = re.compile("CANNOT_LOAD_STATE_STORE|CANNOT_READ_STREAMING_STATE|StateSchema|OperatorStateMetadata")
 """Spark's error classes, and the classes that read the metadata of state, whose errors have none."""
 _FILE = re.compile(r"(?:file:)?/[^\s'\"(),\]]*/state/[^\s'\"(),\]]+")
@@ -21,6 +24,12 @@ def reason(error: BaseException | None) -> str | None:
         return None
     file = _FILE.search(text)
     return f"its state cannot be read{'' if file is None else f', of {file.group()}'}"
+
+
+def gone(error: BaseException | None) -> str | None:
+    """Return what is gone if a query failed because the topics no longer have its offsets, None otherwise."""
+    is_gone = any("OffsetOutOfRangeException" in text for text in _texts(error))
+    return "the topics no longer have its offsets" if is_gone else None
 
 
 def _texts(error: BaseException | None) -> list[str]:

@@ -18,6 +18,12 @@ GONE = (
 )
 
 
+OUT_OF_RANGE = (
+    "Job aborted due to stage failure: Task 2 in stage 0.0 failed 4 times, most recent failure: Lost task 2.3 in stage "
+    "0.0 (TID 9) (192.0.2.2 executor driver): org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch"
+)
+
+
 def caused_by(text, cause, stack=""):
     error = UserError(text)
     error._cause = UserError(cause)
@@ -52,9 +58,15 @@ def test_what_spark_says_of_state_that_it_cannot_read(error, found):
         ("detect", damaged.FAILURES - 1, GONE, False),
         ("store", damaged.FAILURES, GONE, False),
         ("detect", damaged.FAILURES, "Kafka cannot be reached", False),
+        ("fast_lane", damaged.FAILURES, OUT_OF_RANGE, True),
+        ("fast_lane", damaged.FAILURES - 1, OUT_OF_RANGE, False),
+        ("fast_lane", damaged.FAILURES, GONE, False),
+        ("fast_lane", damaged.FAILURES, "Kafka cannot be reached", False),
+        ("detect", damaged.FAILURES, OUT_OF_RANGE, False),
+        ("store", damaged.FAILURES, OUT_OF_RANGE, False),
     ],
 )
-def test_a_checkpoint_is_set_aside_when_its_state_cannot_be_read_again_and_again(
+def test_a_checkpoint_is_set_aside_when_its_query_fails_with_it_again_and_again(
     monkeypatch, name, failures, error, is_set_aside
 ):
     renamed = []
@@ -69,4 +81,4 @@ def test_a_checkpoint_is_set_aside_when_its_state_cannot_be_read_again_and_again
     if is_set_aside:
         assert renamed[0][0] == f"/data/{name}"
         assert logged[0]["event"] == "checkpoint.set_aside"
-        assert logged[0]["reason"].startswith("its state cannot be read")
+        assert logged[0]["reason"].startswith(("its state cannot be read", "the topics no longer have its offsets"))
