@@ -12,8 +12,7 @@ from logdirwatch.autopilot.facts import MARK, Facts
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.autopilot.windows import described, is_open
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.execute.begin import bytes_of
-from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.begin import bytes_of, reason_against_applying
 from logdirwatch.execute.journal import unknown_execution
 from logdirwatch.execute.need import is_cut
 from logdirwatch.execute.steps import steps_of

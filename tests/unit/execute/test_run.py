@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 from msgspec.structs import replace
 
+from logdirwatch.execute.begin import reason_against_applying
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas
-from logdirwatch.execute.eligible import reason_against_applying
 from logdirwatch.execute.ports import Halt, Hold, NoAnswerError, Ports, RefusedError, StopAskedError
 from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen

@@ -15,8 +15,7 @@ from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.cli.standing import standing
 from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
-from logdirwatch.execute.begin import as_action, begun, is_plan, undone
-from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.begin import as_action, begun, is_plan, reason_against_applying, undone
 from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.executions import unfinished_of

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.collect.kafka.answers import Quorum
-from logdirwatch.execute.eligible import reason_against_applying
+from logdirwatch.execute.begin import reason_against_applying
 from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
     ActionKind,
