@@ -8,7 +8,7 @@ from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calls import Call
 from logdirwatch.execute.changes import Change
 from logdirwatch.execute.outcomes import Do, Stuck
-from logdirwatch.execute.ports import Halt, Ports, RefusedError
+from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, RefusedError
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
@@ -33,7 +33,11 @@ class Hand:
             if permit is not None:
                 self._take_back(before, effects[:number])
                 return permit if isinstance(permit, Halt) else None
-            again = kernel.next_of(step, self.ports.cluster.look(step, ()), self.record)
+            try:
+                again = kernel.next_of(step, self.ports.cluster.look(step, ()), self.record)
+            except (NoAnswerError, RefusedError):
+                self._take_back(before, effects[:number])
+                raise
             if not kernel.may_call(call, again):
                 self._take_back(before, effects[:number])
                 self.ports.say("nothing is called: what was seen has changed since")
