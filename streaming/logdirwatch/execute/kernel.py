@@ -108,7 +108,11 @@ def running(step: Step, seen: Seen) -> frozenset[Begun]:
         return NONE
     if step.rolling is not None:
         return rolling.running(step.rolling, seen)
-    between = (one.key for one in step.there if _goes_there(one, seen.partitions.get(one.key)))
+    between = (
+        one.key
+        for one in step.there
+        if _is_between(one, step.here[one.key]) and _goes_there(one, seen.partitions.get(one.key))
+    )
     within = (held for one in step.there for held, _ in _copies_within(one, step.here[one.key], seen))
     return frozenset((*between, *within))
 
@@ -124,7 +128,7 @@ def _led_back(step: Step, seen: Seen) -> Iterable[TopicPartition]:
         return
     for one in step.there:
         here, partition = step.here[one.key], seen.partitions.get(one.key)
-        if partition is not None and set(one.replicas) != set(here.replicas):
+        if partition is not None and _is_between(one, here):
             is_back = _goes_to(partition, [frozenset(here.replicas)])
             if is_back or set(partition.adding) & set(here.replicas) - set(one.replicas):
                 yield one.key
@@ -133,6 +137,11 @@ def _led_back(step: Step, seen: Seen) -> Iterable[TopicPartition]:
             old = here.directory_of(broker) if broker in here.replicas else None
             if copy is not None and future is not None and copy.path == path != future.path == old:
                 yield one.key
+
+
+def _is_between(one: Assignment, here: Assignment) -> bool:
+    """Tell whether a partition moves between brokers: of another one, every reassignment is somebody else's."""
+    return set(one.replicas) != set(here.replicas)
 
 
 def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
@@ -212,7 +221,7 @@ def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -
                 leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
         goes_on += [f"{one.label} within broker {broker}, which does not answer" for broker in _unseen(one, here, seen)]
         goals = [frozenset(one.replicas), *([frozenset(here.replicas)] if turned else [])]
-        if partition is not None and _goes_to(partition, goals):
+        if partition is not None and _is_between(one, here) and _goes_to(partition, goals):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:

@@ -206,6 +206,7 @@ class TestEnding:
             (WITHIN, shown(future="/c"), {}),
             (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))), {}),
             (BETWEEN, Seen(), {}),
+            (WITHIN, shown(PartitionSeen((1, 2, 3), (1, 2, 3), (), (3,))), {}),
         ],
         ids=[
             "within",
@@ -217,6 +218,7 @@ class TestEnding:
             "another's copy",
             "another's goal",
             "gone",
+            "another's return to its brokers",
         ],
     )
     def test_what_is_ours_is_cancelled_while_an_old_replica_is_in_sync(self, step, seen, cancels):
