@@ -126,7 +126,7 @@ def test_no_accepted_record_stops_the_tables(lake, run):
     total = 0
 
     @given(of_topics(*(STORED if run == "store" else (topics.INVENTORY, topics.STATE))))
-    @drawing(max_examples=4, suppress_health_check=list(HealthCheck))
+    @drawing(max_examples=2, suppress_health_check=list(HealthCheck))
     def write(records):
         nonlocal total
         getattr(lake, run)(*records)
