@@ -1,17 +1,19 @@
 """A cluster's poller, and the actions for its alerts, from what its brokers answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from logdirwatch.clock import wall_ms
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.rounds.poll import Publish
+from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.from_brokers import live_facts
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
@@ -32,6 +34,12 @@ def polling(name: str, cluster: ClusterSettings, settings: Settings, publish: Pu
     reserve_of = partial(settings.detect.reserve_of, name)
     exporter, collect = cluster.jmx_exporter, settings.collect
     return ClusterWatch(name, cluster, exporter, collect, reserve_of, publish, wall_ms, cluster.capacity_of)
+
+
+def policy_of(name: str, cluster: ClusterSettings, settings: Settings) -> Policy:
+    """Return the policy of a cluster, whose commands have its address also if no configuration names it."""
+    policy = policy_for(settings, name)
+    return replace(policy, tools=Tools(policy.tools.settings, cluster.bootstrap_servers))
 
 
 def planned(

@@ -6,7 +6,7 @@ What it knows is in memory: after a restart alerts that still fire are found, an
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -14,13 +14,12 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from logdirwatch.alone.judges import Judges, alerts_of
-from logdirwatch.alone.planning import Planned, planned
+from logdirwatch.alone.planning import Planned, planned, policy_of
 from logdirwatch.clock import steady_ms, wall_ms
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.loop import every
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
@@ -28,7 +27,6 @@ from logdirwatch.observe.firing import firing_alerts
 from logdirwatch.observe.log_dir_metrics import LogDirMetrics
 from logdirwatch.observe.progress import Beat
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.report.actions.blocked import is_blocked
 from logdirwatch.report.folding import is_heartbeat
@@ -42,6 +40,9 @@ log = structlog.get_logger(__name__)
 TICK_MS = 500
 PLAN_EVERY_MS, PLAN_AGAIN_MS = 60_000, 5_000
 """How long a plan holds while no alert comes, and the shortest time between two plans."""
+
+MOST_ENDED = 1_000
+"""How many alerts that ended, and that no receiver takes for open, are kept."""
 
 Ask = Callable[[ClusterSettings], LiveCluster]
 """Returns what a cluster's brokers answer; raises UserError when none does."""
@@ -86,7 +87,7 @@ class Watching(Collector):
     ) -> None:
         self._settings, self._ask, self._listener, self._sending = settings, ask, listener, sending
         self._clusters = {
-            name: _Cluster(cluster, _policy(settings, name, cluster)) for name, cluster in clusters.items()
+            name: _Cluster(cluster, policy_of(name, cluster, settings)) for name, cluster in clusters.items()
         }
         self._judges = Judges(settings)
         self._sent: list[Outgoing] = []
@@ -187,23 +188,19 @@ class Watching(Collector):
         ]
 
     def _to_send(self, _: int) -> list[AlertRecord]:
-        """Return the open alerts, and those that ended and some receiver takes for open."""
-        known = self._sending.outbox.known() if self._sending is not None else set()
-        gone = [
-            name for name, one in self._alerts.items() if one.status is not AlertStatus.FIRING and name not in known
-        ]
-        for name in gone:
+        """Return the open alerts, and those that ended and some receiver takes for open.
+
+        Others that ended are kept for a while: the message that they fire may be on its way.
+        """
+        known = set() if self._sending is None else self._sending.outbox.known()
+        told = [one for name, one in self._alerts.items() if one.status is AlertStatus.FIRING or name in known]
+        kept = {one.alert_id for one in told}
+        for name in [name for name in self._alerts if name not in kept][:-MOST_ENDED]:
             del self._alerts[name]
-        return list(self._alerts.values())
+        return told
 
     def _member_of(self, alert: AlertRecord) -> Member:
         return Member(alert, next_step=self._steps.get(alert.alert_id))
 
     def _away(self) -> list[str]:
         return [name for name, cluster in self._clusters.items() if cluster.is_away]
-
-
-def _policy(settings: Settings, name: str, cluster: ClusterSettings) -> Policy:
-    """Return the policy of a cluster, whose commands have its address also if no configuration names it."""
-    policy = policy_for(settings, name)
-    return replace(policy, tools=Tools(policy.tools.settings, cluster.bootstrap_servers))

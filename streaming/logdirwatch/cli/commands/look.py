@@ -1,7 +1,6 @@
 """``logdirwatch look``: what a cluster's disks are like now, from its brokers alone."""
 
 import asyncio
-from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -9,13 +8,12 @@ import typer
 
 from logdirwatch.alone.look import look as look_at
 from logdirwatch.alone.noticed import noticed
+from logdirwatch.alone.planning import policy_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_cluster import named, not_known, seen
 from logdirwatch.cli.reading.records import console, now_ms
-from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import Severity
-from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.look import view
 from logdirwatch.text.printable import printable
 
@@ -43,8 +41,7 @@ def look(
         clients.quiet_client_logs()
     settings = context.settings
     name, cluster = named(brokers, settings, "look")
-    policy = policy_for(settings, name)
-    policy = replace(policy, tools=Tools(policy.tools.settings, cluster.bootstrap_servers))
+    policy = policy_of(name, cluster, settings)
     polling = settings.model_copy(
         update={"collect": settings.collect.model_copy(update={"metrics_interval_ms": POLL_MS})}
     )
