@@ -10,7 +10,7 @@ import yaml
 from logdirwatch import settings as configuration
 from logdirwatch.cli.reading import live_cluster
 from logdirwatch.jobs.policy import policy_for
-from logdirwatch.kafka import clients
+from logdirwatch.kafka import clients, turn
 from logdirwatch.kafka.cluster_description import allowed_operations
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
@@ -172,6 +172,18 @@ def test_nothing_starts_without_a_decision_and_a_revoked_one_stops_what_runs(own
     assert limits_left(admin, made) == {}
     assert service.log_file.read_text().count("waits for an acceptance") == 1
     assert there
+
+
+def test_one_member_has_the_turn_until_it_leaves_and_again_after_the_topic_was_gone(own):
+    fresh_topics(own)
+    one, other = (turn.Turn(own.telemetry, "turn", topics.EXECUTIONS) for _ in range(2))
+    wait_until(one.is_ours, DEADLINE_S, "the turn")
+    fresh_topics(own)
+    wait_until(one.is_ours, DEADLINE_S, "the turn on the new topic")
+    assert not other.is_ours()
+    one.close()
+    wait_until(other.is_ours, DEADLINE_S, "the turn that was given back")
+    other.close()
 
 
 def moving(admin, name):

@@ -77,10 +77,10 @@ class Scanner:
             return False
         at_ms = self._scan_clock()
         asked = [facts for number, facts in self._poller.brokers.items() if not self._poller.is_silent(number)]
-        brokers = asyncio.gather(*(self._scan_broker(facts, at_ms) for facts in asked))
-        moves = await self._tried("reassignments", self._admin.reassignments)
-        topics = await self._scan_topics(at_ms, moves)
-        log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
+        answers, (moves, topics) = await asyncio.gather(
+            asyncio.gather(*(self._scan_broker(facts, at_ms) for facts in asked)), self._moves_and_topics(at_ms)
+        )
+        log_dirs = {broker: answer.log_dirs for broker, answer in answers if answer.status is PollStatus.OK}
         names = None if topics is None else [topic.name for topic in topics]
         if names is not None:
             await self._look_for_hidden(names, log_dirs.values())
@@ -130,6 +130,13 @@ class Scanner:
             return None
         self._worked(what)
         return answer
+
+    async def _moves_and_topics(
+        self, at_ms: int
+    ) -> tuple[Mapping[Partition, Reassignment] | None, tuple[Topic, ...] | None]:
+        """Write every topic; return the reassignments and the topics, None for what could not be listed."""
+        moves = await self._tried("reassignments", self._admin.reassignments)
+        return moves, await self._scan_topics(at_ms, moves)
 
     async def _scan_topics(
         self, at_ms: int, moves: Mapping[Partition, Reassignment] | None

@@ -1,6 +1,7 @@
 """A scan writes what it saw, ends with its own record, and never calls the unknown healthy."""
 
 import asyncio
+import gc
 
 import pytest
 import structlog
@@ -68,6 +69,28 @@ def test_a_scan_tells_replicas_topics_and_its_end():
     (end,) = (record for record in written if isinstance(record, ScanRecord))
     assert (end.topics, end.is_complete, end.timestamp_ms) == (2, True, T0)
     assert {record.timestamp_ms for record in written} == {T0}
+
+
+def test_a_scan_that_is_cut_leaves_asyncio_nothing_to_complain_about():
+    complaints = []
+
+    class Silent(Brokers):
+        async def replicas(self, address):
+            await asyncio.Event().wait()
+
+        async def reassignments(self, address):
+            await asyncio.Event().wait()
+
+    async def run():
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        polling = poller(Silent({1: ok()}, {1: node(1)}), [])
+        await polling.poll()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(Scanner(polling, 900_000, reads_groups=False).scan(), 0.01)
+
+    asyncio.run(run())
+    gc.collect()
+    assert complaints == []
 
 
 def test_the_end_of_a_scan_is_last_and_waits_for_the_rest():
