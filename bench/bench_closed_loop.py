@@ -1,24 +1,20 @@
-"""What advice is worth: a month of modelled clusters, five ways to act on them, and what is lost in each.
+"""What advice is worth: a month of modelled clusters, several ways to act on them, and what is lost in each.
 
     python bench/bench_closed_loop.py [--clusters 8] [--days 30] [--step-minutes 10] [--seed 1] [--processes 2]
-        [--out FILE] [--fixed-step] [--without-new-disks]
+        [--disks cloud|ordered|fixed] [--out FILE]
 
 The clusters are models (loop_models.py) that behave as real brokers were measured to (loop_world.py). The state
 machine, the planner, the autopilot's rules and the steps of an execution are the product's own (loop_watch.py,
-loop_product.py, loop_execution.py). The same seeds meet every way to act. Printed for each way, summed over the
-clusters: log directories that went offline full, clusters with such a one, bytes deleted before the retention that
-their owner wants, bytes deleted below what the owner says must stay, bytes moved, bytes of disk space that people
-bought on advice (loop_orders.py), minutes of partitions below min.insync.replicas, and how often somebody acted.
+loop_product.py, loop_execution.py); what people do without it are habits (loop_policies.py). The same seeds meet every
+way to act, and every way has the same right to buy disk space (loop_orders.py), except "nothing": ``cloud`` grows a
+volume at once, ``ordered`` two to five days after the order, ``fixed`` never.
+
+Two tables are printed in Markdown: what happened in all clusters, and what was done in those in which doing nothing
+would have lost no directory. Intervals hold 95 % of 2,000 draws of as many clusters (bootstrap).
 
 Time passes in steps of an hour where no directory could fill meanwhile, else of ``--step-minutes``. The machine sees
-every step near a change, and every four hours where nothing changes. ``--fixed-step`` shows it every step of
-``--step-minutes`` instead, prints both for the same seeds, and takes twenty times as long. A way that cannot differ
-from another is not run again: "delete oldest" and "rebalance" where no directory ever reached their limit, and the
-autopilot where the advice never held an action that could be carried out.
-
-With ``--without-new-disks`` nobody buys disk space.
-
-Where the autopilot lost a directory, the share of all disks that is protected from cuts is printed.
+every step near a change, and every four hours where nothing changes. The autopilot is not run again where the advice
+never held an action that could be carried out.
 
 With ``--out`` every cluster is written to a file as it ends; seeds that are there already are not run again.
 """
@@ -26,9 +22,10 @@ With ``--out`` every cluster is written to a file as it ends; seeds that are the
 import argparse
 import json
 import os
+import random
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -37,16 +34,36 @@ from typing import NamedTuple
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from loop_models import Month, month
-from loop_policies import DeleteOldest, Nothing, Rebalance, Way
+from loop_orders import Disks, Orders
+from loop_policies import Balance, Buy, DeleteOldest, Pager, Together, Way
 from loop_product import Advised, Autopilot, Logdirwatch
 from loop_world import Tally, World
 
 TB = 1e12
-NOTHING, OLDEST, REBALANCE = "nothing", "delete oldest at 85 %", "rebalance at 80 %"
+NOTHING, BUY, BALANCE, OLDEST = "nothing", "+10 % at 80 %", "balance", "delete oldest"
 ADVISED, AUTOPILOT = "logdirwatch, a person acts", "logdirwatch autopilot"
-WAYS = (NOTHING, OLDEST, REBALANCE, ADVISED, AUTOPILOT)
+HABITS: Mapping[str, Callable[[World], Way]] = {BALANCE: Balance, OLDEST: DeleteOldest}
+WAYS = {
+    Disks.FIXED: (NOTHING, BALANCE, OLDEST, f"{BALANCE}, {OLDEST}", ADVISED, AUTOPILOT),
+    Disks.ORDERED: (NOTHING, BUY, f"{BALANCE}, {BUY}", f"{BALANCE}, {OLDEST}, {BUY}", ADVISED, AUTOPILOT),
+}
+WAYS[Disks.CLOUD] = WAYS[Disks.ORDERED]
 PART = 4
 """In a step no directory takes in more than this part of its free bytes."""
+DRAWS = 2_000
+COLUMNS: Mapping[str, Callable[[Tally], float]] = {
+    "directories lost": lambda one: one.full,
+    "partition minutes unavailable": lambda one: one.unavailable_minutes,
+    "under min ISR": lambda one: one.under_min_isr_minutes,
+    "deleted early TB": lambda one: one.early_bytes / TB,
+    "below floors TB": lambda one: one.below_floor_bytes / TB,
+    "unread TB": lambda one: one.unread_bytes / TB,
+    "bought TB": lambda one: one.added_bytes / TB,
+    "moved TB": lambda one: one.moved_bytes / TB,
+    "pages at night": lambda one: one.night_pages,
+    "actions": lambda one: one.actions,
+}
+REGRETTED = ("deleted early TB", "below floors TB", "bought TB", "moved TB", "pages at night", "actions")
 
 Tallies = Mapping[str, Tally]
 
@@ -54,21 +71,15 @@ Tallies = Mapping[str, Tally]
 class Task(NamedTuple):
     days: int
     step_ms: int
-    is_fixed: bool = False
-    buys: bool = True
+    disks: Disks = Disks.CLOUD
 
 
 def main() -> None:
     chosen = arguments()
     seeds = range(chosen.seed, chosen.seed + chosen.clusters)
-    task = Task(chosen.days, chosen.step_minutes * 60_000, buys=not chosen.without_new_disks)
-    print(f"{chosen.days} days, {chosen.step_minutes} min, seeds {seeds[0]} to {seeds[-1]}, commit {commit()}")
-    show(found := lived(seeds, task, chosen.processes, chosen.out), task.days)
-    if chosen.fixed_step:
-        print("\nEvery step shown to the machine:")
-        show(fixed := lived(seeds, task._replace(is_fixed=True), chosen.processes, None), task.days)
-        differ = [s for s in seeds if [found[s][w].full for w in WAYS] != [fixed[s][w].full for w in WAYS]]
-        print(f"seeds in which the directories that went offline full differ: {differ or 'none'}")
+    task = Task(chosen.days, chosen.step_minutes * 60_000, chosen.disks)
+    print(f"{chosen.days} days, disks {task.disks.value}, seeds {seeds[0]} to {seeds[-1]}, commit {commit()}")
+    show(lived(seeds, task, chosen.processes, chosen.out), task)
 
 
 def arguments() -> argparse.Namespace:
@@ -78,9 +89,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--step-minutes", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--disks", type=Disks, choices=list(Disks), default=Disks.CLOUD)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--fixed-step", action="store_true")
-    parser.add_argument("--without-new-disks", action="store_true")
     return parser.parse_args()
 
 
@@ -112,27 +122,39 @@ def known(out: Path | None) -> dict[int, Tallies]:
     return {line["seed"]: {way: Tally(**tally) for way, tally in line["ways"].items()} for line in lines}
 
 
-def show(found: Mapping[int, Tallies], days: int) -> None:
-    print(
-        f"\n{len(found):<28}{'offline full':>13}{'clusters':>10}{'early TB':>10}{'below floor TB':>16}"
-        f"{'moved TB':>10}{'bought TB':>11}{'min under ISR':>15}{'actions':>9}"
-    )
-    for way in WAYS:
-        print(row(way, [tallies[way] for tallies in found.values()]))
+def show(found: Mapping[int, Tallies], task: Task) -> None:
+    clusters = list(found.values())
+    print(f"\n{len(clusters)} clusters\n")
+    table(clusters, task, tuple(COLUMNS))
+    needless = [tallies for tallies in clusters if not tallies[NOTHING].full]
+    print(f"\n{len(needless)} clusters in which doing nothing loses no directory\n")
+    table(needless, task, REGRETTED)
     for seed, tallies in found.items():
         if tallies[AUTOPILOT].full:
             print(
-                f"seed {seed}: what no cut may delete takes {protected_ratio(seed, days):.0%} of all disks at its peak"
+                f"seed {seed}: what no cut may delete takes {protected_ratio(seed, task.days):.0%} of all disks at its "
+                "peak"
             )
 
 
-def row(way: str, tallies: list[Tally]) -> str:
-    return (
-        f"{way:<28}{sum(t.full for t in tallies):>13}{sum(t.full > 0 for t in tallies):>10}"
-        f"{sum(t.early_bytes for t in tallies) / TB:>10.1f}{sum(t.below_floor_bytes for t in tallies) / TB:>16.2f}"
-        f"{sum(t.moved_bytes for t in tallies) / TB:>10.1f}{sum(t.added_bytes for t in tallies) / TB:>11.1f}"
-        f"{sum(t.under_min_isr_minutes for t in tallies):>15.0f}{sum(t.actions for t in tallies):>9}"
-    )
+def table(clusters: list[Tallies], task: Task, columns: Iterable[str]) -> None:
+    print("| way | " + " | ".join(columns) + " |")
+    print("|---|" + "---|" * len(list(columns)))
+    for way in WAYS[task.disks]:
+        tallies = [one[way] for one in clusters]
+        print(f"| {way} | " + " | ".join(cell([COLUMNS[name](one) for one in tallies]) for name in columns) + " |")
+
+
+def cell(values: list[float]) -> str:
+    """Return the sum of a column with its interval."""
+    total = sum(values)
+    if not total:
+        return "0"
+    draw = random.Random(len(values))
+    sums = sorted(sum(draw.choices(values, k=len(values))) for _ in range(DRAWS))
+    low, high = sums[DRAWS // 40], sums[-DRAWS // 40]
+    digits = 0 if total >= 100 else 1 if total >= 1 else 3
+    return f"{total:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})"
 
 
 def protected_ratio(seed: int, days: int) -> float:
@@ -152,14 +174,11 @@ def protected_ratio(seed: int, days: int) -> float:
 
 def tallies_of(seed: int, task: Task) -> Tallies:
     """Let one cluster live for its days under every way to act."""
-    untouched, _ = live(seed, NOTHING, task)
-    found = dict.fromkeys(WAYS, untouched.tally)
-    if untouched.highest_ratio >= DeleteOldest.FROM:
-        found[OLDEST] = live(seed, OLDEST, task)[0].tally
-    if untouched.highest_ratio > Rebalance.LIMIT:
-        found[REBALANCE] = live(seed, REBALANCE, task)[0].tally
-    advised, way = live(seed, ADVISED, task)
-    found[ADVISED] = found[AUTOPILOT] = advised.tally
+    found: dict[str, Tally] = {}
+    for name in WAYS[task.disks][:-1]:
+        world, way = live(seed, name, task)
+        found[name] = world.tally
+    found[AUTOPILOT] = found[ADVISED]
     if isinstance(way, Logdirwatch) and way.had_choice:
         found[AUTOPILOT] = live(seed, AUTOPILOT, task)[0].tally
     return found
@@ -181,10 +200,13 @@ def live(seed: int, name: str, task: Task) -> tuple[World, Way]:
 
 
 def way_of(name: str, life: Month, task: Task) -> Way:
+    world = life.world
     if name in {ADVISED, AUTOPILOT}:
-        product = Advised if name == ADVISED else Autopilot
-        return product(life.world, life.seed, task.step_ms, is_fixed=task.is_fixed, buys=task.buys)
-    return Nothing() if name == NOTHING else (DeleteOldest if name == OLDEST else Rebalance)(life.world)
+        return (Advised if name == ADVISED else Autopilot)(world, life.seed, task.step_ms, disks=task.disks)
+    habits: list[Way] = [HABITS[part](world) for part in name.split(", ") if part in HABITS]
+    if BUY in name:
+        habits.append(Buy(world, Orders(world, life.seed, task.disks), life.seed))
+    return Together([*habits, Pager(world)])
 
 
 def times(life: Month, way: Way, task: Task) -> Iterator[int]:
@@ -192,7 +214,7 @@ def times(life: Month, way: Way, task: Task) -> Iterator[int]:
     end_ms, now_ms = task.days * DAY_MS, 0
     events = [*life.events_ms(), end_ms]
     while now_ms < end_ms:
-        step_ms = task.step_ms if task.is_fixed else longest_ms(life, now_ms, task.step_ms)
+        step_ms = longest_ms(life, now_ms, task.step_ms)
         next_ms = (now_ms // step_ms + 1) * step_ms
         back = [seen.back_ms for seen in life.world.log_dirs.values() if not seen.is_online and seen.back_ms > now_ms]
         wanted = [] if way.next_ms is None else [way.next_ms]
@@ -208,7 +230,7 @@ def longest_ms(life: Month, now_ms: int, step_ms: int) -> int:
     inflow = dict.fromkeys(world.log_dirs, 0.0)
     for key, places in world.replicas.items():
         for place in places:
-            inflow[place] += rates[key[0]]
+            inflow[place] += rates[key[0]] * world.shares[key]
     left_s = min(
         (seen.total_bytes - seen.used_bytes) / max(inflow[place], 1.0) for place, seen in world.log_dirs.items()
     )

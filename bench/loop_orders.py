@@ -1,45 +1,46 @@
-"""Disk space that people buy on advice, for bench_closed_loop.py: a volume grows days after its growth was advised."""
+"""Disk space that people buy, for bench_closed_loop.py: every way to act has the same right to it."""
 
 import random
-from collections import Counter
-from collections.abc import Iterable
+from enum import Enum
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from loop_world import LogDirId, World
 
 DELIVERY_DAYS = 2, 5
-"""How long it takes from the first advice until the space is there."""
+
+
+class Disks(str, Enum):
+    """How a directory gets more space: at once, as a volume of a cloud; days after the order; or never."""
+
+    CLOUD = "cloud"
+    ORDERED = "ordered"
+    FIXED = "fixed"
 
 
 class Orders:
-    """Space that was ordered: ``due_ms`` is when it is there, by directory, in the model's time.
+    """Space that was ordered: one order for a directory at a time, which is used as soon as it is there."""
 
-    One order is made for a directory at a time. It is used once it is there, as soon as its advice stands.
-    """
+    def __init__(self, world: World, seed: int, disks: Disks) -> None:
+        self._world, self._seed, self.is_at_once = world, seed, disks is Disks.CLOUD
+        self._due: dict[LogDirId, tuple[int, int]] = {}
+        self._number = 0
 
-    def __init__(self, world: World, seed: int) -> None:
-        self._world, self._seed = world, seed
-        self._arrived: Counter[LogDirId] = Counter()
-        self.due_ms: dict[LogDirId, int] = {}
+    def is_open(self, place: LogDirId) -> bool:
+        """Whether space for a directory is on its way."""
+        return place in self._due
 
-    def follow(self, actions: Iterable[ActionRecord], now_ms: int) -> None:
-        """Order what is advised for the first time, and grow the volumes whose order has arrived."""
-        for action in actions:
-            is_advised = action.status is ActionStatus.PROPOSED and not action.vetoes
-            if action.kind is not ActionKind.EXPAND_DISK or not is_advised:
-                continue
-            place = int(action.target["broker"]), str(action.target["log_dir"])
-            if self.due_ms.setdefault(place, now_ms + self._delivery_ms(place)) <= now_ms:
-                self._grow(place, int(action.expected["frees_bytes"]))
+    def order(self, place: LogDirId, more_bytes: int, at_ms: int) -> None:
+        """Order space at ``at_ms``, unless an order is open."""
+        if place not in self._due:
+            self._number += 1
+            chance = random.Random(f"{self._seed}/{place}/{self._number}")
+            days = 0.0 if self.is_at_once else chance.uniform(*DELIVERY_DAYS)
+            self._due[place] = at_ms + int(days * DAY_MS), more_bytes
 
-    def _delivery_ms(self, place: LogDirId) -> int:
-        chance = random.Random(f"{self._seed}/{place}/{self._arrived[place]}")
-        return int(chance.uniform(*DELIVERY_DAYS) * DAY_MS)
-
-    def _grow(self, place: LogDirId, more_bytes: int) -> None:
-        del self.due_ms[place]
-        self._arrived[place] += 1
-        self._world.log_dirs[place].total_bytes += more_bytes
-        self._world.tally.added_bytes += more_bytes
+    def deliver(self, now_ms: int) -> None:
+        """Grow the volumes whose order has arrived."""
+        for place, (due_ms, more_bytes) in list(self._due.items()):
+            if due_ms <= now_ms:
+                del self._due[place]
+                self._world.log_dirs[place].total_bytes += more_bytes
+                self._world.tally.added_bytes += more_bytes

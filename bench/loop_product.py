@@ -15,8 +15,8 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRec
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Severity
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from loop_execution import Execution
-from loop_orders import Orders
-from loop_policies import Way
+from loop_orders import Disks, Orders
+from loop_policies import Way, delay_ms
 from loop_watch import CLUSTER, EPOCH_MS, Watch
 from loop_world import LogDirId, World
 
@@ -47,10 +47,10 @@ class Logdirwatch(Way):
     by = ""
     news_ms = HOUR_MS // 2
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
-        self._world, self._watch, self._seed = world, Watch(world, step_ms, 0 if is_fixed else self.news_ms), seed
-        self._orders = Orders(world, seed) if buys else None
-        self._step_ms, self._is_fixed = step_ms, is_fixed
+    def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
+        self._world, self._watch, self._seed = world, Watch(world, step_ms, self.news_ms), seed
+        self._orders = None if disks is Disks.FIXED else Orders(world, seed, disks)
+        self._step_ms = step_ms
         self._shown_ms = -DAY_MS
         self._shown: dict[LogDirId, float] = {}
         self._running: Execution | None = None
@@ -64,7 +64,7 @@ class Logdirwatch(Way):
         self._shown_ms, self._shown = now_ms, self._levels()
         actions = self._watch.step(now_ms)
         if self._orders is not None:
-            self._orders.follow(actions.values(), now_ms)
+            self._buy(self._orders, actions.values(), now_ms)
         at_ms = EPOCH_MS + now_ms
         if self._running is not None:
             self._go_on(self._running, at_ms)
@@ -94,9 +94,20 @@ class Logdirwatch(Way):
 
     def _is_due(self, now_ms: int) -> bool:
         """The machine sees every step near a change, and else one in a while."""
-        if self._is_fixed or now_ms - self._shown_ms >= QUIET_MS or now_ms >= (self.next_ms or DAY_MS * 1000):
+        if now_ms - self._shown_ms >= QUIET_MS or now_ms >= (self.next_ms or DAY_MS * 1000):
             return True
         return any(abs(level - self._shown[place]) > CHANGED_RATIO for place, level in self._levels().items())
+
+    def _buy(self, orders: Orders, actions: Iterable[ActionRecord], now_ms: int) -> None:
+        """Order what is advised; what arrives is used."""
+        for action in actions:
+            is_advised = action.status is ActionStatus.PROPOSED and not action.vetoes
+            if action.kind is ActionKind.EXPAND_DISK and is_advised:
+                place = int(action.target["broker"]), str(action.target["log_dir"])
+                is_page = action.alert["severity"] == Severity.PAGE
+                wait_ms = delay_ms(random.Random(f"{self._seed}/{action.action_id}"), now_ms, is_page=is_page)
+                orders.order(place, int(action.expected["frees_bytes"]), now_ms + wait_ms)
+        orders.deliver(now_ms)
 
     def _levels(self) -> dict[LogDirId, float]:
         """The used ratio of every directory; -1 for one that is offline."""
@@ -140,8 +151,8 @@ class Advised(Logdirwatch):
     by = "a person"
     news_ms = 2 * HOUR_MS
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
-        super().__init__(world, seed, step_ms, is_fixed=is_fixed, buys=buys)
+    def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
+        super().__init__(world, seed, step_ms, disks=disks)
         self._due_ms: dict[tuple[str, bool], int] = {}
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
@@ -161,22 +172,13 @@ class Advised(Logdirwatch):
         return min(self._due_ms[key], self._due_ms.get((action.action_id, False), self._due_ms[key]))
 
 
-def delay_ms(chance: random.Random, at_ms: int, *, is_page: bool) -> int:
-    """Return how long a person takes: minutes with a page; else an hour or several, not before 8 in the morning."""
-    if is_page:
-        return int(chance.uniform(0.2, 1.0) * HOUR_MS)
-    of_day_ms = at_ms % DAY_MS
-    until_morning_ms = (8 * HOUR_MS - of_day_ms) % DAY_MS if not 8 * HOUR_MS <= of_day_ms < 18 * HOUR_MS else 0
-    return until_morning_ms + int(chance.uniform(0.5, 6.0) * HOUR_MS)
-
-
 class Autopilot(Logdirwatch):
     """The autopilot's own rules decide, with every kind that the model knows allowed unattended, else its defaults."""
 
     by = f"{MARK}/bench"
 
-    def __init__(self, world: World, seed: int, step_ms: int, *, is_fixed: bool, buys: bool) -> None:
-        super().__init__(world, seed, step_ms, is_fixed=is_fixed, buys=buys)
+    def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
+        super().__init__(world, seed, step_ms, disks=disks)
         self._said: dict[str, DecisionRecord] = {}
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:

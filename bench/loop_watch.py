@@ -25,6 +25,7 @@ from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings, TopicRule
+from loop_policies import is_night
 from loop_world import SEGMENT_BYTES, LogDirId, PartitionId, World
 
 CLUSTER = "model"
@@ -126,7 +127,10 @@ class Watch:
 
     def _tell(self, alert: AlertRecord, at_ms: int) -> None:
         said = alert.status, alert.severity, alert.to_status
-        self.has_news = self.has_news or self._alerts.get(alert.alert_id) != said
+        before = self._alerts.get(alert.alert_id)
+        self.has_news = self.has_news or before != said
+        if _rings(said) and not (before and _rings(before)):
+            self._world.tally.night_pages += is_night(at_ms)
         self._alerts[alert.alert_id], self.alerts[alert.alert_id] = said, alert
         self._tracker.take(topics.ALERTS, alert.alert_id.encode(), msgspec.json.encode(alert), at_ms)
 
@@ -209,9 +213,14 @@ class Watch:
         )
 
 
+def _rings(said: tuple[AlertStatus, Severity, str | None]) -> bool:
+    """Whether an alert wakes somebody."""
+    return said[0] is AlertStatus.FIRING and said[1].rank >= Severity.PAGE.rank
+
+
 def _policy(world: World, interval_ms: int) -> Policy:
     """The owners' floors as the configuration has them; the commands are not run, so their tools have no address."""
-    rules = tuple(TopicRule(topic=topic.name, min_retention_ms=topic.floor_ms) for topic in world.topics.values())
+    rules = tuple(TopicRule(topic=topic.name, min_retention_ms=topic.known_floor_ms) for topic in world.topics.values())
     return Policy(PlanSettings(topics=rules), Tools(ToolSettings(), "model:9092"), interval_ms)
 
 
@@ -249,7 +258,8 @@ def _partition(world: World, key: PartitionId, places: list[LogDirId]) -> Partit
         is_reassigned=bool(moving),
         adding=tuple(adding),
         removing=tuple(removing),
-        groups=0,
+        groups=0 if world.topics[key[0]].lag_ms is None else 1,
+        unread_ratio=world.unread_ratio(key),
     )
 
 

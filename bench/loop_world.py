@@ -8,8 +8,8 @@ destination from its first byte, and frees the source only at its end; all copie
 while a partition is copied within a broker nothing of it is deleted; a partition without a replica in sync takes no
 writes.
 
-What it leaves out: what the brokers need besides (no leader is overloaded, no copy slows a producer), consumers, and
-how a replica catches up after its directory is back. Deletions count once for a partition, not for each replica.
+What it leaves out: what the brokers need besides (no leader is overloaded, no copy slows a producer), and how a replica
+catches up after its directory is back. Deletions count once for a partition, not for each replica.
 """
 
 from collections import deque
@@ -53,7 +53,8 @@ class Log:
 class TopicModel:
     """A topic: ``retention_ms`` is what its owner wants, ``floor_ms`` what a cut must leave; both may be equal.
 
-    ``rate`` is bytes per second and partition; ``limits`` are the retention settings in force.
+    ``rate`` is bytes per second and partition; ``limits`` are the retention settings in force; ``known_floor_ms`` is
+    what everybody knows of the floor; ``lag_ms`` is how far the slowest consumer is behind, None: nobody reads it.
     """
 
     name: str
@@ -62,6 +63,8 @@ class TopicModel:
     retention_ms: int
     floor_ms: int
     min_isr: int
+    known_floor_ms: int = 0
+    lag_ms: int | None = None
     limits: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,21 +107,28 @@ class Copy:
 class Tally:
     """What happened in a run. Early: before the retention that the owner wants; below floor: what no cut may take.
 
-    Added: the bytes by which volumes were grown.
+    Unread: what a consumer had not read. Added: the bytes by which volumes were grown. Unavailable: partitions without
+    a replica in sync.
     """
 
     full: int = 0
     failed: int = 0
     early_bytes: int = 0
     below_floor_bytes: int = 0
+    unread_bytes: int = 0
     moved_bytes: int = 0
     added_bytes: int = 0
     under_min_isr_minutes: float = 0.0
+    unavailable_minutes: float = 0.0
+    night_pages: int = 0
     actions: int = 0
 
 
 class World:
-    """One cluster; ``step`` lets time pass. ``full`` are the times and places of directories that ran full."""
+    """One cluster; ``step`` lets time pass. ``full`` are the times and places of directories that ran full.
+
+    ``shares`` are how much a partition takes in, over the mean of its topic.
+    """
 
     def __init__(
         self,
@@ -129,6 +139,7 @@ class World:
         self.topics = {topic.name: topic for topic in topics}
         self.log_dirs, self.replicas = log_dirs, replicas
         self.logs = {key: Log() for key in replicas}
+        self.shares = dict.fromkeys(replicas, 1.0)
         self.copies: dict[tuple[PartitionId, LogDirId], Copy] = {}
         self.tally = Tally()
         self.full: list[tuple[int, LogDirId]] = []
@@ -174,16 +185,31 @@ class World:
         self.copies[key, source] = Copy(source, destination, rate)
         return True
 
-    def cut_oldest(self, keys: Iterable[PartitionId], enough_bytes: int) -> int:
+    def cut_oldest(self, keys: Iterable[PartitionId], enough_bytes: int, *, keeps_floors: bool = False) -> int:
         """Delete the oldest closed segments of partitions until ``enough_bytes`` are gone; return what went."""
         keys, gone_bytes = list(keys), 0
         while gone_bytes < enough_bytes:
-            full = [key for key in keys if len(self.logs[key].segments) > 1]
+            full = [
+                key
+                for key in keys
+                if len(self.logs[key].segments) > 1
+                and (not keeps_floors or self._oldest_age_ms(key) >= self.topics[key[0]].known_floor_ms)
+            ]
             if not full:
                 break
             gone_bytes += self._drop(min(full, key=lambda key: self.logs[key].segments[0][0]))
         self._measure()
         return gone_bytes
+
+    def _oldest_age_ms(self, key: PartitionId) -> int:
+        return self.now_ms - self.logs[key].segments[0][0]
+
+    def unread_ratio(self, key: PartitionId) -> float:
+        """Return the share of a partition that its slowest consumer has not read."""
+        lag_ms, segments = self.topics[key[0]].lag_ms, self.logs[key].segments
+        if lag_ms is None or not segments:
+            return 0.0
+        return min(1.0, lag_ms / max(1, self._oldest_age_ms(key)))
 
     def fail(self, place: LogDirId, back_ms: int) -> None:
         """A disk breaks; it is back with its replicas at ``back_ms``: how they are fetched is not modelled."""
@@ -210,14 +236,14 @@ class World:
                 self.tally.full += 1
                 self.full.append((now_ms, place))
                 self._take_offline(place, FULL, now_ms + repair_ms(place))
-        self._count_under_min_isr(passed_ms)
+        self._count_missing(passed_ms)
 
     def _write(self, passed_ms: int, rates: dict[str, float]) -> None:
-        written = {name: int(rate * passed_ms / 1000) for name, rate in rates.items()}
+        written = {name: rate * passed_ms / 1000 for name, rate in rates.items()}
         is_whole = not self.offline
         for key, log in self.logs.items():
             if is_whole or self.in_sync(key):
-                log.append(written[key[0]], self.now_ms)
+                log.append(int(written[key[0]] * self.shares[key]), self.now_ms)
 
     def _delete(self) -> None:
         paused = {key for (key, _), copy in self.copies.items() if copy.is_within}
@@ -236,6 +262,7 @@ class World:
         topic, age_ms = self.topics[key[0]], self.now_ms - newest_ms
         self.tally.early_bytes += dropped_bytes if age_ms < topic.retention_ms else 0
         self.tally.below_floor_bytes += dropped_bytes if age_ms < topic.floor_ms else 0
+        self.tally.unread_bytes += dropped_bytes if age_ms < (topic.lag_ms or 0) else 0
         return dropped_bytes
 
     def _copy(self, passed_ms: int) -> None:
@@ -275,7 +302,9 @@ class World:
             self.cut_oldest(self.held(place), over_bytes)
         seen.cause = None
 
-    def _count_under_min_isr(self, passed_ms: int) -> None:
+    def _count_missing(self, passed_ms: int) -> None:
         if self.offline:
-            missing = sum(len(self.in_sync(key)) < self.topics[key[0]].min_isr for key in self.replicas)
-            self.tally.under_min_isr_minutes += missing * passed_ms / 60_000
+            in_sync = {key: len(self.in_sync(key)) for key in self.replicas}
+            under = sum(number < self.topics[key[0]].min_isr for key, number in in_sync.items())
+            self.tally.under_min_isr_minutes += under * passed_ms / 60_000
+            self.tally.unavailable_minutes += sum(not number for number in in_sync.values()) * passed_ms / 60_000

@@ -105,7 +105,7 @@ class Law:
     _last_ms: int = 0
     _told_ms: int = -(1 << 60)
     _beat_ms: int = 0
-    _beat_heard_ms: int = 0
+    _beats_heard_ms: list[int] = field(default_factory=lambda: [0])
 
     # What happens.
 
@@ -154,8 +154,8 @@ class Law:
         """Note that a process ended by an exception."""
         self._say("a process died", f"{name}: {type(error).__name__}: {error}"[:300], "nothing")
 
-    def heard(self, message: Message) -> None:
-        """Take a message that a receiver accepted."""
+    def heard(self, message: Message, took_ms: int) -> None:
+        """Take a message that a receiver accepted; it says what was so ``took_ms`` ago."""
         self._told_ms = self.cluster.scheduler.now_ms
         # A message has all that fires of its group: what it leaves out is over.
         for name in [name for name, group in self._groups.items() if group == message.group]:
@@ -171,7 +171,7 @@ class Law:
             if is_known and alert.alert_id not in message.spoken:
                 self._say("told twice", "it was recorded that this was told", _of(alert))
             if alert.rule is Rule.HEARTBEAT and message.is_new(member):
-                self._judge_switch(alert)
+                self._judge_switch(alert, self._told_ms - took_ms)
             self.believed[alert.alert_id], self._groups[alert.alert_id] = alert, message.group
 
     def check(self) -> None:
@@ -179,7 +179,7 @@ class Law:
         now_ms = self.cluster.scheduler.now_ms
         passed_ms, self._last_ms = now_ms - self._last_ms, now_ms
         if self.service.can_hear():
-            self._beat_heard_ms = self._beat_ms
+            self._beats_heard_ms.append(self._beat_ms)
         is_calm, can_tell = self.service.is_calm(), self.service.can_tell()
         for case, alert in self._unproved.items():
             if not _is_told(self.firing, case, None):
@@ -311,8 +311,9 @@ class Law:
         is_about_it = case[0] in {"broker", "silent"}
         return is_about_it and all(now_ms - self.arrived.get(one, 0) >= 2 * self.interval_ms for one in brokers)
 
-    def _judge_switch(self, alert: AlertRecord) -> None:
-        silent_ms = self.cluster.scheduler.now_ms - self._beat_heard_ms
+    def _judge_switch(self, alert: AlertRecord, at_ms: int) -> None:
+        # A heartbeat that came while notify was between two looks is not heard yet.
+        silent_ms = at_ms - max(beat_ms for beat_ms in self._beats_heard_ms if beat_ms <= max(0, at_ms - SLACK_MS))
         if silent_ms < SETTINGS.heartbeat.timeout_ms - SLACK_MS:
             truth = f"the last heartbeat could be read {silent_ms / 1000:.1f} s ago"
             self._say("told though it is not so", truth, _of(alert))

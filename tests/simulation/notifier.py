@@ -35,15 +35,16 @@ class Receiver:
     keeps_alive: bool = False
     is_up: bool = True
     answers_after_ms: int = 200
-    heard: Callable[[Message], None] = lambda _: None
+    heard: Callable[[Message, int], None] = lambda _, __: None
     messages: int = 0
+    took_ms: int = 0
 
     def send(self, message: Message) -> None:
-        """Take a message, or refuse it."""
+        """Take a message, whose sending took ``took_ms``, or refuse it."""
         if not self.is_up:
             raise SendError("connection refused")
         self.messages += 1
-        self.heard(message)
+        self.heard(message, self.took_ms)
 
 
 class Pool:
@@ -56,14 +57,16 @@ class Pool:
         """Carry out a call later."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        self._host.after(self._receiver.answers_after_ms, lambda: self._run(future, call, arguments))
+        took_ms = self._receiver.answers_after_ms
+        self._host.after(took_ms, lambda: self._run(future, call, arguments, took_ms))
         return future
 
     def shutdown(self, **_: Any) -> None:
         """Do nothing: no thread is there."""
 
-    def _run(self, future: "Future[Any]", call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def _run(self, future: "Future[Any]", call: Callable[..., Any], arguments: tuple[Any, ...], took_ms: int) -> None:
         # What was sent arrives, whether the sender still lives or not.
+        self._receiver.took_ms = took_ms
         try:
             result = call(*arguments)
         except Exception as error:

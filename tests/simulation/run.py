@@ -146,11 +146,11 @@ class Simulation:
             text = (entry.value or b"").decode(errors="replace")[:400]
             self._say(f"{self.scheduler.now_ms / 1000:8.1f} s  {text}\n")
 
-    def _heard(self, message: Message) -> None:
+    def _heard(self, message: Message, took_ms: int) -> None:
         self._is_changed = True
         text = text_of(message, NO_LINKS)
         self._digest.update(f"{self.scheduler.now_ms} {text}".encode())
-        self.law.heard(message)
+        self.law.heard(message, took_ms)
         if self._say is not None:
             self._say(f"{self.scheduler.now_ms / 1000:8.1f} s  told: {text.title}\n{text.body}\n")
 

@@ -1,9 +1,12 @@
-"""The model of bench_closed_loop.py: what it holds to of Kafka, and that long steps change no result."""
+"""The model of bench_closed_loop.py: what it holds to of Kafka, and that every way to act has the same rights."""
 
 import pytest
 
-from bench_closed_loop import AUTOPILOT, NOTHING, OLDEST, Task, live, protected_ratio, tallies_of
+from bench_closed_loop import AUTOPILOT, WAYS, Task, cell, live, protected_ratio, tallies_of
 from logdirwatch.config.section import DAY_MS, HOUR_MS
+from loop_models import month
+from loop_orders import DELIVERY_DAYS, Disks, Orders
+from loop_policies import Balance, Buy, DeleteOldest, Pager
 from loop_world import DELETION_MS, SEGMENT_BYTES, LogDirModel, TopicModel, World
 
 GB = 10**9
@@ -85,26 +88,92 @@ class TestCopies:
         assert made.fewest_logs(1) == A
 
 
-@pytest.mark.parametrize("seed", [5, 7])
-def test_long_steps_lose_the_same_directories_as_short_ones(seed):
-    for way in (NOTHING, OLDEST):
-        long, short = (live(seed, way, Task(20, STEP_MS, is_fixed=fixed))[0] for fixed in (False, True))
-        assert [place for _, place in long.full] == [place for _, place in short.full]
-        assert long.tally.actions == pytest.approx(short.tally.actions, abs=3)
+def filled(used_ratio, **fields):
+    """A world whose first directory is used to a ratio, with one segment an hour."""
+    made = world(total_bytes=100 * GB, retention_ms=100 * HOUR_MS, **fields)
+    made.logs[KEY].segments.extend([hour * HOUR_MS, GB] for hour in range(round(100 * used_ratio)))
+    made.logs[KEY].size_bytes = len(made.logs[KEY].segments) * GB
+    made.step(100 * HOUR_MS, {"t": 0.0}, lambda _: HOUR_MS)
+    return made
 
 
-def test_where_nothing_can_be_done_every_way_ends_alike():
-    tallies = tallies_of(14, Task(3, STEP_MS))
-    assert len({str(tally) for tally in tallies.values()}) == 1
+@pytest.mark.parametrize(
+    ("disks", "used_ratio", "days", "bought_gb"),
+    [
+        (Disks.CLOUD, 0.79, 1, 0),
+        (Disks.CLOUD, 0.81, 0, 10),
+        (Disks.CLOUD, 0.95, 0, 10),
+        (Disks.CLOUD, 0.95, 1, 21),
+        (Disks.ORDERED, 0.95, 1, 0),
+        (Disks.ORDERED, 0.85, 7, 10),
+    ],
+)
+def test_a_volume_that_is_used_to_80_percent_grows_by_10_every_six_hours(disks, used_ratio, days, bought_gb):
+    made = filled(used_ratio)
+    buy = Buy(made, Orders(made, 1, disks), seed=1)
+    for hour in range(24 * days + 1):
+        buy.act(100 * HOUR_MS + hour * HOUR_MS)
+    assert made.tally.added_bytes // GB == bought_gb
 
 
-def test_the_autopilot_acts_by_its_rules_and_leaves_what_owners_keep():
-    made, way = live(7, AUTOPILOT, Task(6, STEP_MS))
+def test_an_order_takes_days_unless_the_disk_is_a_cloud_volume():
+    made = world()
+    orders = Orders(made, 1, Disks.ORDERED)
+    orders.order(A, GB, 0)
+    orders.deliver(DELIVERY_DAYS[0] * DAY_MS - 1)
+    assert made.tally.added_bytes == 0
+    orders.deliver(DELIVERY_DAYS[1] * DAY_MS)
+    assert (made.tally.added_bytes, orders.is_open(A)) == (GB, False)
+
+
+@pytest.mark.parametrize(("known_floor_ms", "left_gb"), [(0, 80), (15 * HOUR_MS, 86), (200 * HOUR_MS, 90)])
+def test_the_oldest_are_deleted_down_to_80_percent_or_to_what_is_known_of_the_floor(known_floor_ms, left_gb):
+    made = filled(0.90)
+    made.topics["t"].known_floor_ms = known_floor_ms
+    if known_floor_ms == 15 * HOUR_MS:
+        made.now_ms = 18 * HOUR_MS
+    DeleteOldest(made).act(made.now_ms)
+    assert made.logs[KEY].size_bytes // GB == left_gb
+
+
+def test_balance_moves_from_the_fullest_directories_until_none_is_above_the_mean_by_a_tenth():
+    life = month(2, 30)
+    life.world.step(STEP_MS, life.rates(STEP_MS), life.repair_ms)
+    balance = Balance(life.world)
+    limit = balance._limit()
+    balance.act(2 * HOUR_MS)
+    sources = {copy.source for copy in life.world.copies.values()}
+    assert sources
+    assert all(life.world.log_dirs[place].used_ratio > limit for place in sources)
+
+
+@pytest.mark.parametrize(("hour", "pages"), [(2, 1), (12, 0), (23, 1)])
+def test_a_directory_that_reaches_85_percent_wakes_people_once_a_night(hour, pages):
+    made = filled(0.86)
+    pager = Pager(made)
+    for _ in range(3):
+        pager.act(hour * HOUR_MS)
+    assert made.tally.night_pages == pages
+
+
+@pytest.mark.parametrize("disks", Disks)
+def test_doing_nothing_where_nothing_is_wrong_is_what_every_way_does(disks):
+    tallies = tallies_of(4, Task(2, STEP_MS, disks))
+    assert tuple(tallies) == WAYS[disks]
+    assert not any(tally.full or tally.early_bytes for tally in tallies.values())
+
+
+def test_the_autopilot_acts_by_its_rules():
+    made, way = live(5, AUTOPILOT, Task(6, STEP_MS, Disks.FIXED))
     assert way.had_choice
     assert made.tally.actions > 0
-    assert made.tally.below_floor_bytes == 0
+
+
+def test_a_cell_has_the_sum_and_where_95_of_100_draws_lie():
+    assert cell([0.0, 0.0]) == "0"
+    assert cell([1.0] * 200) == "200 (200 to 200)"
+    assert cell([0.0] * 99 + [1.0]) == "1.0 (0.0 to 3.0)"
 
 
 def test_where_what_owners_keep_fills_the_disks_nobody_can_help():
-    assert protected_ratio(37, 30) > 0.95
-    assert protected_ratio(5, 30) < 0.6
+    assert 0.2 < protected_ratio(5, 3) < 1
