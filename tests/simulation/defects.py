@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
-from logdirwatch.detect import brokers, log_dirs, predicates, rest
+from logdirwatch.detect import brokers, log_dirs, predicates
 from logdirwatch.detect.alerts import lifecycle
+from logdirwatch.detect.columns import judgement
 from logdirwatch.detect.rules import broker_offline, log_dir_space
 from logdirwatch.detect.spark import judge
 from logdirwatch.model.records import AlertRecord
@@ -76,6 +77,10 @@ def _raises(right: Function, *given: Any) -> Any:
     return found
 
 
+def _is_always(right: Function, *given: Any) -> Any:
+    return right(*given) | True
+
+
 def _is_online(right: Function, context: Any, sample: Any, log_dir: Any, moment: Any) -> None:
     del right
     log_dir_space.take_sample_without_size(context, sample, moment)
@@ -90,7 +95,7 @@ DEFECTS: dict[str, Defect] = {
     "the dead man's switch is off": _replaced(Switch, "alerts", lambda *_: []),
     "what was told is forgotten at a restart": _replaced(service, "told_before", lambda *_: []),
     "a level never changes": _replaced(predicates, "debounced_level", lambda current, *_: current),
-    "a filling directory is at rest": _replaced(rest, "_is_at_rest", lambda *_: True),
+    "a filling directory is at rest": _around(judgement, "_are_quiet", _is_always),
     "a directory without a size is online": _around(log_dirs, "_take_unmeasured", _is_online),
     "a broker that is down is not told": _replaced(broker_offline, "raise_offline", lambda *_: None),
     "a broker that hangs is not told": _replaced(broker_offline, "raise_unknown", lambda *_: None),
@@ -108,7 +113,7 @@ FOUND_BY = {
     "the dead man's switch is off": 8,
     "what was told is forgotten at a restart": 38,
     "a level never changes": 2,
-    "a filling directory is at rest": 2,
+    "a filling directory is at rest": 33,
     "a directory without a size is online": 1,
     "an alert ends because nobody looks": 9,
     "a broker that is down is not told": 9,

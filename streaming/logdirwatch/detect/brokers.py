@@ -5,15 +5,7 @@ from logdirwatch.detect import log_dirs, predicates, unnamed_failures, upkeep
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.observations import Decided, Sample
-from logdirwatch.detect.rules import (
-    broker_gauges,
-    broker_offline,
-    broker_tasks,
-    log_dir_suspect,
-    partition_failed,
-    remote_copies,
-    uncleanable_partitions,
-)
+from logdirwatch.detect.rules import broker_offline
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import clocks, episodes, host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
@@ -63,13 +55,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
         broker_offline.forget_reason_if_over(memory, at_ms)
         log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)
-        broker_gauges.take_gauges(context, record, moment)
-        uncleanable_partitions.judge(context, moment)
-        remote_copies.end_if_silent(context, moment)
-        broker_tasks.judge(context, moment)
         upkeep.judge(context, record, moment)
-        partition_failed.forget_old(context, moment)
-        log_dir_suspect.end_held(context, moment)
     elif not _another_answers(memory, record.collector):
         _lose(context, BrokerStatus.UNKNOWN, _failure(record), moment, record.status)
     broker_offline.keep_to_plan(context, moment)

@@ -1,6 +1,6 @@
 """Judges the log directories of a broker that answers by its samples."""
 
-from logdirwatch.detect import causes, rest, unnamed_failures
+from logdirwatch.detect import causes, unnamed_failures
 from logdirwatch.detect.alerts import evidence, offline_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import (
@@ -56,7 +56,7 @@ def _take_sample(context: BrokerContext, sample: LogDirSample, collector: str, m
         _contradict(context, sample, log_dir, moment)
     elif not sample.total_bytes or sample.usable_bytes is None:
         _take_unmeasured(context, sample, log_dir, moment)
-    elif not rest.take_sample(context, sample, log_dir, collector, moment.at_ms):
+    else:
         log_dir_space.take_good_sample(context, sample, collector, moment)
 
 

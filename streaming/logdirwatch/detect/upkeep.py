@@ -1,6 +1,7 @@
 """Judges a broker that answers beyond its directories' space: balance, lagging replicas, moves, throttles.
 
-Every module in ``rules`` with ``judge_answer`` or ``judge_scan`` is called, in the order of their names.
+Every module in ``rules`` with ``judge_answer`` or ``judge_scan`` is called, in the order of their names. What each
+declares quiet decides which brokers are judged in columns.
 """
 
 from typing import Any
@@ -38,7 +39,7 @@ def _is_never_quiet(_: BrokerMemory) -> bool:
 _QUIET = tuple(
     getattr(module, "is_quiet", _is_never_quiet)
     for module in _MODULES
-    if {"judge_answer", "judge_scan"} & vars(module).keys()
+    if {"judge_answer", "judge_scan", "is_quiet"} & vars(module).keys()
 )
 
 

@@ -7,7 +7,6 @@ numbers are in ``judgement``; these here stay true as long as only numbers chang
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import brokers, upkeep
 from logdirwatch.detect.columns.rows import are_exact, place
-from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import clocks, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView, LogDirMemory
@@ -60,11 +59,6 @@ def _is_undisturbed(memory: BrokerMemory) -> bool:
     return (
         not memory.alerts
         and not memory.pending
-        and not memory.suspicions
-        and not memory.uncleanable
-        and not memory.failed_partitions
-        and memory.remote_copies is None
-        and not memory.tasks
         and upkeep.is_quiet(memory)
         # ``host_sizes.completed``: Kafka reports the sizes.
         and NotReported.CAPACITY not in (memory.not_reported or ())
@@ -93,18 +87,7 @@ def _is_last_answer(memory: BrokerMemory, view: CollectorView) -> bool:
 
 def _is_log_dir_calm(log_dir: LogDirMemory, collector: str, view: CollectorView, settings: DetectSettings) -> bool:
     return (
-        # ``set_level`` returns at once if the level is still online.
-        log_dir.status is LogDirStatus.ONLINE
-        and log_dir.reason == log_dir_space.BY_SPACE
-        and not log_dir.alerts
-        # ``log_dir_changed.note_content``: nothing is compared with what it held before an absence.
-        and log_dir.held is None
-        and not log_dir.suspicions
-        and log_dir.carrier is None
-        and log_dir.change is None
-        and log_dir.left is None
-        and log_dir.unaccounted_since_ms is None
-        and not (log_dir.uncleanable or log_dir.uncleanable_count or log_dir.uncleanable_bytes)
+        not log_dir.alerts
         # No event is newer, and no other collector said anything.
         and (log_dir.event_ms is None or log_dir.event_ms <= view.taken_ms)
         and log_dir.codes.keys() == {collector}

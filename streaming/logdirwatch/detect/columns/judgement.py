@@ -9,8 +9,8 @@ import numpy as np
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import urgency
-from logdirwatch.detect.columns.layout import EXACT, NONE, SAMPLE_NUMBERS, TIMER_GRID_MS, Rows, Truth, Whole
-from logdirwatch.detect.columns.polls import Polls, Reach
+from logdirwatch.detect.columns.answers import Polls, Reach
+from logdirwatch.detect.columns.rows import EXACT, NONE, SAMPLE_NUMBERS, TIMER_GRID_MS, Rows, Truth, Whole
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.turns import are_turns
@@ -28,7 +28,7 @@ def advance(
     at_rest: Truth = _is_next(of_broker, polls, now_ms, settings) & _is_scan_quiet(
         of_broker, of_log_dir, polls, settings
     )
-    # ``broker_gauges.take_gauges`` forgets the last flush if there are no gauges.
+    # ``broker_gauges.judge_answer`` forgets the last flush if there are no gauges.
     at_rest &= (polls.has_gauges != 0) | (of_broker["has_flush"] == 0)
     at_rest &= _are_quiet(of_log_dir, polls, limits, settings).all(axis=1)
     at_rest &= ~_is_uneven(polls, settings) & ~_may_share(of_broker, polls)
@@ -88,7 +88,11 @@ def _counted_ms(polls: Polls) -> Whole:
 
 
 def _are_quiet(of_log_dir: Rows, polls: Polls, limits: Reach, settings: DetectSettings) -> Truth:
-    """Tell for each directory what ``rest`` tells for one."""
+    """Tell for each directory whether ``take_good_sample`` of ``rules.log_dir_space`` would judge nothing.
+
+    Its size is that of before, its level by space and forecast is online, no forecast is due, moves add nothing, and
+    its own replicas account for its bytes.
+    """
     at_ms, turn = polls.at_ms[:, None], of_log_dir["turn"]
     total_bytes, usable_bytes = polls.total_bytes, polls.usable_bytes
     is_same = (total_bytes > 0) & (total_bytes == of_log_dir["total_bytes"]) & (usable_bytes >= 0)

@@ -9,11 +9,9 @@ from msgspec import Struct
 from logdirwatch import __version__
 from logdirwatch.detect import brokers
 from logdirwatch.detect.columns import judgement
-from logdirwatch.detect.columns.answers import fingerprint, has_new_gauges
+from logdirwatch.detect.columns.answers import Limits, fingerprint, has_new_gauges, polls_of
 from logdirwatch.detect.columns.calm import is_calm, is_noted
-from logdirwatch.detect.columns.layout import NONE, OF_BROKER, OF_LOG_DIR, Rows
-from logdirwatch.detect.columns.polls import Limits, polls_of
-from logdirwatch.detect.columns.rows import Row, put_back, taken
+from logdirwatch.detect.columns.rows import NONE, OF_BROKER, OF_LOG_DIR, Row, Rows, put_back, taken
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory

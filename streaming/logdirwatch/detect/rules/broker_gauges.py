@@ -7,6 +7,7 @@ from logdirwatch.detect.alerts import evidence, hints, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_suspect, remote_copies, uncleanable_partitions
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.evidence.brokers import PlacementReportsStuckEvidence
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, EventName, Rule, Severity
@@ -18,7 +19,7 @@ QUEUED = "QueuedReplicaToDirAssignments"
 DEAD_CLEANERS = "DeadThreadCount"
 
 
-def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Apply the gauges of one poll; missing ones change nothing, and a scrape in several polls counts once."""
     if are_known(record):
         return
@@ -38,6 +39,11 @@ def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceT
         _take_cleaner(context, record, moment)
         uncleanable_partitions.note_gauges(context, record, moment.at_ms - int(age_ms or 0))
         remote_copies.take_gauges(context, record, moment)
+
+
+def is_quiet(_: BrokerMemory) -> bool:
+    """Return True: answers with newly read gauges, or with none where there were some, are not those of the columns."""
+    return True
 
 
 def are_known(record: MetricsRecord) -> bool:

@@ -11,7 +11,7 @@ from logdirwatch.detect.rules import log_dir_suspect
 from logdirwatch.detect.rules.remote_copies import LOG_READ_MS, SILENT_MS
 from logdirwatch.detect.state.broker_state import BrokerMemory, TaskFailure
 from logdirwatch.model.broker_tasks import task_of
-from logdirwatch.model.records import EventRecord
+from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import OPEN_FILES, READ_ERRORS, TASK_FAILS, EventName
 
 _AT_ONCE = frozenset({OPEN_FILES, READ_ERRORS})
@@ -32,10 +32,15 @@ def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime
     _judge(context, moment)
 
 
-def judge(context: BrokerContext, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """Judge what has lasted, and what is over."""
     if context.memory.tasks or {*_AT_ONCE, TASK_FAILS} & context.memory.suspicions.keys():
         _judge(context, moment)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether nothing failed that may have lasted, or be over, with the next answer."""
+    return not memory.tasks
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:

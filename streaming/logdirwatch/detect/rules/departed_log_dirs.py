@@ -42,6 +42,11 @@ def why_forgotten(memory: BrokerMemory, log_dir: LogDirMemory) -> str | None:
     return IN_OTHERS if is_in_sync and count >= had and size_bytes >= COMPLETE_RATIO * had_bytes else None
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether every directory is reported; an answer without one of them is not that of the columns."""
+    return all(log_dir.left is None for log_dir in memory.log_dirs.values())
+
+
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
     """Forget a directory that left ``log.dirs`` before a person declared that nothing is missing."""
     log_dir = None if path is None else context.memory.log_dirs.get(path)

@@ -98,6 +98,11 @@ def lose_sight(memory: BrokerMemory) -> None:
             log_dir.held = replace(_before(log_dir), at_ms=memory.newest_ms)
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no change lasts: the columns watch the sizes and the bytes of replicas."""
+    return all(log_dir.held is None and log_dir.change is None for log_dir in memory.log_dirs.values())
+
+
 def note_content(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Compare a sample with what the directory held before; call it before the sample is remembered."""
     memory, change = context.memory, log_dir.change

@@ -32,6 +32,11 @@ def alert_of(memory: BrokerMemory, path: str) -> OpenAlert | None:
     return memory.log_dirs[carrier_of(memory, path)].alerts.get(Rule.LOG_DIR_OFFLINE)
 
 
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no directory is covered by the alert of another one."""
+    return all(log_dir.carrier is None for log_dir in memory.log_dirs.values())
+
+
 def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
     """Let a directory that goes offline share the alert of those that failed at once.
 

@@ -6,7 +6,7 @@ from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
 from logdirwatch.detect.state import forecast, host_sizes, placement, shared_volumes
-from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence, UnaccountedBytesEvidence
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
@@ -37,6 +37,17 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
     set_level(context, sample.path, log_dir, wanted, moment)
     log_dir_changed.tell(context, sample.path, log_dir, moment)
     _tell_unaccounted(context, sample.path, log_dir, moment)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether every directory is online by its space, and accounts for its bytes: the columns watch both."""
+    return all(
+        log_dir.status is LogDirStatus.ONLINE
+        and log_dir.reason == BY_SPACE
+        and not log_dir.is_level_by_ratio
+        and log_dir.unaccounted_since_ms is None
+        for log_dir in memory.log_dirs.values()
+    )
 
 
 def take_sample_without_size(context: BrokerContext, sample: LogDirSample, moment: EvidenceTime) -> None:

@@ -10,9 +10,10 @@ from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import LogDirMemory, Pace
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Pace
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.evidence.log_dirs import LogDirSuspectEvidence
+from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import KernelTrouble, Rule, Severity
 from logdirwatch.text.units import human_ms
 
@@ -115,11 +116,16 @@ def clear(
         context.alerts.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
 
 
-def end_held(context: BrokerContext, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """End an alert that flapping held open after the last suspicion was removed."""
     for path, holder in context.alerts.holders():
         if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
             context.alerts.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether nothing is suspected."""
+    return not memory.suspicions and not any(log_dir.suspicions for log_dir in memory.log_dirs.values())
 
 
 def is_told(context: BrokerContext, path: str | None, kind: str) -> bool:

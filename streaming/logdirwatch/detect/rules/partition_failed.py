@@ -9,7 +9,7 @@ from logdirwatch.detect.state.bounds import newest
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
-from logdirwatch.model.records import EventRecord
+from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
 
 EXAMPLES = 20
@@ -53,7 +53,7 @@ def tell_failed(context: BrokerContext, moment: EvidenceTime, detail: str | None
     )
 
 
-def forget_old(context: BrokerContext, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """Remove partitions that have not failed again for a while; with the last one the alert ends.
 
     A broker logs a failed partition once, so the absence of further lines proves nothing: all of its replicas must be
@@ -72,6 +72,11 @@ def forget_old(context: BrokerContext, moment: EvidenceTime) -> None:
     _keep(memory, {name: seen for name, seen in memory.failed_partitions.items() if seen >= oldest_ms})
     if not memory.failed_partitions:
         context.alerts.resolve(Rule.PARTITION_FAILED, None, "not seen again", moment.at_ms, to_status=memory.status)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no partition waits to be forgotten."""
+    return not memory.failed_partitions
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:

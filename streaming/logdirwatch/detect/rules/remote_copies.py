@@ -42,8 +42,7 @@ def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceT
         memory.remote_copy_errors = int(errors)
     else:
         memory.remote_copy_errors = None
-    if memory.remote_copies is not None:
-        _judge(context, moment)
+    _judge(context, moment)
 
 
 def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
@@ -51,10 +50,14 @@ def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
     memory.log_read_ms = at_ms
 
 
-def end_if_silent(context: BrokerContext, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """End failures that a log which is read has not repeated for long."""
-    if context.memory.remote_copies is not None:
-        _judge(context, moment)
+    _judge(context, moment)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no copies fail; the columns leave new gauges to the state machine."""
+    return memory.remote_copies is None
 
 
 def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:

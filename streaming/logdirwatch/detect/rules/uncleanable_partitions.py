@@ -9,7 +9,7 @@ from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.state.bounds import newest
-from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
 from logdirwatch.model.evidence.log_dirs import LogDirUncleanableEvidence
 from logdirwatch.model.records import EventRecord, MetricsRecord
@@ -56,13 +56,18 @@ def forget(context: BrokerContext, path: str | None, until_ms: int, moment: Evid
         context.alerts.resolve(Rule.UNCLEANABLE_PARTITIONS, path, reason, moment.at_ms, to_status=status)
 
 
-def judge(context: BrokerContext, moment: EvidenceTime) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """Alert about every place with uncleanable partitions, and end alerts that are over."""
     for path, log_dir in context.memory.log_dirs.items():
         if log_dir.status in SPACE_STATUSES and _concerns(log_dir):
             _judge_place(context, path, moment)
     if _concerns(context.memory):
         _judge_place(context, None, moment)
+
+
+def is_quiet(memory: BrokerMemory) -> bool:
+    """Tell whether no place has uncleanable partitions."""
+    return not _concerns(memory) and not any(map(_concerns, memory.log_dirs.values()))
 
 
 def _concerns(holder: Holder) -> bool:

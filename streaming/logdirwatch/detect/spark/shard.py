@@ -8,7 +8,7 @@ batch's time.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from logdirwatch.detect.columns.layout import TIMER_GRID_MS
+from logdirwatch.detect.columns.rows import TIMER_GRID_MS
 from logdirwatch.detect.columns.table import Table, digest_of
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
