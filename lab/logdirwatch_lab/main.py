@@ -10,9 +10,8 @@ from rich.table import Table
 
 from logdirwatch import settings
 from logdirwatch.cli import stopping
-from logdirwatch.cli.context import Context
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.cli.main import empty, run
-from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import console
 from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.kafka import clients

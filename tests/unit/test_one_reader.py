@@ -24,9 +24,9 @@ from logdirwatch.cli.reading.records import follow_into, read_into
 from logdirwatch.console import reading as console
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.execute import journal
-from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.jobs.policy import policy_for
+from logdirwatch.jobs.processors import ClusterProcessor
 from logdirwatch.jobs.queries import recommend, start_state
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics

@@ -9,12 +9,10 @@ WITHOUT = "import sys; sys.modules.update(dict.fromkeys(('pyspark', 'py4j', 'del
 RUN_WITH_SPARK = (
     "logdirwatch.jobs.",
     "logdirwatch.store.",
-    "logdirwatch.detect.spark.processor",
-    "logdirwatch.fleet.processor",
+    "logdirwatch.jobs.processors",
     "logdirwatch.pipeline.watch",
     "logdirwatch.plan.cluster.from_tables_spark",
     "logdirwatch.quality.examine",
-    "logdirwatch.state.schema",
 )
 """What the queries and jobs are made of."""
 IMPORT_ALL = f"""

@@ -3,25 +3,233 @@
 What a person would have to change first comes first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, time
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from logdirwatch.autopilot import fits_kind, floor
 from logdirwatch.autopilot.facts import MARK, Facts
-from logdirwatch.autopilot.settings import AutopilotClusterSettings
-from logdirwatch.autopilot.windows import described, is_open
+from logdirwatch.autopilot.settings import WEEK, AutopilotClusterSettings, WindowSettings
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.execute.begin import bytes_of, reason_against_applying
 from logdirwatch.execute.journal import unknown_execution
-from logdirwatch.execute.need import is_cut
+from logdirwatch.execute.need import is_cut, is_raise
+from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.executions import held_by, hold_of, is_unfinished, may_pass
+from logdirwatch.kafka.config_values import number_of
+from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
+from logdirwatch.model.vocabulary import (
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    THROTTLED_REPLICAS,
+    ActionKind,
+    ActionStatus,
+    Decision,
+    ExecutionState,
+    OperationKind,
+)
+from logdirwatch.plan.cluster.cordons import KEY as CORDONED
+from logdirwatch.plan.commands.operations import from_record, plan_of, replicas_of
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.text.units import human_bytes, human_ms
+
+RETENTION_KEYS = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
+_RATES = frozenset({*REPLICATION_THROTTLES, LOG_DIR_THROTTLE})
+_LISTS = frozenset(THROTTLED_REPLICAS)
+
+
+def _fits_kind(action: ActionRecord, _facts: Facts, _now_ms: int) -> str | None:
+    """Return the operation that does something else than the action's kind."""
+    fits = _FITS.get(action.kind)
+    for operation in from_record(action.operations or ()):
+        if fits is None or not fits(operation, action.target):
+            return f"has an operation that {action.kind} must not have: {operation.op}"
+        if not all(_limits_only(args) for args in (operation.args, operation.inverse.args)):
+            return "has throttles that are something else"
+    return None
+
+
+def _is_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
+    args, back = operation.args, operation.inverse.args
+    named = target.get("topic")
+    return (
+        _is(operation, OperationKind.SET_TOPIC_CONFIG)
+        and args.key in RETENTION_KEYS
+        and (args.topic, args.key) == (back.topic, back.key)
+        and named in {None, args.topic}
+    )
+
+
+def _is_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
+    args, back = operation.args, operation.inverse.args
+    if not _is(operation, OperationKind.SET_BROKER_LIST) or {args.key, back.key} != {CORDONED}:
+        return False
+    changed = set(args.entries or ()) ^ set(back.entries or ())
+    return args.broker == back.broker == target.get("broker") and changed == {target.get("log_dir")}
+
+
+def _is_move_within(operation: Operation, target: Mapping[str, Any]) -> bool:
+    return _is_move_between(operation, target) and all(there == here for there, here in _replicas(operation))
+
+
+def _is_move_between(operation: Operation, _target: Mapping[str, Any]) -> bool:
+    return _is(operation, OperationKind.REASSIGN)
+
+
+def _is_order(operation: Operation, _target: Mapping[str, Any]) -> bool:
+    return _is(operation, OperationKind.PREFER_LEADERS)
+
+
+def _is_election(operation: Operation, _target: Mapping[str, Any]) -> bool:
+    return _is(operation, OperationKind.ELECT_LEADERS)
+
+
+def _is_cancel(operation: Operation, _target: Mapping[str, Any]) -> bool:
+    return _is(operation, OperationKind.CANCEL_MOVES, OperationKind.REASSIGN)
+
+
+def _is_clear(operation: Operation, _target: Mapping[str, Any]) -> bool:
+    return _is(operation, OperationKind.CLEAR_THROTTLES, OperationKind.SET_THROTTLES)
+
+
+def _is(operation: Operation, kind: OperationKind, inverse: OperationKind | None = None) -> bool:
+    return operation.op is kind and operation.inverse.op is (inverse or kind)
+
+
+def _replicas(operation: Operation) -> Iterator[tuple[list[int], list[int]]]:
+    """Return the new and the old replicas of each partition: both sides name the same ones."""
+    there, here = (replicas_of(args.reassignment) for args in (operation.args, operation.inverse.args))
+    return ((there[key], here[key]) for key in there)
+
+
+def _limits_only(args: OperationArgs) -> bool:
+    """Tell whether all keys of the throttles are keys of throttles: any other would be set just the same.
+
+    Those of a move must be on topics that it moves.
+    """
+    if args.limits is None:
+        return True
+    moved = {topic for topic, _ in replicas_of(args.reassignment)}
+    return (
+        all(set(rates) <= _RATES for rates in args.limits.brokers.values())
+        and all(set(lists) <= _LISTS for lists in args.limits.topics.values())
+        and (args.reassignment is None or set(args.limits.topics) <= moved)
+    )
+
+
+_FITS: Mapping[ActionKind, Callable[[Operation, Mapping[str, Any]], bool]] = {
+    ActionKind.LOWER_RETENTION: _is_retention,
+    ActionKind.RESTORE_RETENTION: _is_retention,
+    ActionKind.CORDON_LOG_DIR: _is_cordon,
+    ActionKind.UNCORDON_LOG_DIR: _is_cordon,
+    ActionKind.MOVE_LOG_DIR: _is_move_within,
+    ActionKind.REASSIGN: _is_move_between,
+    ActionKind.DEMOTE_LEADERS: _is_order,
+    ActionKind.ELECT_LEADERS: _is_election,
+    ActionKind.CANCEL_MOVES: _is_cancel,
+    ActionKind.CLEAR_THROTTLES: _is_clear,
+}
+
+
+class Cut(NamedTuple):
+    """A topic's configuration key and its new value; ``value`` None: the topic's override is deleted.
+
+    ``before`` are the values that it may replace, None among them for a default that is not known.
+    """
+
+    topic: str
+    key: str
+    value: str | None
+    before: tuple[str | None, ...] = ()
+
+
+def _floor(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
+    """Return the topic that must not be touched, or the value below its minimum."""
+    plan = facts.plan
+    for topic in dict.fromkeys((*(cut.topic for cut in cuts(action)), *_moved(action))):
+        if plan.topic_rule(topic).never_touch or _matches(topic, plan.never_touch):
+            return f"names {topic}, which plan.never_touch keeps"
+    for cut in (*cuts(action), *cuts(action, back=True)):
+        if _matches(cut.topic, plan.internal_topics):
+            return f"cuts {cut.topic}, an internal topic"
+        if (below := _below(cut, plan)) is not None:
+            return below
+    return None
+
+
+def cuts(action: ActionRecord, *, back: bool = False) -> list[Cut]:
+    """Return every value that an action sets on a topic, or its undo, which is for people to decide on."""
+    return [
+        Cut(step.name, step.key, step.value, (step.value,) if back else step.before)
+        for step in steps_of(action.operations or (), back=back)
+        if isinstance(step, SetConfig) and step.entity == "topics" and step.key not in THROTTLED_REPLICAS
+    ]
+
+
+def _below(cut: Cut, plan: PlanSettings) -> str | None:
+    # Remote storage keeps the history: a local limit deletes none of it.
+    if cut.value is None or cut.key.startswith("local."):
+        return None
+    value = number_of(cut.value)
+    if value is None:
+        return f"sets {cut.key} of {cut.topic} to {cut.value!r}, which is no number"
+    if value < 0:
+        return None
+    rule = plan.topic_rule(cut.topic)
+    of_ms, of_bytes = rule.min_retention_ms, rule.min_retention_bytes
+    if cut.key == "retention.ms":
+        own, other, least = of_ms, of_bytes, max(plan.min_retention_ms, of_ms or 0)
+        said = _said(cut, human_ms(value), human_ms(least))
+    else:
+        own, other, least = of_bytes, of_ms, of_bytes or 0
+        said = _said(cut, human_bytes(value), human_bytes(least))
+    if value < least:
+        return said
+    is_unknown = own is None and other is not None and not is_raise(cut.before, value)
+    return (
+        f"sets {cut.key} of {cut.topic}, for which its owner declared no floor, but another one" if is_unknown else None
+    )
+
+
+def _said(cut: Cut, value: str, least: str) -> str:
+    return f"sets {cut.key} of {cut.topic} to {value}, below its floor of {least}"
+
+
+def _moved(action: ActionRecord) -> Iterator[str]:
+    for one in from_record(action.operations or ()):
+        if one.args.reassignment is not None:
+            yield from (str(entry["topic"]) for entry in plan_of(one.args)["partitions"])
+
+
+def _matches(topic: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(topic, pattern) for pattern in patterns)
+
+
+def is_open(windows: Iterable[WindowSettings], time_zone: str, now_ms: int) -> bool:
+    """Tell whether any window is open; without windows, always."""
+    listed = list(windows)
+    local = datetime.fromtimestamp(now_ms / 1000, ZoneInfo(time_zone))
+    return not listed or any(_holds(window, local.weekday(), local.time()) for window in listed)
+
+
+def _holds(window: WindowSettings, today: int, now: time) -> bool:
+    opens, closes = time.fromisoformat(window.opens), time.fromisoformat(window.closes)
+    is_today, was_yesterday = (WEEK[day] in window.days for day in (today, today - 1))
+    if opens < closes:
+        return is_today and opens <= now < closes
+    return (is_today and now >= opens) or (was_yesterday and now < closes)
+
+
+def described(windows: Iterable[WindowSettings], time_zone: str) -> str:
+    """Return windows as text."""
+    return "; ".join(f"{', '.join(one.days)} {one.opens}-{one.closes} {time_zone}" for one in windows)
+
 
 Rule = Callable[[ActionRecord, Facts, int], str | None]
 """Returns why an action must not start at a time, as the end of a sentence; None if it may."""
@@ -95,7 +303,7 @@ def _data_loss(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
         return None
     if action.kind in RETENTION:
         # Neither the kind nor the record's data_loss proves that a value is not lower: a forged record can lie in both.
-        missing = [cut for cut in floor.cuts(action) if not _is_declared(cut, facts.plan)]
+        missing = [cut for cut in cuts(action) if not _is_declared(cut, facts.plan)]
         if missing:
             key = "min_retention_ms" if missing[0].key == "retention.ms" else "min_retention_bytes"
             return f"deletes data, and nobody declared a floor ({key} in plan.topics) for {missing[0].topic}: accept it"
@@ -103,7 +311,7 @@ def _data_loss(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     return "deletes data: it needs an acceptance" if action.data_loss else None
 
 
-def _is_declared(cut: floor.Cut, plan: PlanSettings) -> bool:
+def _is_declared(cut: Cut, plan: PlanSettings) -> bool:
     rule = plan.topic_rule(cut.topic)
     if cut.value is None:
         return False
@@ -256,8 +464,8 @@ RULES: Mapping[str, Rule] = {
     "telemetry": _telemetry,
     "kind": _kind,
     "record": _record,
-    "fits_kind": fits_kind.reason,
-    "floor": floor.reason,
+    "fits_kind": _fits_kind,
+    "floor": _floor,
     "decision": _decision,
     "data_loss": _data_loss,
     "to_check": _to_check,

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperOption
 
 from logdirwatch import __version__
-from logdirwatch.cli import logs, standard_streams
+from logdirwatch.cli import standard_streams
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.text.printable import printable_lines
@@ -136,7 +136,7 @@ def run(made: Callable[[], typer.Typer]) -> None:
     """Run a command line; an error of the user is one line, and Ctrl-C none."""
     try:
         with standard_streams.prepared():
-            logs.to_stderr(debug="--debug" in sys.argv)
+            standard_streams.to_stderr(debug="--debug" in sys.argv)
             made()()
     except KeyboardInterrupt:  # while modules are imported; typer handles a later one
         sys.exit(130)

@@ -1,10 +1,11 @@
 """Standard input, output and error as a process finds them: closed, on a full disk, or a pipe that nobody reads.
 
-No process ends and no loop waits because a line of its log cannot be written.
+No process ends and no loop waits because a line of its log cannot be written, and no line has control characters.
 """
 
 import errno
 import io
+import logging
 import os
 import select
 import sys
@@ -13,7 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+import structlog
+from structlog.typing import EventDict, ExcInfo
+
 from logdirwatch.errors import UserError
+from logdirwatch.text.printable import printable, printable_lines
 
 PATIENCE_MS = 1_000
 """How long a write to standard error may wait for whoever reads it; after one that was lost none waits."""
@@ -87,3 +92,33 @@ def prepared() -> Iterator[None]:
     except OSError as error:
         named = error.filename or ("standard output" if error.errno in _OF_A_FILE else None)
         raise UserError(f"{named}: {error.strerror}" if named else str(error.strerror or error)) from error
+
+
+def to_stderr(*, debug: bool = False) -> None:
+    """Write structlog's lines to standard error, so that standard output has only what the command prints.
+
+    Lines of level DEBUG are written only with ``debug``.
+    """
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _plain,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def _plain(_: object, __: str, event: EventDict) -> EventDict:
+    """Escape line ends and control characters; values other than strings are shown by ``repr``."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _traceback(target: TextIO, error: ExcInfo) -> None:
+    """Write a plain traceback; structlog's default shows local variables, and so the passwords in the settings."""
+    shown = io.StringIO()
+    structlog.dev.plain_traceback(shown, error)
+    target.write(printable_lines(shown.getvalue()))

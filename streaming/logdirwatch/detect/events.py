@@ -21,8 +21,7 @@ from logdirwatch.detect.rules import (
     uncleanable_partitions,
 )
 from logdirwatch.detect.state import clocks, episodes
-from logdirwatch.detect.state.bounds import clipped
-from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.detect.state.broker_state import LogDirMemory, clipped
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule

@@ -10,8 +10,8 @@ import sys
 from importlib import import_module
 
 MODULES = (
-    "logdirwatch.detect.spark.processor",
-    "logdirwatch.fleet.processor",
+    "logdirwatch.jobs.processors",
+    "logdirwatch.jobs.processors",
     "logdirwatch.store.writing.intake",
     # PySpark imports these only when a worker has its first task.
     "concurrent.futures.thread",

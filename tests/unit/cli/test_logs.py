@@ -3,7 +3,7 @@
 import pytest
 import structlog
 
-from logdirwatch.cli import logs
+from logdirwatch.cli import standard_streams
 from tests.support.hostile import NAMES
 
 PASSWORD = "hush-hush"
@@ -15,7 +15,7 @@ def connect(arguments):
 
 def test_a_traceback_shows_no_variable(capsys):
     arguments = {"sasl_plain_password": PASSWORD}
-    logs.to_stderr()
+    standard_streams.to_stderr()
     try:
         connect(arguments)
     except ValueError:
@@ -31,7 +31,7 @@ def test_a_traceback_shows_no_variable(capsys):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_logged_is_one_line_that_steers_no_terminal(capsys, name):
-    logs.to_stderr()
+    standard_streams.to_stderr()
     try:
         structlog.get_logger("test").warning("query.failed", error=name, paths=[name], found={name: name})
     finally:
@@ -42,7 +42,7 @@ def test_what_is_logged_is_one_line_that_steers_no_terminal(capsys, name):
 
 @pytest.mark.parametrize(("debug", "lines"), [(False, 0), (True, 1)])
 def test_debug_lines_are_for_those_who_ask(capsys, debug, lines):
-    logs.to_stderr(debug=debug)
+    standard_streams.to_stderr(debug=debug)
     try:
         structlog.get_logger("test").debug("cluster_id.unknown")
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from logdirwatch.cli import logs, standard_streams
+from logdirwatch.cli import standard_streams
 from logdirwatch.errors import UserError
 
 
@@ -73,7 +73,7 @@ def logging_to(monkeypatch, descriptor):
     monkeypatch.setattr(standard_streams, "PATIENCE_MS", 20)
     monkeypatch.setattr(sys, "stderr", io.StringIO() if descriptor is None else Given(descriptor))
     with standard_streams.prepared():
-        logs.to_stderr()
+        standard_streams.to_stderr()
         yield structlog.get_logger("test")
     structlog.reset_defaults()
 
@@ -126,7 +126,7 @@ def test_once_lines_can_be_written_again_it_is_said_that_some_are_missing(monkey
 def test_a_stream_that_is_closed_is_an_empty_one(monkeypatch, name):
     monkeypatch.setattr(sys, name, None)
     with standard_streams.prepared():
-        logs.to_stderr()
+        standard_streams.to_stderr()
         structlog.get_logger("test").info("goes on")
         sys.stdout.write(sys.stdin.readline() if name == "stdin" else "goes on")
     structlog.reset_defaults()

@@ -2,9 +2,9 @@
 
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from logdirwatch.detect.spark.memories import Memories, unpacked
-from logdirwatch.detect.spark.processor import ShardProcessor
+from logdirwatch.detect.spark.shard import Memories, unpacked
 from logdirwatch.detect.state.broker_state import CODEC
+from logdirwatch.jobs.processors import ShardProcessor
 
 
 class _Unpacked(ShardProcessor):

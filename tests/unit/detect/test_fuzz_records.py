@@ -12,8 +12,8 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.judge import PIPELINE_BROKER
-from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.jobs.processors import ClusterProcessor
 from logdirwatch.model import topics
 from logdirwatch.model.records import (
     DecisionRecord,

@@ -9,7 +9,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
-from logdirwatch.fleet.processor import ClusterProcessor
+from logdirwatch.jobs.processors import ClusterProcessor
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import ExecutionState
 from tests.unit.autopilot.world import execution, move

@@ -10,8 +10,7 @@ import structlog
 import typer
 
 from logdirwatch.cli.commands.config import remarks
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.clock import wall_ms
 from logdirwatch.collect import loop
 from logdirwatch.collect.metrics import CollectorMetrics

@@ -6,8 +6,7 @@ import typer
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.config.servers import server_list
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import properties

@@ -6,8 +6,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli.commands.config import remarks
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.cli.reading.records import now_ms, waiting_for_kafka
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report

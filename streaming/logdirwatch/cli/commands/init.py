@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from logdirwatch.cli.commands.config import remarks
-from logdirwatch.cli.next_step import program
+from logdirwatch.cli.context import program
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import StrEnum
 from logdirwatch.plan.commands.kafka_tools import Tools

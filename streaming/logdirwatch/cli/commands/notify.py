@@ -7,8 +7,7 @@ import typer
 
 from logdirwatch.cli import stopping
 from logdirwatch.cli.commands.collect import DRAIN_S, publisher_of
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.clock import steady_ms
 from logdirwatch.errors import UserError

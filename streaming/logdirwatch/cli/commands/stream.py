@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from logdirwatch import spark_version
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import say_next
 from logdirwatch.errors import UserError
 
 

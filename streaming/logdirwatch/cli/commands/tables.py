@@ -1,6 +1,6 @@
 """``logdirwatch tables optimize``: keeps the tables small and fast; a nightly job next to the running stream."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -9,12 +9,24 @@ import typer
 from logdirwatch import spark_version
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
-from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.upkeep.results import Upkept, line
 from logdirwatch.text.printable import printable
+
+Names = Annotated[list[str] | None, typer.Option("--table", help="Only this table; may be repeated.")]
+
+
+def chosen(command: str, names: Sequence[str] | None, known: Collection[str]) -> list[str]:
+    """Return the named tables, by default all; raises UserError for an unknown one."""
+    unknown = sorted(set(names or ()) - set(known))
+    if unknown:
+        raise UserError(
+            f"{command}: no table is named {', '.join(unknown)}; the tables: {', '.join(known)}", exit_code=2
+        )
+    return list(names or known)
+
 
 commands = typer.Typer(help="Maintain the Delta tables.", no_args_is_help=True)
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import typer
 from rich.table import Table
 
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.context import Context, say_next
 from logdirwatch.cli.reading.records import console, waiting_for_kafka
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.telemetry_topics import Existing

@@ -7,9 +7,9 @@ import msgspec
 import typer
 
 from logdirwatch import spark_version
+from logdirwatch.cli.commands.tables import Names, chosen
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
-from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.quality.results import Checked, failed, lines
 from logdirwatch.store.schema.definitions import QUALITY_RESULTS, TABLES

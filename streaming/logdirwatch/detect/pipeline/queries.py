@@ -3,10 +3,11 @@
 Time is that of the records alone. Each alert is about one query; it has neither cluster nor broker.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, needs_renewal, next_revision
-from logdirwatch.detect.pipeline import messages as wording
+from logdirwatch.detect.alerts.messages import ended
 from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
 from logdirwatch.detect.settings import DetectSettings, PipelineSettings
 from logdirwatch.detect.state.broker_state import OpenAlert
@@ -22,6 +23,8 @@ from logdirwatch.model.records import AlertRecord, PipelineRecord
 from logdirwatch.model.scalars import total
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
+from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import counted, some_of
 
 NEWS = 2
 """A number makes a revision due when it doubled or halved."""
@@ -80,7 +83,7 @@ class _QueryAlerts:
         """Close the alert of a rule if it is open."""
         alert = self.memory.alerts.pop(rule, None)
         if alert is not None:
-            alert.summary = wording.resolved(self.name, reason)
+            alert.summary = resolved(self.name, reason)
             self._write(rule, alert, AlertStatus.RESOLVED, reason)
 
     def renew(self) -> None:
@@ -123,7 +126,7 @@ def _judge_lag(alerts: _QueryAlerts, record: PipelineRecord, settings: PipelineS
     alert = alerts.memory.alerts.get(Rule.PIPELINE_LAGGING)
     if lag_ms >= settings.lag_ms:
         evidence = _of_lag(alerts.name, record, lag_ms)
-        summary = wording.lagging(evidence)
+        summary = lagging(evidence)
         alerts.fire(Rule.PIPELINE_LAGGING, severity_of(alerts.name), "lag_ms", evidence, summary)
     elif alert is not None and lag_ms * 2 > settings.lag_ms:
         alert.calm_since_ms = None
@@ -160,7 +163,7 @@ def _judge_rejects(alerts: _QueryAlerts, record: PipelineRecord, settings: Pipel
         evidence = PipelineRejectsEvidence(
             query=alerts.name, rows=rows, window_ms=settings.rejects_window_ms, reasons=reasons
         )
-        alerts.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(evidence))
+        alerts.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, rejects(evidence))
     elif rows * 2 < settings.rejects_limit and _has_read(record):
         alerts.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
 
@@ -176,7 +179,7 @@ def _judge_loss(alerts: _QueryAlerts, record: PipelineRecord, settings: Pipeline
     if memory.unnamed:
         if alert is None or alerts.at_ms - alert.said_ms >= LOSS_TOLD_EVERY_MS:
             evidence = PipelineDataLossEvidence(query=alerts.name, rows=memory.lost_rows, ranges=memory.unnamed)
-            memory.unnamed, summary = [], wording.data_loss(evidence)
+            memory.unnamed, summary = [], data_loss(evidence)
             alerts.fire(Rule.PIPELINE_DATA_LOSS, severity_of(alerts.name), None, evidence, summary)
     elif memory.lost_ms is not None and alerts.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
         memory.lost_ms, memory.lost_rows = None, 0
@@ -192,7 +195,7 @@ def _judge_quality(alerts: _QueryAlerts, record: PipelineRecord) -> None:
     """Alert about the unmet expectations of ``validate``, until all are met."""
     failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
     if failed:
-        summary = wording.data_quality(failed)
+        summary = data_quality(failed)
         alerts.fire(
             Rule.DATA_QUALITY,
             Severity.WARNING,
@@ -202,3 +205,78 @@ def _judge_quality(alerts: _QueryAlerts, record: PipelineRecord) -> None:
         )
     elif record.quality is not None:
         alerts.resolve(Rule.DATA_QUALITY, RECOVERED)
+
+
+_WAITS = "can wait until morning"
+_NAMED = 3
+_LATE = {
+    "detect": "alerts and states come late, and silence is not judged meanwhile",
+    "fleet": "alerts about clusters and silence come late",
+    "fast_lane": "the first alert about a failure comes late",
+    "store": "the tables are out of date",
+    "store_inventory": "replicas and partitions in the tables are out of date",
+    "recommend": "actions come late",
+}
+_ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
+
+
+def lagging(evidence: PipelineLaggingEvidence) -> str:
+    """Say how far a query is behind, and what is late because of it."""
+    query, rows, lag_ms = str(evidence.query), evidence.behind_rows, evidence.lag_ms or 0
+    unread = "" if rows is None else f": {counted(rows, 'record waits', 'records wait')}"
+    if not evidence.is_active:
+        text = f"does not run, and has not for {human_ms(lag_ms)}{unread}"
+    elif evidence.away_ms:
+        left = "" if rows is None else f": {counted(rows, 'record is', 'records are')} left to read"
+        text = f"was down, like the whole stream, for {human_ms(evidence.away_ms)}{left}"
+    else:
+        text = f"is {human_ms(lag_ms)} behind{unread}"
+    return f"logdirwatch's query {query} {text}; {_LATE.get(query, 'what it writes comes late')}; {_late(query)}"
+
+
+def rejects(evidence: PipelineRejectsEvidence) -> str:
+    """Say how many records were rejected, and the most frequent reason."""
+    first = evidence.reasons[0]
+    return (
+        f"logdirwatch's query {evidence.query} could not read {evidence.rows} records within "
+        f"{human_ms(evidence.window_ms or 0)}, most of {first.topic}: {first.reason} (such as {first.example}); "
+        f"{_WAITS}: yes, because a broker without readable records has its own alert; but the content of "
+        "these records is not monitored"
+    )
+
+
+def data_loss(evidence: PipelineDataLossEvidence) -> str:
+    """Say how many records were deleted before they were read."""
+    query, topics = str(evidence.query), sorted({lost.topic for lost in evidence.ranges})
+    more = f" and {len(topics) - _NAMED} more topics" if len(topics) > _NAMED else ""
+    return (
+        f"logdirwatch's query {query} lost up to {evidence.rows} records of {', '.join(topics[:_NAMED])}{more}: "
+        f"they were deleted before it had read them; {_WAITS}: "
+        + (
+            "no, because they were never judged"
+            if query in _ALERTS_LATE
+            else "yes, because alerts do not depend on this query"
+        )
+    )
+
+
+def data_quality(failed: Mapping[str, Sequence[str]]) -> str:
+    """Say which tables do not meet their expectations."""
+    table, expectations = next(iter(sorted(failed.items())))
+    count = sum(map(len, failed.values()))
+    return (
+        f"logdirwatch's tables fail their quality checks: {count} expectations are not met in "
+        f"{some_of(sorted(failed), _NAMED)}, such as of {table}: {expectations[0]}; {_WAITS}: yes, because alerts "
+        "do not depend on tables, though actions and panels do"
+    )
+
+
+def resolved(query: str, reason: str) -> str:
+    """Say that an alert ended and why."""
+    return f"logdirwatch's query {query}: {ended(reason)}"
+
+
+def _late(query: str) -> str:
+    if query in _ALERTS_LATE:
+        return f"{_WAITS}: no, because alerts about new failures come late"
+    return f"{_WAITS}: yes, because alerts do not wait for it"

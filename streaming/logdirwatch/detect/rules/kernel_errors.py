@@ -15,8 +15,7 @@ from logdirwatch.detect import causes
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
-from logdirwatch.detect.state.bounds import CHARACTERS, clipped
-from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert, Trouble
+from logdirwatch.detect.state.broker_state import CHARACTERS, LogDirMemory, OpenAlert, Trouble, clipped
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews

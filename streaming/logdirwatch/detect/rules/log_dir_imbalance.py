@@ -5,7 +5,7 @@ Offline, cordoned and unknown directories are left out. Brokers are not compared
 
 from typing import NamedTuple
 
-from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules.log_dir_changed import EMPTIED
@@ -108,7 +108,7 @@ def _tell(context: BrokerContext, alert: OpenAlert | None, spread: Spread, momen
         transition=(None, None),
         evidence=found,
         affected=evidence.affected_by_broker(context),
-        summary=upkeep_messages.unequal(context.memory, found),
+        summary=messages.unequal(context.memory, found),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

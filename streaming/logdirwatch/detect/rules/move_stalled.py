@@ -12,7 +12,7 @@ A queued copy waits for a thread (KIP-113): its time starts when it begins.
 
 from typing import Any
 
-from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_offline
@@ -164,7 +164,7 @@ def _tell(context: BrokerContext, record: MetricsRecord, held_up: dict[str, str]
             **_threads(record, held_up),
         ),
         affected=evidence.affected_by_broker(context),
-        summary=upkeep_messages.moves_held_up(context.memory, found, moment.at_ms),
+        summary=messages.moves_held_up(context.memory, found, moment.at_ms),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -5,8 +5,7 @@ No verdict on their directory (KIP-18).
 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
-from logdirwatch.detect.state.bounds import newest
-from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, newest
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
 from logdirwatch.model.records import EventRecord, MetricsRecord

@@ -4,7 +4,7 @@ They slow down replicas that fell behind, and the next move. kafka-reassign-part
 --verify is run after the end.
 """
 
-from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -73,7 +73,7 @@ def _tell(context: BrokerContext, left: dict[str, int], moment: EvidenceTime) ->
             since_ms=context.memory.throttles_since_ms,
         ),
         affected=evidence.affected_by_broker(context),
-        summary=upkeep_messages.throttles_left(context.memory, limits, left.get(LISTS, 0)),
+        summary=messages.throttles_left(context.memory, limits, left.get(LISTS, 0)),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -5,11 +5,10 @@ count. Only a gauge of 0 that is newer than the line, or a person's declaration,
 is not: it clears the mark, and the cleaner meets the same log again. A missing gauge proves nothing.
 """
 
-from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
-from logdirwatch.detect.state.bounds import newest
-from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, newest
 from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
 from logdirwatch.model.evidence.log_dirs import LogDirUncleanableEvidence
 from logdirwatch.model.records import EventRecord, MetricsRecord
@@ -111,7 +110,7 @@ def _tell(context: BrokerContext, path: str | None, holder: Holder, moment: Evid
         transition=(status, status),
         evidence=_evidence(named, log_dir, holder.uncleanable_detail),
         affected=evidence.affected(context, log_dir) if log_dir else evidence.affected_by_broker(context),
-        summary=upkeep_messages.uncleanable(context.memory, path, log_dir, named, fills=fills),
+        summary=messages.uncleanable(context.memory, path, log_dir, named, fills=fills),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -8,14 +8,62 @@ batch's time.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+import pyarrow as pa
+from msgspec import Struct, field
+
 from logdirwatch.detect.columns.rows import TIMER_GRID_MS
-from logdirwatch.detect.columns.table import Table, digest_of
+from logdirwatch.detect.columns.table import StoredRows, Table, digest_of
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.memories import Memories, Value, packed, unpacked
 from logdirwatch.detect.state import broker_state
 from logdirwatch.detect.state.broker_state import BrokerMemory
-from logdirwatch.state.codec import unreadable
+from logdirwatch.state.codec import refused, unreadable
+
+VERSION = 2
+_READ = (1, VERSION)
+"""In version 1 each memory has all of its numbers."""
+_CODEC = "zstd"
+
+Value = tuple[int, str]
+"""One memory: the version of its form, and the memory as JSON."""
+
+
+class Memories(Struct):
+    """The memories of a shard by broker, and the brokers whose timer fires at a time.
+
+    Of brokers at rest the numbers are in ``at_rest``, newer than those in their memories. ``judged_by`` tells by which
+    settings they were found to be so.
+    """
+
+    values: dict[int, Value] = field(default_factory=dict)
+    due: dict[int, list[int]] = field(default_factory=dict)
+    at_rest: list[StoredRows] = field(default_factory=list)
+    judged_by: bytes = b""
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Memories)
+
+
+def packed(memories: Memories) -> tuple[int, int, bytes]:
+    """Return the value that is stored: version, length and body."""
+    body = _ENCODER.encode(memories)
+    return VERSION, len(body), pa.compress(body, codec=_CODEC, asbytes=True)
+
+
+def unpacked(version: int, length_bytes: int, body: bytes) -> Memories:
+    """Return the memories in a stored value.
+
+    Raises UserError when another release wrote it, or when it cannot be read.
+    """
+    if version not in _READ:
+        raise refused("detect", version, VERSION)
+    try:
+        return _DECODER.decode(pa.decompress(body, decompressed_size=length_bytes, codec=_CODEC, asbytes=True))
+    except (msgspec.MsgspecError, OSError, ValueError) as error:
+        raise unreadable("detect", error) from None
+
 
 MEMORIES = "memories"
 VARIABLES = (MEMORIES,)

@@ -6,9 +6,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.clock import wall_ms
 from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
-from logdirwatch.detect.spark.processor import ShardProcessor, shard_of
 from logdirwatch.detect.spark.shard import VARIABLES
 from logdirwatch.jobs.checkpoint import older
+from logdirwatch.jobs.processors import ShardProcessor, shard_of
 from logdirwatch.jobs.queries.start_state import start_state
 from logdirwatch.jobs.session import without_empty_batches
 from logdirwatch.jobs.streams import (

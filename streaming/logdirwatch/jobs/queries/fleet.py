@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from logdirwatch.fleet import memory
-from logdirwatch.fleet.processor import ClusterProcessor
+from logdirwatch.jobs.processors import STATE_SCHEMA, ClusterProcessor
 from logdirwatch.jobs.queries.start_state import has_checkpoint, last_alerts
 from logdirwatch.jobs.streams import (
     KAFKA_ROWS,
@@ -26,7 +26,6 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
 from logdirwatch.spark_version import transform_with_state
-from logdirwatch.state.schema import STATE_SCHEMA
 
 NAME = "fleet"
 TOPICS = (topics.STATE, topics.EXECUTIONS)

@@ -30,7 +30,7 @@ from logdirwatch.model.records.metrics import (
 from logdirwatch.model.records.notifications import NotificationRecord
 from logdirwatch.model.records.pipeline import PipelineRecord
 from logdirwatch.model.records.state import ADVANCES_NOT, SILENT, LogDirView, StateRecord, Transition
-from logdirwatch.model.records.version import Version
+from logdirwatch.model.scalars import Version
 
 __all__ = [
     "ADVANCES_NOT",

@@ -4,9 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import ClusterName, StatusReason
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Count, Long, Name, Revision
+from logdirwatch.model.scalars import ClusterName, Count, Long, Name, Revision, StatusReason, Version
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ClusterOwner
 
 

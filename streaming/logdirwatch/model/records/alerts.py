@@ -7,9 +7,7 @@ from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
-from logdirwatch.model.fields import ClusterName
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import BrokerId, Long, Name, Revision
+from logdirwatch.model.scalars import BrokerId, ClusterName, Long, Name, Revision, Version
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import BrokerId, EpochMs, Name, Revision
+from logdirwatch.model.scalars import BrokerId, EpochMs, Name, Revision, Version
 from logdirwatch.model.vocabulary import Decision, Rule, Severity
 
 

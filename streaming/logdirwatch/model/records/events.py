@@ -4,9 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import NodeId
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Count, EpochMs, Name
+from logdirwatch.model.scalars import Count, EpochMs, Name, NodeId, Version
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import ClusterName
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Bytes, Count, EpochMs, Name, Revision
+from logdirwatch.model.scalars import Bytes, ClusterName, Count, EpochMs, Name, Revision, Version
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 
 __all__ = ("ENDED", "FINISHED", "ExecutionRecord", "ExecutionState", "OwnLimit")

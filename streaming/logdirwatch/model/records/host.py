@@ -4,9 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import ClusterName, LogDirPath, NodeId
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Bytes, Count, EpochMs, Name
+from logdirwatch.model.scalars import Bytes, ClusterName, Count, EpochMs, LogDirPath, Name, NodeId, Version
 
 
 class KernelNews(Struct, frozen=True, kw_only=True):

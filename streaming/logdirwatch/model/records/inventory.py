@@ -4,18 +4,21 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import (
+from logdirwatch.model.scalars import (
+    BrokerId,
+    Bytes,
     ClusterName,
     CollectorName,
+    Count,
     LogDirPath,
+    Long,
     NodeId,
     PartitionNumber,
     PartNumber,
     ScanTime,
     TopicName,
+    Version,
 )
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import BrokerId, Bytes, Count, Long
 
 
 class Placement(Struct, frozen=True, kw_only=True):

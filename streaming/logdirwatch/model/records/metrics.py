@@ -4,23 +4,27 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from logdirwatch.model.fields import (
+from logdirwatch.model.scalars import (
     BrokerHost,
     BrokerRack,
+    Bytes,
     ClusterMetadataMode,
     ClusterName,
     CollectorName,
     ControllerId,
+    Count,
+    EpochMs,
     IsCordoned,
     IsFenced,
     IsMetadataDir,
     KafkaVersion,
     MetadataVersion,
+    Name,
     NodeId,
     NotReportedByRelease,
+    Offset,
+    Version,
 )
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Bytes, Count, EpochMs, Name, Offset
 from logdirwatch.model.vocabulary import PollStatus
 
 DEFAULT_INTERVAL_MS = 5_000

@@ -5,8 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from logdirwatch.model.evidence.stream import LostRange, RejectedRows
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import EpochMs, Name, Offset
+from logdirwatch.model.scalars import EpochMs, Name, Offset, Version
 
 
 class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="pipeline"):

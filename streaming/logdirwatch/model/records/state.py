@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from logdirwatch.model.fields import (
+from logdirwatch.model.records.metrics import PartitionHealth
+from logdirwatch.model.scalars import (
     BrokerHost,
     BrokerRack,
     ClusterMetadataMode,
@@ -14,15 +15,14 @@ from logdirwatch.model.fields import (
     IsFenced,
     IsMetadataDir,
     KafkaVersion,
+    Long,
     MetadataVersion,
     NodeId,
     NotReportedByRelease,
     StatusReason,
     StatusSince,
+    Version,
 )
-from logdirwatch.model.records.metrics import PartitionHealth
-from logdirwatch.model.records.version import Version
-from logdirwatch.model.scalars import Long
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 
 INTERNAL = {"x-internal": True}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from logdirwatch.cli.next_step import program
+from logdirwatch.cli.context import program
 from logdirwatch.settings import load
 
 OPTIONS = (

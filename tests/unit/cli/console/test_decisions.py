@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from logdirwatch.cli.console.decisions import ConsoleDecisions
+from logdirwatch.cli.console.command import ConsoleDecisions
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, deadline

@@ -1,6 +1,6 @@
 """What the log cleaner gave up on (KIP-346): by gauges, by the log, and ended only by a gauge."""
 
-from logdirwatch.detect.state.bounds import NAMES
+from logdirwatch.detect.state.broker_state import NAMES
 from tests.unit.detect.builders import GIB, POLL_MS, Driver, log_dir
 from tests.unit.detect.rules.test_kernel_errors import healthy
 

@@ -11,8 +11,8 @@ from pyspark.sql import Row
 from logdirwatch.detect.columns.table import Table
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.spark.processor import ShardProcessor
 from logdirwatch.detect.state.broker_state import encode
+from logdirwatch.jobs.processors import ShardProcessor
 from logdirwatch.model.identity import Origin
 from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, metrics

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.detect.spark.memories import VERSION, Memories, packed, unpacked
+from logdirwatch.detect.spark.shard import VERSION, Memories, packed, unpacked
 from logdirwatch.errors import UserError
 
 BROKER = st.integers(-2, 2**31 - 1)

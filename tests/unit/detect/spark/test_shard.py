@@ -5,7 +5,7 @@ import pytest
 from pyspark.sql import Row
 
 from logdirwatch.detect.settings import DetectSettings, Thresholds
-from logdirwatch.detect.spark.memories import Memories, packed
+from logdirwatch.detect.spark.shard import Memories, packed
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import StateRecord
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, maintenance, metrics
