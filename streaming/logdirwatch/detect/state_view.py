@@ -9,8 +9,12 @@ from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.state.shared_volumes import unaccounted_bytes_of_all
 from logdirwatch.detect.state.turns import is_turn, seed_of
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import LogDirView, StateRecord, Transition
 from logdirwatch.model.vocabulary import LogDirStatus
+
+_of_broker = in_common(BrokerMemory, StateRecord)
+_of_log_dir = in_common(LogDirMemory, LogDirView)
 
 
 def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
@@ -43,40 +47,25 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
     planned = maintenance.running(memory)
     unaccounted = unaccounted_bytes_of_all(memory)
     return StateRecord(
-        version=1,
-        cluster=memory.cluster,
-        broker=memory.broker,
-        sequence=memory.sequence,
-        at_ms=memory.newest_ms,
-        status=memory.status,
-        reason=absence_messages.standing(memory),
-        since_ms=memory.since_ms,
-        last_seen_ms=memory.seen_ms,
-        collector=memory.collector,
-        host=memory.host,
-        rack=memory.rack,
-        is_fenced=memory.is_fenced,
-        kafka_version=memory.kafka_version,
-        metadata_version=memory.metadata_version,
-        metadata_mode=memory.metadata_mode,
-        not_reported=memory.not_reported,
-        controller_id=memory.controller_id,
-        log_dirs=[_view(path, log_dir, unaccounted[path]) for path, log_dir in sorted(memory.log_dirs.items())],
-        partitions=memory.partitions,
-        transitions=transitions,
-        positions=dict(memory.positions),
-        is_silent=memory.is_silent,
-        maintenance_until_ms=None if planned is None else planned.until_ms,
-        maintenance_by=None if planned is None else planned.by,
-        maintenance_reason=None if planned is None else planned.reason,
-        recovering_logs=log_recovery.logs_left(memory),
-        flush_ms=memory.flush_ms,
-        remote_copy_lag_bytes=memory.remote_copy_lag_bytes,
-        absence_alerts={
-            str(rule): memory.alerts[rule].alert_id for rule in broker_offline.RULES if rule in memory.alerts
-        },
-        is_crash_looping=broker_crash_loop.is_looping(memory),
-        machine=encode(memory),
+        **_of_broker(memory)
+        | {
+            "version": 1,
+            "at_ms": memory.newest_ms,
+            "reason": absence_messages.standing(memory),
+            "last_seen_ms": memory.seen_ms,
+            "log_dirs": [_view(path, log_dir, unaccounted[path]) for path, log_dir in sorted(memory.log_dirs.items())],
+            "transitions": transitions,
+            "positions": dict(memory.positions),
+            "maintenance_until_ms": None if planned is None else planned.until_ms,
+            "maintenance_by": None if planned is None else planned.by,
+            "maintenance_reason": None if planned is None else planned.reason,
+            "recovering_logs": log_recovery.logs_left(memory),
+            "absence_alerts": {
+                str(rule): memory.alerts[rule].alert_id for rule in broker_offline.RULES if rule in memory.alerts
+            },
+            "is_crash_looping": broker_crash_loop.is_looping(memory),
+            "machine": encode(memory),
+        }
     )
 
 
@@ -88,32 +77,15 @@ def _maintenance_ms(memory: BrokerMemory) -> int | None:
 def _view(path: str, log_dir: LogDirMemory, unaccounted_bytes: int | None) -> LogDirView:
     growth, full_at_ms = urgency.outlook(log_dir)
     return LogDirView(
-        path=path,
-        status=log_dir.status,
-        cause=log_dir.cause if log_dir.status is LogDirStatus.OFFLINE else None,
-        reason=log_dir.reason,
-        since_ms=log_dir.since_ms,
-        sample_at_ms=log_dir.sample_at_ms,
-        last_seen_ms=log_dir.seen_ms,
-        last_status=log_dir.last_status,
-        last_proof_ms=log_dir.proof_ms,
-        error_code=log_dir.error_code,
-        total_bytes=log_dir.total_bytes,
-        usable_bytes=log_dir.usable_bytes,
-        used_ratio=used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
-        replica_count=log_dir.replica_count,
-        replica_bytes=log_dir.replica_bytes,
-        future_bytes=log_dir.future_bytes,
-        incoming_bytes=log_dir.incoming_bytes,
-        outgoing_bytes=log_dir.outgoing_bytes,
-        unaccounted_bytes=unaccounted_bytes,
-        growth_bytes_per_s=log_dir.growth_bytes_per_s,
-        lasting_growth_bytes_per_s=growth,
-        full_at_ms=full_at_ms,
-        forecast_confidence=log_dir.forecast_confidence,
-        volume=log_dir.volume,
-        is_cordoned=log_dir.is_cordoned,
-        is_metadata_dir=log_dir.is_metadata_dir,
-        strays=log_dir.strays,
-        capacity_source=log_dir.capacity_source,
+        **_of_log_dir(log_dir)
+        | {
+            "path": path,
+            "cause": log_dir.cause if log_dir.status is LogDirStatus.OFFLINE else None,
+            "last_seen_ms": log_dir.seen_ms,
+            "last_proof_ms": log_dir.proof_ms,
+            "used_ratio": used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+            "unaccounted_bytes": unaccounted_bytes,
+            "lasting_growth_bytes_per_s": growth,
+            "full_at_ms": full_at_ms,
+        }
     )

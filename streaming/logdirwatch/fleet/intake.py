@@ -5,7 +5,11 @@ from typing import NamedTuple
 from logdirwatch.fleet.memory import BrokerDigest, DirDigest
 from logdirwatch.fleet.restarts import absences
 from logdirwatch.model.identity import Origin
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import LogDirView, StateRecord
+
+_of_broker = in_common(StateRecord, BrokerDigest)
+_of_log_dir = in_common(LogDirView, DirDigest)
 
 
 class Seen(NamedTuple):
@@ -28,20 +32,14 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
     """Return what is kept of a state record; an ongoing silence began when it was first seen."""
     since_ms = before.silent_at_ms if before is not None and before.is_silent else now_ms
     return BrokerDigest(
-        sequence=state.sequence,
-        at_ms=state.at_ms,
-        status=state.status,
-        reason=state.reason,
-        log_dirs=[_log_dir(view) for view in state.log_dirs],
-        partitions=state.partitions,
-        last_seen_ms=state.last_seen_ms,
-        silent_at_ms=None if state.is_reported else since_ms,
-        maintenance_until_ms=state.maintenance_until_ms,
-        recovering_logs=state.recovering_logs,
-        away_since_ms=_away_since_ms(state, before),
-        host=state.host,
-        flush_ms=_flush_ms(state, before),
-        absence_alerts=state.absence_alerts or {},
+        **_of_broker(state)
+        | {
+            "log_dirs": [DirDigest(**_of_log_dir(view)) for view in state.log_dirs],
+            "silent_at_ms": None if state.is_reported else since_ms,
+            "away_since_ms": _away_since_ms(state, before),
+            "flush_ms": _flush_ms(state, before),
+            "absence_alerts": state.absence_alerts or {},
+        }
     )
 
 
@@ -53,17 +51,3 @@ def _flush_ms(state: StateRecord, before: BrokerDigest | None) -> float | None:
 def _away_since_ms(state: StateRecord, before: BrokerDigest | None) -> int | None:
     found = absences(state, None if before is None else before.away_since_ms)
     return found[-1].since_ms if found and found[-1].until_ms is None else None
-
-
-def _log_dir(view: LogDirView) -> DirDigest:
-    return DirDigest(
-        path=view.path,
-        status=view.status,
-        total_bytes=view.total_bytes,
-        usable_bytes=view.usable_bytes,
-        full_at_ms=view.full_at_ms,
-        replica_bytes=view.replica_bytes,
-        is_cordoned=view.is_cordoned,
-        volume=view.volume,
-        last_status=view.last_status,
-    )

@@ -11,7 +11,8 @@ A field is declared in one of four ways:
 Fields that this release does not know are ignored.
 """
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -127,3 +128,10 @@ def _fits(name: str, value: Any, kind: type[RecordPart]) -> bool:
     except msgspec.ValidationError:
         return False
     return True
+
+
+def in_common(kind: type[Struct], other: type[Struct]) -> Callable[[Struct], dict[str, Any]]:
+    """Return what takes the fields that structs of one kind have as those of another, by name, from one of them."""
+    names = [name for name in kind.__struct_fields__ if name in other.__struct_fields__]
+    values = attrgetter(*names)
+    return lambda found: dict(zip(names, values(found), strict=True))
