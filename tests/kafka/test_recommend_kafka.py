@@ -18,8 +18,8 @@ from logdirwatch.jobs.queries.recommend import policy_for
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.cluster.snapshot import with_excluded_log_dirs
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS, investigate
 from logdirwatch.plan.settings import LogDirRule

@@ -10,9 +10,8 @@ from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.rounds.poll import Publish
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.from_brokers import live_facts
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.proposal import Policy

@@ -10,7 +10,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.begin import begun, planned
 from logdirwatch.kafka import clients
-from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.balance.files import operations
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.summary import Cost
 from logdirwatch.text.words import counted

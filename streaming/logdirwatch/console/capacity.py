@@ -59,7 +59,7 @@ def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None, n
     ``names`` are the clusters of the tables.
     """
     fields = [
-        Field(name, label, typed.get(name, "").strip()[:LONGEST], KINDS[name].EXAMPLE.partition("=")[2])
+        Field(name, label, typed.get(name, "").strip()[:LONGEST], KINDS[name][1].partition("=")[2])
         for name, label in LABELS.items()
     ]
     cluster = typed.get("cluster") or (names[0] if names else "")

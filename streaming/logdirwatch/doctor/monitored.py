@@ -11,7 +11,7 @@ from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS, OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
 from logdirwatch.model.vocabulary import MetadataMode, NotReported, PollStatus
-from logdirwatch.plan.cluster import metadata_version as versions
+from logdirwatch.plan.cluster import cordons as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.not_reported import notice
 from logdirwatch.text.words import counted, some_of

@@ -1,7 +1,10 @@
-"""Action records: a proposal with its identity, its alert and its times, as the first revision of an action."""
+"""Action records: a proposal with its identity, its alert and its times, as the first revision of an action.
+
+Its preconditions and vetoes agree: a veto makes its precondition false.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,8 +19,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.owners.owner import for_owner
-from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.vetoes.preconditions import agreed
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 
 
@@ -74,3 +76,30 @@ def _summary(alert: AlertRecord) -> dict[str, Any]:
         "revision": alert.revision,
         "summary": alert.summary,
     }
+
+
+DENIED_BY: Mapping[str, frozenset[str]] = {
+    "writes_go_on": frozenset({"min_isr_lost", "last_in_sync_replica", "leaderless_after", "under_min_isr_after"}),
+    "quorum_safe": frozenset({"quorum_unsafe"}),
+    "room_for_recovery": frozenset({"no_room_for_recovery"}),
+    "no_move": frozenset({"partition_moving", "move_waits"}),
+    "no_retention_cut": frozenset({"retention_waits"}),
+    "min_retention": frozenset({"min_retention", "owner_minimum"}),
+    "consumers_done": frozenset({"consumers_unread"}),
+    "remote_copied": frozenset({"remote_copy_lags"}),
+    "high_watermark_moves": frozenset({"high_watermark_stands"}),
+    "volume_can_grow": frozenset({"volume_at_maximum"}),
+    "metadata_version": frozenset({"cordon_not_enforced"}),
+    "danger_over": frozenset({"not_over"}),
+    "cannot_come_back": frozenset({"may_come_back"}),
+}
+"""By precondition: the vetoes that contradict it."""
+
+
+def agreed(proposal: ProposedAction) -> Iterable[Precondition]:
+    """Return the preconditions of a proposal; those that one of its vetoes contradicts are false."""
+    named = {veto.name for veto in proposal.vetoes}
+    return (
+        replace(precondition, holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition
+        for precondition in proposal.preconditions
+    )

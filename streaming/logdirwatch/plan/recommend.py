@@ -13,8 +13,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, Rule
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.cluster.snapshot_age import too_old, unusable
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, too_old, unusable
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation, directory_of

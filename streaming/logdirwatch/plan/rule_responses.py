@@ -1,4 +1,4 @@
-"""The response of every rule: of its module in ``responses``, or of the table of those about logdirwatch itself."""
+"""The response of every rule: of its module in ``responses``, or of the table of those without actions."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,14 @@ from logdirwatch.modules_by_name import modules_by_name
 from logdirwatch.plan import responses
 from logdirwatch.plan.actions.brokers.investigate import PLANNED, Runbook, look_at
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.responses import pipeline
+from logdirwatch.plan.responses import without_actions
 from logdirwatch.plan.responses.response import Response
 
 _MODULES = modules_by_name(responses)
 
-RESPONSES: Mapping[Rule, Response] = {rule: pipeline.RESPONSES.get(rule) or _MODULES[rule].RESPONSE for rule in Rule}
+RESPONSES: Mapping[Rule, Response] = {
+    rule: without_actions.RESPONSES.get(rule) or _MODULES[rule].RESPONSE for rule in Rule
+}
 
 RUNBOOKS: Mapping[Rule, Runbook] = {
     rule: response.runbook for rule, response in RESPONSES.items() if response.runbook is not None

@@ -6,7 +6,7 @@ import pytest
 from logdirwatch.execute.begin import as_action, begun, bytes_of, is_plan, planned
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.balance.files import operations
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands.operations import reassign
 from logdirwatch.plan.commands.throttles import of_plan

@@ -14,7 +14,7 @@ from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.rolling import Part, Rolling
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.balance.files import operations
 from logdirwatch.plan.cluster.assignment import Assignment
 from tests.simulation.hand.kafka import Kafka
 from tests.simulation.hand.run import Schedule, World

@@ -9,8 +9,8 @@ import pytest
 from logdirwatch.model.actions import EXPECTED
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.action_records import record
-from logdirwatch.plan.proposal import ProposedAction, Veto, effect
+from logdirwatch.plan.action_records import DENIED_BY, agreed, record
+from logdirwatch.plan.proposal import Precondition, ProposedAction, Veto, effect
 from tests.unit.plan.builders import NOW_MS, alert, policy
 
 DRAFT = ProposedAction(ActionKind.REPLACE_DISK, {"broker": 1, "log_dir": "/d1"}, "why", effect(status="online"))
@@ -64,3 +64,31 @@ def test_the_parts_of_an_action_are_json_objects():
     made = recorded(vetoes=(Veto("not_over", "so", (1,)),))
     for part in (made.target, made.expected, made.preconditions, made.vetoes, made.undo):
         assert json.loads(json.dumps(part)) == part
+
+
+PAIRS = [(name, veto) for name, vetoes in DENIED_BY.items() for veto in sorted(vetoes)]
+
+
+def draft(kind=ActionKind.RESTART_BROKER, *, name="writes_go_on", holds=True, veto=None):
+    vetoes = () if veto is None else (Veto(veto, "so it is"),)
+    return ProposedAction(
+        kind, {"broker": 1}, "why", {}, preconditions=(Precondition(name, "text", holds),), vetoes=vetoes
+    )
+
+
+@pytest.mark.parametrize(("name", "veto"), PAIRS)
+def test_a_veto_denies_its_precondition(name, veto):
+    assert [item.holds for item in agreed(draft(name=name, veto=veto))] == [False]
+
+
+@pytest.mark.parametrize("holds", [True, False, None])
+def test_another_veto_and_none_leave_it_as_it_is(holds):
+    for veto in (None, "rejected"):
+        assert [item.holds for item in agreed(draft(holds=holds, veto=veto))] == [holds]
+
+
+@pytest.mark.parametrize("kind", list(ActionKind))
+def test_no_record_of_any_kind_contradicts_itself(kind):
+    for name, veto in PAIRS:
+        (item,) = record(draft(kind, name=name, veto=veto), alert(), {}, policy(), NOW_MS).preconditions
+        assert item["holds"] is False

@@ -22,9 +22,9 @@ from logdirwatch.plan.balance.model.csv_reader import read_model
 from logdirwatch.plan.balance.model.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
 from logdirwatch.plan.balance.summary import About, Summary, summarise
-from logdirwatch.plan.cluster.snapshot_age import too_old
+from logdirwatch.plan.cluster.snapshot import too_old
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
-from logdirwatch.plan.fix import steps as fix_steps
+from logdirwatch.plan.fix import plan as fix_plan
 from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
@@ -212,13 +212,13 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
         )
     found = find(context, source, needs_alerts=True)
     made = _fixed(found, now_ms())
-    if files.reassignment is not None and (mixed := fix_steps.mixed_brokers(made)):
+    if files.reassignment is not None and (mixed := fix_plan.mixed_brokers(made)):
         where = f"broker{'s' if len(mixed) > 1 else ''} {some_of(mixed)}"
         raise UserError(
             f"plan: replicas move within {where} and new ones arrive there: not in one reassignment, whose limit would "
             "keep the new ones where Kafka makes them; --steps FILE writes them one after the other"
         )
-    _write_moves(files, lambda: fix_steps.reassignment(made), lambda: fix_steps.steps(made))
+    _write_moves(files, lambda: fix_plan.reassignment(made), lambda: fix_plan.steps(made))
     if as_json:
         typer.echo(msgspec.json.encode(fix_report.as_data(made)))
     elif not made.remedies:

@@ -17,9 +17,8 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.from_tables import facts_from
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy

@@ -15,8 +15,7 @@ from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.cluster.snapshot_age import too_old
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, too_old
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.text.units import human_ms
 

@@ -8,9 +8,8 @@ from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.balance.model.task import Task
 from logdirwatch.plan.balance.schedule import Move, Wave, schedule
-from logdirwatch.plan.balance.search import movable
 from logdirwatch.plan.balance.search.balance import balance
-from logdirwatch.plan.balance.search.evacuate import directory_named, evacuate
+from logdirwatch.plan.balance.search.evacuate import balanceable, directory_named, evacuable, evacuate, internal
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +35,10 @@ def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
     """Plan a task on a model; raises UserError, which names what is missing, if the task is impossible."""
     board = Board(model, task.limits.destination_max_ratio)
     if task.mode.evacuated is None:
-        balance(board, task.mode.kind, task.tolerance_ratio, movable.balanceable(model, task.limits))
+        balance(board, task.mode.kind, task.tolerance_ratio, balanceable(model, task.limits))
     else:
         source = directory_named(model, *task.mode.evacuated)
-        evacuate(board, source, movable.evacuable(model, task.limits), movable.internal(model, task.limits))
+        evacuate(board, source, evacuable(model, task.limits), internal(model, task.limits))
     # An evacuation has an order of its own: what would be lost with the directory leaves first.
     found, given_up = schedule(board, task.limits, keeps_order=task.mode.evacuated is not None)
     for move in given_up:

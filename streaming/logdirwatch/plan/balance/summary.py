@@ -8,10 +8,10 @@ from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers, Ratios
 from logdirwatch.plan.balance.model.task import Kind
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.schedule import busiest_ms, is_within_broker
-from logdirwatch.plan.balance.search import movable
+from logdirwatch.plan.balance.search import evacuate
 from logdirwatch.plan.balance.search.balance import goal, group_of_units
-from logdirwatch.plan.balance.search.bands import lower_bound_bytes
 from logdirwatch.plan.balance.search.evacuate import best_ratio, directory_named, targets_of
+from logdirwatch.plan.balance.search.pool import lower_bound_bytes
 
 
 class Fills(Struct, frozen=True, kw_only=True):
@@ -171,7 +171,9 @@ def _violations(plan: ClusterPlan) -> Violations:
         partitions_twice_on_a_broker=int((_distinct(after, after.replica_broker) < _replicas(after)).sum()),
         partitions_on_fewer_racks=int((_racks(after) < _racks(before)).sum()),
         directories_over_limit=len(over),
-        internal_replicas_balanced=int((moved & movable.internal(before, plan.task.limits)).sum()) if is_balance else 0,
+        internal_replicas_balanced=int((moved & evacuate.internal(before, plan.task.limits)).sum())
+        if is_balance
+        else 0,
     )
 
 

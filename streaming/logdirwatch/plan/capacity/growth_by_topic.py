@@ -6,9 +6,9 @@ whose growth is not known yet, unless copies arrive there, or files that are not
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from logdirwatch.plan.capacity.growth_by_policy import UNKNOWN, policy_of
+from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_rate, human_ratio
 from logdirwatch.text.words import some_of
@@ -110,3 +110,29 @@ def _is_explained_otherwise(directory: LogDir, snapshot: ClusterSnapshot) -> boo
     is_copied = any(place == directory.place for place, _ in snapshot.layout.catching_up)
     foreign, total = directory.unaccounted_bytes, directory.total_bytes
     return is_copied or (foreign is not None and total is not None and foreign >= FOREIGN_RATIO * total)
+
+
+DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
+
+
+def growth_by_policy(directory: LogDir, snapshot: ClusterSnapshot) -> dict[str, Any] | None:
+    """Return the growth of replicas by cleanup policy, in bytes per second; None if none is known.
+
+    A replica that shrank between two inventories keeps its previous rate, so no share is negative.
+    """
+    here = snapshot.replicas_in(directory.place)
+    known = [(replica, rate) for replica in here if (rate := snapshot.growth_of(replica)) is not None]
+    if not known:
+        return None
+    rates: defaultdict[str, float] = defaultdict(float)
+    for replica, rate in known:
+        rates[policy_of(snapshot.topics.get(replica.topic))] += max(0.0, rate)
+    return {"bytes_per_s": dict(rates), "replicas": len(here), "replicas_known": len(known)}
+
+
+def policy_of(topic: Topic | None) -> str:
+    """Return a topic's cleanup policy, its parts in a fixed order."""
+    value = None if topic is None else topic.configs.get("cleanup.policy")
+    parts = {part.strip() for part in (value or "").split(",")} - {""}
+    known = {frozenset({DELETE}): DELETE, frozenset({COMPACT}): COMPACT, frozenset({DELETE, COMPACT}): BOTH}
+    return known.get(frozenset(parts), UNKNOWN)

@@ -4,7 +4,7 @@ from typing import Any
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.ramp import full_in_ms
+from logdirwatch.plan.cluster.layout import full_in_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
-from logdirwatch.plan.cluster import config_values
+from logdirwatch.plan.cluster import layout
 from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.store.schema.definitions import (
@@ -103,7 +103,7 @@ def _broker(row: Row) -> Broker:
         status=_status(BrokerStatus, row["status"], BrokerStatus.UNKNOWN),
         rack=row["rack"],
         is_fenced=row["is_fenced"],
-        configs=config_values.known(dict(row["configs"] or ())),
+        configs=layout.known(dict(row["configs"] or ())),
         metadata_mode=_mode(row["metadata_mode"]),
     )
 
@@ -166,7 +166,7 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
     topic = Topic(
         name=name,
         partitions=tuple(sorted(partitions, key=lambda partition: partition.partition)),
-        configs=config_values.known(dict(row["configs"] or ())),
+        configs=layout.known(dict(row["configs"] or ())),
         overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
         is_internal=bool(row["is_internal"]),
     )

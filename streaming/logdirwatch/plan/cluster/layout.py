@@ -1,10 +1,13 @@
 """Topics and replicas of one cluster, and where the replicas are."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
+
+from logdirwatch.model.vocabulary import COPY_THREADS, LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -200,3 +203,68 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:
     for key, value in pairs:
         groups[key].append(value)
     return {key: tuple(values) for key, values in groups.items()}
+
+
+MOST_MS = 100 * 365 * 86_400_000
+"""A time beyond a century counts as never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """Growth in bytes per second, until ``until_ms`` from now."""
+
+    bytes_per_s: float
+    until_ms: int
+
+
+def full_in_ms(left_bytes: float, growth_bytes_per_s: float, ramps: Iterable[Ramp] = ()) -> int | None:
+    """Return when ``left_bytes`` are used up, at steady growth plus that of each ramp while it lasts.
+
+    None: never. Negative growth never fills a directory.
+    """
+    left, at_ms = float(left_bytes), 0
+    open_ramps = sorted(ramps, key=lambda ramp: ramp.until_ms)
+    while left > 0:
+        rate = growth_bytes_per_s + sum(ramp.bytes_per_s for ramp in open_ramps)
+        ends_ms = open_ramps[0].until_ms if open_ramps else MOST_MS
+        lasts_ms = left * 1000 / rate if rate > 0 else float("inf")
+        if at_ms + lasts_ms <= ends_ms:
+            return int(at_ms + lasts_ms)
+        if not open_ramps:
+            return None
+        left -= rate * (ends_ms - at_ms) / 1000
+        at_ms = ends_ms
+        open_ramps.pop(0)
+    return at_ms
+
+
+NUMBERS = frozenset(
+    {
+        "retention.ms",
+        "retention.bytes",
+        "local.retention.ms",
+        "local.retention.bytes",
+        "remote.copy.lag.ms",
+        "remote.copy.lag.bytes",
+        "segment.bytes",
+        "min.insync.replicas",
+        "file.delete.delay.ms",
+        "log.segment.delete.delay.ms",
+        "log.retention.check.interval.ms",
+        COPY_THREADS,
+        LOG_DIR_THROTTLE,
+        *REPLICATION_THROTTLES,
+    }
+)
+"""The keys that the planner reads as numbers."""
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
+
+
+def known(configs: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the values that are valid for their key."""
+    return {key: value for key, value in configs.items() if key not in NUMBERS or value is None or is_number(value)}
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number in ASCII digits that Kafka itself could hold."""
+    return _NUMBER.fullmatch(text) is not None

@@ -6,13 +6,15 @@ snapshot. ``None`` means unknown.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
-from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Replica, Topic, TopicPartition, grouped
-from logdirwatch.plan.cluster.ramp import Ramp
+from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Ramp, Replica, Topic, TopicPartition, grouped
 from logdirwatch.plan.operator_decisions import OperatorDecisions
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.text.units import human_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,3 +247,31 @@ class ClusterSnapshot:
     def growth_of(self, replica: Replica) -> float | None:
         """Return the recent growth of a replica in bytes per second; None if unknown."""
         return self.growth.get((replica.place, replica.key))
+
+
+def unusable(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> str | None:
+    """Return why the snapshot cannot be planned on now; None if it can."""
+    why = too_old(snapshot, policy, now_ms)
+    return None if why is None else f"{why}; the full action follows"
+
+
+def too_old(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> str | None:
+    """Return why a snapshot is too old to plan on; None if it is not."""
+    if snapshot is None:
+        return "nothing is known of the cluster's replicas yet"
+    if snapshot.inventory_at_ms is None:
+        return "no inventory of the cluster has been seen yet"
+    age_ms = now_ms - snapshot.inventory_at_ms
+    if age_ms < -policy.facts_max_age_ms:
+        return f"the last inventory is {human_ms(-age_ms)} ahead of the clock"
+    return f"the last inventory is {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
+
+
+def with_excluded_log_dirs(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
+    """Return the snapshot with the directories marked that ``plan.log_dirs`` excludes as destinations."""
+    marked = {
+        place: replace(directory, is_marked=True)
+        for place, directory in snapshot.directories.items()
+        if not limits.log_dir_rule(*place).destination
+    }
+    return replace(snapshot, directories={**snapshot.directories, **marked}) if marked else snapshot

@@ -16,22 +16,20 @@ from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rul
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
-from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.fix.plan import Fix, Remedy
-from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
 from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.freed_bytes import bytes_to_delete
-from logdirwatch.plan.relief.more_room import more_room, with_reasons
+from logdirwatch.plan.relief.freed_bytes import Freed, bytes_to_delete, in_time_bytes
+from logdirwatch.plan.relief.order import more_room, with_reasons
 from logdirwatch.plan.relief.planner import SpaceNeed, space_need_of
 from logdirwatch.plan.responses.response import directory_of
 from logdirwatch.plan.rule_responses import investigate
@@ -253,3 +251,49 @@ def _independent(planned: Iterable[ActionRecord], roles: Collection[FixRole]) ->
 
 def _helps(action: ActionRecord) -> bool:
     return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0
+
+
+def freed_in_time(
+    alert: AlertRecord,
+    directory: LogDir,
+    volume: Sequence[LogDirId],
+    agreed: Iterable[ActionRecord],
+    snapshot: ClusterSnapshot,
+) -> int:
+    """Return the bytes that actions free on a directory's volume before it is full.
+
+    The moves of an alert run one after the other; each one that is in time postpones the moment for the next. For a
+    running move the snapshot says what it frees.
+    """
+    elapsed_ms, found = 0, list[Freed]()
+    for action in agreed:
+        if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, snapshot):
+            continue
+        needs_ms = action.expected.get("needs_ms")
+        is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
+        elapsed_ms += (needs_ms or 0) if is_own_move else 0
+        found.append(Freed(elapsed_ms if is_own_move else needs_ms, _freed_of(volume, action)))
+    return in_time_bytes(directory, found)
+
+
+def given(agreed: Iterable[ActionRecord]) -> dict[LogDirId, int]:
+    """Return the bytes that directories lose by the chosen actions; cancelled copies no longer arrive."""
+    given: dict[LogDirId, int] = {}
+    for action in agreed:
+        for entry in action.expected.get("on") or ():
+            place = entry["broker"], entry["log_dir"]
+            given[place] = given.get(place, 0) + max(0, entry["bytes"])
+        if "spares_bytes" in action.expected:
+            place = action.target["broker"], action.target["log_dir"]
+            given[place] = given.get(place, 0) + action.expected["spares_bytes"]
+    return given
+
+
+def _is_seen_running(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
+    moving = snapshot.layout.moving
+    return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
+
+
+def _freed_of(volume: Sequence[LogDirId], action: ActionRecord) -> int:
+    on = action.expected.get("on") or ()
+    return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in volume)

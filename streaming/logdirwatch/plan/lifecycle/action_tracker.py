@@ -21,11 +21,8 @@ from logdirwatch.parse.reading import RecordReader
 from logdirwatch.parse.records import Deleted
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.capacity.observed_rates import with_rates
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.cluster.snapshot_age import unusable
-from logdirwatch.plan.lifecycle import close as closing
+from logdirwatch.plan.capacity.copy_rates import with_rates
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, unusable, with_excluded_log_dirs
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
 from logdirwatch.plan.lifecycle.malformed_actions import fault_of
@@ -266,7 +263,7 @@ class ActionTracker:
             if known and (alert is None or alert.status is AlertStatus.RESOLVED):
                 cluster = known[0].cluster
                 over = [action for action in known if alert is None or not followup.is_follow_up(action)]
-                closed = closing.close(over, alert, snapshot.get(cluster), policy_of(cluster), now_ms)
+                closed = transitions.close(over, alert, snapshot.get(cluster), policy_of(cluster), now_ms)
                 revisions += self._publish(closed)
                 revisions += self._publish(self._followed(alert, snapshot.get(cluster), policy_of(cluster), now_ms))
         return revisions

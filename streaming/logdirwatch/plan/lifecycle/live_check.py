@@ -13,9 +13,8 @@ from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, OperationKind, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against

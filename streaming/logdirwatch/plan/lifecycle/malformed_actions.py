@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Severity
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle import follow_ups, transitions
-from logdirwatch.plan.lifecycle.close import close
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_own_cordons
+from logdirwatch.plan.lifecycle.transitions import close
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy
 

@@ -15,16 +15,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.model.records import ActionRecord, DecisionRecord
-from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionStatus, Decision, Severity
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, TAKEN_UP, ActionStatus, BrokerStatus, Decision, Severity
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import BETTER_BY
+from logdirwatch.plan.actions.progress import Progress
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import is_said_of
-from logdirwatch.plan.lifecycle.invalidated import why_invalid
-from logdirwatch.plan.lifecycle.progress import progress
-from logdirwatch.plan.lifecycle.revisions import done, failed, is_in_time, next_revision
 from logdirwatch.plan.operator_decisions import is_rejected
+from logdirwatch.plan.owners.owner import why_reverted
 from logdirwatch.plan.proposal import Policy
 
 OTHER_CONTENT = "accept_other_content"
@@ -122,7 +121,7 @@ def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, n
 
 
 def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
-    why = why_invalid(action, planned)
+    why = _why_invalid(action, planned)
     return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
 
 
@@ -207,3 +206,111 @@ def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
 
 def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:
     return {str(veto["name"]) for veto in vetoes}
+
+
+def _why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
+    """Return why an accepted action no longer holds, given what would be planned for its alert now; None if it does.
+
+    It has a new veto, the list that its cordon sets has changed, or the alert has another cause, for which the action
+    is no remedy.
+    """
+    if action.status is not ActionStatus.ACCEPTED or not planned:
+        return None
+    again = next((plan for plan in planned if plan.action_id == action.action_id), None)
+    if again is not None:
+        if (reverted := why_reverted(action, again.owner)) is not None:
+            return reverted
+        known = {veto["name"] for veto in action.vetoes}
+        against = [veto["reason"] for veto in again.vetoes if veto["name"] not in known]
+        return str(against[0]) if against else _other_list(action, again)
+    was, now = action.alert.get("cause"), planned[0].alert.get("cause")
+    return None if was == now else f"its alert was about the cause {was or 'unknown'}, and now is about {now or 'none'}"
+
+
+def _other_list(action: ActionRecord, again: ActionRecord) -> str | None:
+    if not ACTION_TYPES[action.kind].sets_whole_list or action.commands == again.commands:
+        return None
+    return "other directories of the broker are cordoned now, or will be, than its command says"
+
+
+def next_revision(action: ActionRecord, now_ms: int, status: ActionStatus, why: str, **changes: Any) -> ActionRecord:
+    """Return an action's next revision; ``changes`` are its new field values."""
+    return replace(action, revision=action.revision + 1, status=status, status_reason=why, at_ms=now_ms, **changes)
+
+
+def done(action: ActionRecord, observed: Mapping[str, Any], now_ms: int) -> ActionRecord:
+    """Return the last revision of an action with what was observed, and its duration if its start was seen."""
+    started_at_ms = (action.observed or {}).get("started_at_ms")
+    times = {} if started_at_ms is None else {"started_at_ms": started_at_ms, "took_ms": now_ms - started_at_ms}
+    return next_revision(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed={**observed, **times})
+
+
+def is_in_time(action: ActionRecord, policy: Policy, now_ms: int) -> bool:
+    """Return whether an action is being carried out and may still take as long as it said, plus two inventories."""
+    if action.status is not ActionStatus.RUNNING:
+        return False
+    started_at_ms: int = (action.observed or {})["started_at_ms"]
+    return now_ms <= started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
+
+
+def failed(action: ActionRecord, observed: Mapping[str, Any], now_ms: int) -> ActionRecord:
+    """Return the last revision of an action that took too long, with what was observed."""
+    observed = {**(action.observed or {}), **observed}
+    return next_revision(
+        action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
+    )
+
+
+def progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    """Return the progress of an action; None if the snapshot cannot show it."""
+    return ACTION_TYPES[action.kind].progress(action, snapshot)
+
+
+_BACK = frozenset({*map(str, SPACE_STATUSES), str(BrokerStatus.DEGRADED)})
+
+
+# An action that is being carried out goes on when its alert resolves: its own first effect may have ended the alert,
+# and nobody should leave half of the copies where they were.
+def close(
+    known: Iterable[ActionRecord],
+    alert: AlertRecord | None,
+    snapshot: ClusterSnapshot | None,
+    policy: Policy,
+    now_ms: int,
+) -> list[ActionRecord]:
+    """Return the last revisions for a resolved alert: done, withdrawn, or failed if it took too long.
+
+    An alert resolves before an inventory shows why: actions whose effect an inventory can show wait for the next one.
+    """
+    closed = (_closed(action, alert, snapshot, policy, now_ms) for action in known if action.status in OPEN)
+    return [action for action in closed if action is not None]
+
+
+def _closed(
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
+) -> ActionRecord | None:
+    seen = None if snapshot is None else progress(action, snapshot)
+    if seen is not None and seen.is_done:
+        return done(action, seen.observed, now_ms)
+    if alert is None:
+        return next_revision(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
+    if ACTION_TYPES[action.kind].is_done_when_back and alert.to_status in _BACK:
+        observed = {"status": alert.to_status, "at_ms": alert.at_ms}
+        what = "broker answers" if alert.log_dir is None else "directory serves"
+        return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=observed)
+    if is_in_time(action, policy, now_ms) or (seen is not None and _may_show_more(alert, snapshot, policy, now_ms)):
+        return None
+    if action.status is ActionStatus.RUNNING and seen is not None:
+        return failed(action, seen.observed, now_ms)
+    return _withdrawn(action, alert, seen, now_ms)
+
+
+def _withdrawn(action: ActionRecord, alert: AlertRecord, seen: Progress | None, now_ms: int) -> ActionRecord:
+    why = f"its alert is resolved: {alert.reason or 'no reason given'}"
+    observed = seen.observed if seen is not None and seen.is_running else action.observed
+    return next_revision(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed)
+
+
+def _may_show_more(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> bool:
+    is_older = snapshot is None or snapshot.inventory_at_ms is None or snapshot.inventory_at_ms <= alert.at_ms
+    return is_older and now_ms - alert.at_ms < policy.settling_ms

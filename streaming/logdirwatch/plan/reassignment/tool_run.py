@@ -6,9 +6,8 @@ from typing import Any
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
-from logdirwatch.plan.cluster.cordons import KEY, others_cordoned
+from logdirwatch.plan.cluster.cordons import CORDON, KEY, at_least, others_cordoned
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, REASSIGN, note

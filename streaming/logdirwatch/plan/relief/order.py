@@ -4,12 +4,18 @@ Among those without loss and in time, quick ones come first. Late ones come afte
 growing a volume, which takes long and must be started at once.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
-from logdirwatch.plan.proposal import ProposedAction
-from logdirwatch.plan.relief.freed_bytes import is_in_time
+from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
+from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, is_in_time
+from logdirwatch.text.words import some_of
 
 
 def in_order_of_relief(proposals: Iterable[ProposedAction]) -> list[ProposedAction]:
@@ -28,3 +34,56 @@ def _rank(proposal: ProposedAction) -> tuple[Stage, int]:
     if holds is True:
         return Stage.IN_TIME, relief.if_in_time
     return (Stage.MAY_BE_LATE if holds is None or relief.begins_at_once else Stage.LATE), relief.if_not
+
+
+def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> list[ProposedAction]:
+    """Return the growth of the volume; if it cannot grow, one more directory beside it."""
+    grow = expand_disk(directory, policy, needed)
+    if not grow.vetoes:
+        return [grow]
+    return [grow, add_log_dir(directory, snapshot, policy, needed, instead=grow.vetoes)]
+
+
+def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
+    """Return proposals for more space with the reasons why nothing less invasive is proposed."""
+    first = {veto.name: veto.reason for veto in reversed(instead)}
+    more = Counter(veto.name for veto in instead)
+    told = "".join(
+        f"; {first[name]}" + (f" (and {count - 1} more like it)" if count > 1 else "") for name, count in more.items()
+    )
+    return [replace(proposal, reason=proposal.reason + told) for proposal in room]
+
+
+# Whose history is spared: that of topics that do not fill the directory, while the producers of those that do can wait.
+# What the neighbours would lose wins little time.
+LONGER = 2
+"""A quota that spares others must make the directory last this many times as long."""
+_NAMED = 3
+
+
+def costs_others(proposals: Iterable[ProposedAction], filling: frozenset[str]) -> bool:
+    """Tell whether a ready action deletes history of a topic that is known not to fill the directory."""
+    return any(_costs_others(proposal, filling) for proposal in proposals)
+
+
+def spare_others(
+    proposals: Sequence[ProposedAction], brakes: Sequence[ProposedAction], filling: frozenset[str], left_ms: int | None
+) -> list[ProposedAction]:
+    """Return proposals with a veto on those that cost others, while a brake can be tried first.
+
+    Enough time must be left to delete data if it is refused.
+    """
+    is_tried = any(not brake.vetoes for brake in brakes) and (left_ms is None or left_ms > CUT_LASTS_MS)
+    if not is_tried:
+        return list(proposals)
+    text = (
+        f"the growth is in {some_of(sorted(filling), _NAMED)}: throttle its producers first; reject that action if it "
+        "is refused or does not work"
+    )
+    veto = Veto("others_grow", text)
+    return [replace(one, vetoes=(*one.vetoes, veto)) if _costs_others(one, filling) else one for one in proposals]
+
+
+def _costs_others(proposal: ProposedAction, filling: frozenset[str]) -> bool:
+    is_ready = proposal.data_loss and not proposal.vetoes
+    return bool(filling) and is_ready and proposal.target.get("topic") not in filling

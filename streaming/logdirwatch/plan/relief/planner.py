@@ -25,7 +25,6 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
-from logdirwatch.plan.relief.brake import LONGER, costs_others, spare_others
 from logdirwatch.plan.relief.closed_room import keeps_room_for_others
 from logdirwatch.plan.relief.freed_bytes import (
     URGENT,
@@ -37,13 +36,17 @@ from logdirwatch.plan.relief.freed_bytes import (
     is_in_time,
     promised_bytes,
 )
-from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
-from logdirwatch.plan.relief.more_room import more_room, with_reasons
-from logdirwatch.plan.relief.order import in_order_of_relief
-from logdirwatch.plan.relief.remote_copies import remote_copy_drafts
-from logdirwatch.plan.relief.retention_check import propose_retention_check
+from logdirwatch.plan.relief.order import (
+    LONGER,
+    costs_others,
+    in_order_of_relief,
+    more_room,
+    spare_others,
+    with_reasons,
+)
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
+from logdirwatch.plan.relief.stuck_deletion import propose_cleaner_check, propose_retention_check, remote_copy_drafts
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
 from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm

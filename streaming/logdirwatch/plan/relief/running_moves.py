@@ -16,8 +16,7 @@ from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
-from logdirwatch.plan.reassignment.running_copies import running_copies
-from logdirwatch.plan.reassignment.running_reassignments import dead_end
+from logdirwatch.plan.reassignment.running_copies import dead_end, running_copies
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 

@@ -8,8 +8,7 @@ renames their folders to ``-stray`` (Kafka 4.3.1 ``LogManager.loadLog``), by han
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.layout import Partition, is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect

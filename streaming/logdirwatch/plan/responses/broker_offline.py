@@ -19,9 +19,8 @@ from logdirwatch.plan.actions.brokers.investigate import (
     quorum_status,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
-from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
-from logdirwatch.plan.actions.brokers.restart_broker import start_broker
+from logdirwatch.plan.actions.brokers.restart_broker import repair_file_system, start_broker
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later

@@ -17,7 +17,7 @@ from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.relief.brake import LONGER, costs_others, spare_others
+from logdirwatch.plan.relief.order import LONGER, costs_others, spare_others
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS

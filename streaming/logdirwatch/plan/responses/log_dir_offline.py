@@ -16,18 +16,20 @@ from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
 from logdirwatch.plan.actions.brokers.grant_permission import grant_write
-from logdirwatch.plan.actions.brokers.host_checks import look
-from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
+from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook, look_at_host
 from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
 from logdirwatch.plan.actions.brokers.raise_limit import raise_limit, raise_quota
-from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
-from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, restart_broker
+from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, repair_file_system, restart_broker
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability.common_cause import common_cause
-from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, offline_log_dirs_of
+from logdirwatch.plan.availability.offline_log_dirs import (
+    OfflineEvidence,
+    OfflineLogDirs,
+    common_cause,
+    offline_log_dirs_of,
+)
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
@@ -51,7 +53,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if away is None:
         return []
     if alert.lane is not Lane.STATEFUL:
-        return [look(situation.look, away, away.directories, Cause.UNKNOWN)]
+        return [look_at_host(situation.look, away, away.directories, Cause.UNKNOWN)]
     away, arrays = apart_from_lost(away)
     snapshot = away.snapshot
     failed = away.of_cause(Cause.FAILED)
@@ -116,12 +118,12 @@ def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: C
     found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
         cause = next(cause for cause in _LOOKED_AT if cause in {directory.cause for directory in found})
-        return [look(step, away, found, cause)]
+        return [look_at_host(step, away, found, cause)]
     unclear = [directory for directory in away.of_cause(Cause.FULL) if _is_unclear(away, directory, policy)]
     if unclear:
-        return [look(step, away, unclear, Cause.FULL)]
+        return [look_at_host(step, away, unclear, Cause.FULL)]
     limited = [directory for directory in away.of_cause(Cause.LIMIT) if _remedy(away, directory) is not None]
-    return [look(step, away, limited, Cause.LIMIT)] if limited else []
+    return [look_at_host(step, away, limited, Cause.LIMIT)] if limited else []
 
 
 def _remedy(away: OfflineLogDirs, directory: LogDir) -> str | None:
@@ -197,7 +199,7 @@ def _replaced(
     snapshot, proposals = away.snapshot, []
     unnamed = [directory for directory in failed if _is_unnamed(away.proofs[directory.path])]
     if unnamed and step is not None:
-        proposals.append(look(step, away, unnamed, Cause.FAILED))
+        proposals.append(look_at_host(step, away, unnamed, Cause.FAILED))
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
         proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))

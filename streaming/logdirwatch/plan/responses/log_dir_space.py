@@ -1,9 +1,11 @@
 """A filling log directory: free space, move leaders away, find what fills it."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.model.capabilities import leaves_zookeeper
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
@@ -17,16 +19,14 @@ from logdirwatch.plan.actions.brokers.investigate import (
     describe_log_dirs,
     list_reassignments,
 )
+from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.brokers.restart_for_retention import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
-from logdirwatch.plan.availability.broker_halt import with_halt_notice
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy
-from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, told
+from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
@@ -54,7 +54,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
-    said = _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
+    said = _with_growth(_with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
     doubt = told([directory], snapshot) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
 
@@ -79,7 +79,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
             *propose_release(directory, policy),
             *propose_producer_throttle(directory, alone, policy, bridges_ms(proposals)),
         ]
-    return with_halt_notice(apply_decisions(in_order_of_relief(proposals), snapshot.decisions), directory, snapshot)
+    return _with_halt_notice(apply_decisions(in_order_of_relief(proposals), snapshot.decisions), directory, snapshot)
 
 
 def _led_in_place(
@@ -170,3 +170,31 @@ RESPONSE = Response(
     on_old_inventory=propose_on_old_inventory,
     ends_when="two samples in a row show it 5 points below its threshold",
 )
+
+
+# KIP-112, KIP-858; Kafka 4.3.1 LogManager.handleLogDirFailure; 3.9.1 ReplicaManager for the migration.
+def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
+    """Return why a broker halts when a directory goes offline; None if it does not, or that is unknown."""
+    if directory.is_metadata_dir and not snapshot.is_zookeeper(directory.broker):
+        return "it holds the metadata log"
+    others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
+    if not any(other.is_serving for other in others):
+        return "no other log directory of it serves"
+    broker = snapshot.brokers.get(directory.broker)
+    known = (one.is_metadata_dir for one in (directory, *others))
+    is_leaving = broker is not None and leaves_zookeeper(broker.metadata_mode, known)
+    return "it migrates from ZooKeeper to KRaft" if is_leaving else None
+
+
+def _with_halt_notice(
+    proposals: Sequence[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot
+) -> list[ProposedAction]:
+    """Return proposals of which the first says whether the broker halts when the directory is full.
+
+    People read the first.
+    """
+    why = why_it_halts(directory, snapshot)
+    if why is None:
+        return list(proposals)
+    told = f"; broker {directory.broker} halts when {directory.path} is full: {why}"
+    return [*(replace(proposal, reason=proposal.reason + told) for proposal in proposals[:1]), *proposals[1:]]

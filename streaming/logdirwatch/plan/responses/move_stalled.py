@@ -11,8 +11,7 @@ from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
-from logdirwatch.plan.reassignment.running_copies import copies_to
-from logdirwatch.plan.reassignment.running_reassignments import dead_ends
+from logdirwatch.plan.reassignment.running_copies import copies_to, dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes, human_rate
 

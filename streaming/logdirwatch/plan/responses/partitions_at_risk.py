@@ -9,8 +9,8 @@ from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
+from logdirwatch.plan.availability.offline_log_dirs import common_cause
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto

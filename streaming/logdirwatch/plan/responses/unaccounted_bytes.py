@@ -4,7 +4,7 @@ import shlex
 from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
-from logdirwatch.plan.capacity.reserve_file import reserve_of
+from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction

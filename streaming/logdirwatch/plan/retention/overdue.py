@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from logdirwatch.model.broker_tasks import DEAD_CLEANER, RETENTION, UNCLEANABLE
-from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, DELETE, policy_of
+from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, DELETE, policy_of
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.cut import effective_after_ms

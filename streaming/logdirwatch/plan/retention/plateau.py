@@ -7,8 +7,7 @@ its limit, one segment, and what is written until the check and the deletion, an
 
 from dataclasses import replace
 
-from logdirwatch.plan.cluster.layout import Replica, Topic
-from logdirwatch.plan.cluster.ramp import Ramp
+from logdirwatch.plan.cluster.layout import Ramp, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.cut import effective_on_ms
 from logdirwatch.plan.retention.limits import (

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.layout import Partition, is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.words import some_of

@@ -1,11 +1,10 @@
 """The supported changes by name; they are applied in this order, whatever order they are given in."""
 
-from collections.abc import Iterable, Mapping
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.what_if import add_disks, growth, lose_broker, retention
+from logdirwatch.plan.what_if import changes
 from logdirwatch.plan.what_if.scenario import Scenario, refused
 from logdirwatch.text.words import did_you_mean
 
@@ -24,13 +23,13 @@ class Change(Protocol):
 
 
 # What is there is settled before what is lost: a new disk takes what a lost broker held.
-KINDS: Mapping[str, ModuleType] = {
-    "growth": growth,
-    "retention": retention,
-    "add-disks": add_disks,
-    "lose-broker": lose_broker,
+KINDS: Mapping[str, tuple[Callable[[str, str], Change], str]] = {
+    "growth": (changes.parse_growth, changes.GROWTH_EXAMPLE),
+    "retention": (changes.parse_retention, changes.RETENTION_EXAMPLE),
+    "add-disks": (changes.parse_disks, changes.DISKS_EXAMPLE),
+    "lose-broker": (changes.parse_broker, changes.BROKER_EXAMPLE),
 }
-EXAMPLES = ", ".join(kind.EXAMPLE for kind in KINDS.values())
+EXAMPLES = ", ".join(example for _, example in KINDS.values())
 
 
 def parse(texts: Iterable[str]) -> list[Change]:
@@ -46,5 +45,5 @@ def _parsed(text: str) -> tuple[str, Change]:
     name, separator, value = text.partition("=")
     if name not in KINDS or not separator:
         raise refused(text, f"there is no such change{did_you_mean(name, KINDS)}; write one such as {EXAMPLES}")
-    change: Change = KINDS[name].parse(value.strip(), text)
-    return name, change
+    parse_value, _ = KINDS[name]
+    return name, parse_value(value.strip(), text)

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, Topic, TopicPartition
-from logdirwatch.plan.cluster.ramp import Ramp
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, Topic, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 Key = tuple[int, str, int]

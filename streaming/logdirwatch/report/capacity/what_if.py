@@ -6,8 +6,7 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.plan.what_if.outlook import DirectoryOutlook, Fill
-from logdirwatch.plan.what_if.planner import Moves, Outcome
+from logdirwatch.plan.what_if.planner import DirectoryOutlook, Fill, Moves, Outcome
 from logdirwatch.report.layout import listing
 from logdirwatch.report.words import place
 from logdirwatch.text.units import human_ago, human_bytes, human_in, human_ms, human_ratio

@@ -12,7 +12,7 @@ from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnsw
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, PollStatus, Rule, Severity
-from logdirwatch.plan.fix import steps as fix_steps
+from logdirwatch.plan.fix import plan as fix_plan
 from tests.support.delta import Written
 from tests.unit.report import builders
 from tests.unit.report.builders import NOW_MS
@@ -186,7 +186,7 @@ class TestFix:
     ):
         lake.cluster()
         lake.alerts(filling())
-        monkeypatch.setattr(fix_steps, "mixed_brokers", lambda made: [7])
+        monkeypatch.setattr(fix_plan, "mixed_brokers", lambda made: [7])
         ended = run("plan", "--mode", "fix", "--reassignment", "r.json", "--steps", "s.json")
         assert (ended.exit_code, ended.out, list(tmp_path.glob("*.json"))) == (1, "", [])
         assert ended.err.startswith("logdirwatch: plan: replicas move within broker 7 and new ones arrive there")

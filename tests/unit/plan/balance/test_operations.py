@@ -6,8 +6,7 @@ from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, THROTTLED_FOLLOWERS
-from logdirwatch.plan.balance.files import reassignment, steps
-from logdirwatch.plan.balance.operations import operations
+from logdirwatch.plan.balance.files import operations, reassignment, steps
 from logdirwatch.plan.commands.operations import as_data, limits_of, plan_of
 from logdirwatch.plan.commands.throttles import Limits, joined
 from tests.unit.plan.balance.builders import at, cluster, planned
@@ -73,7 +72,7 @@ def test_lists_of_throttled_replicas_get_every_entry():
 
 @pytest.mark.parametrize("size", [200, 255, 257, 511, 70_001, (1 << 36) + 12_345])
 def test_the_sizes_of_many_copies_are_rounded_up_and_still_fit_in_their_order(size, monkeypatch):
-    monkeypatch.setattr("logdirwatch.plan.balance.operations.EXACT_COPIES", 0)
+    monkeypatch.setattr("logdirwatch.plan.balance.files.EXACT_COPIES", 0)
     plan = planned(
         cluster(at(1, "/a", capacity=5 * size, t0=size, t1=size, t2=size), at(1, "/b", capacity=5 * size)),
         "balance-disks",

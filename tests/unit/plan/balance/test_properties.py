@@ -11,8 +11,8 @@ from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.files import reassignment, steps
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.search.balance import goal, pools, units_directories
+from logdirwatch.plan.balance.search.evacuate import balanceable
 from logdirwatch.plan.balance.search.exchange import LEAST_SHARE
-from logdirwatch.plan.balance.search.movable import balanceable
 from logdirwatch.plan.balance.summary import summarise
 from tests.support.properties import examples
 from tests.unit.plan.balance.builders import applied, at, cluster, layout, most_born, moved, planned, used, worst_fills

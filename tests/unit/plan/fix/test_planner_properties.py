@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.fix.plan import Fix
+from logdirwatch.plan.fix.plan import Fix, reassignment, steps
 from logdirwatch.plan.fix.planner import fix
-from logdirwatch.plan.fix.steps import reassignment, steps
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.support.properties import examples
 from tests.unit.plan.builders import NOW_MS, alert, policy, space_alert

@@ -3,8 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.fix.plan import Fix, Remedy
-from logdirwatch.plan.fix.steps import mixed_brokers, reassignment, steps
+from logdirwatch.plan.fix.plan import Fix, Remedy, mixed_brokers, reassignment, steps
 from tests.unit.plan.builders import MIB, action, directory, facts, offline, replica, space_alert, topic
 
 PARTS = [

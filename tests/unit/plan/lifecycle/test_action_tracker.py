@@ -11,7 +11,7 @@ from msgspec.structs import replace as changed
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
-from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from tests.unit.plan.builders import (

@@ -11,7 +11,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
 from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
-from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.lifecycle.follow_ups import follow_ups, is_follow_up, may_owe, unsettled

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, BrokerStatus, Cause, ClusterOwner, Rule
-from logdirwatch.plan.lifecycle.close import close
-from logdirwatch.plan.lifecycle.transitions import reconcile
+from logdirwatch.plan.lifecycle.transitions import close, reconcile
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.reassignment.tool_run import (

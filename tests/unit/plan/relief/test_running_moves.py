@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.lifecycle.live_check import Quorum, reasons_against
 from logdirwatch.plan.reassignment.running_copies import copies_to, without_copies
 from logdirwatch.plan.recommend import recommend

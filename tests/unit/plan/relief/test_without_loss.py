@@ -3,9 +3,13 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.capacity.copy_rates import SHARE_OF_TIME_LEFT
+from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.operator_decisions import OperatorDecisions
-from logdirwatch.plan.relief.without_loss import relieve_without_loss
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.relief.without_loss import STEP, relieve_without_loss
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
+from tests.unit.situations.test_filling import LIMIT, limited_by_others
 
 FULL = directory(1, "/d1", 850 * MIB)
 PLACE = {"broker": 1, "log_dir": "/d1"}
@@ -160,3 +164,13 @@ def test_why_there_is_not_more_is_said():
 def test_nothing_here_loses_data():
     for parts in ([INSIDE], [OUTSIDE], LOCAL, [CORDONED], AWAY):
         assert not any(one.data_loss for one in found(*parts).proposals)
+
+
+def test_the_rate_that_is_asked_for_moves_the_bytes_in_the_time_that_is_left():
+    alert, facts = limited_by_others(**{LIMIT: "7000000"})()
+    (asked,) = [a for a in recommend(alert, facts, policy(), NOW_MS) if a.target.get("step") == STEP]
+    limits = asked.expected["asked_limits"]
+    assert {limit["from_bytes_per_s"] for limit in limits} == {7_000_000}
+    left_ms = time_to_full_ms(facts.directories[alert.broker, alert.log_dir])
+    in_half_of_it = left_ms * SHARE_OF_TIME_LEFT / 1000
+    assert all(limit["to_bytes_per_s"] * in_half_of_it >= asked.expected["back_bytes"] for limit in limits)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
+from logdirwatch.plan.action_records import DENIED_BY
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.vetoes.preconditions import DENIED_BY
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, slowly, topic

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus, MetadataMode
 from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.responses.log_dir_space import why_it_halts
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
@@ -110,3 +111,26 @@ def test_the_topic_that_is_most_of_the_growth_is_named_in_the_first_answer(rates
     assert ("of the growth" in first.reason) is (named is not None)
     assert named is None or named in first.reason
     assert not any("of the growth" in one.reason for one in rest)
+
+
+SERVES, OFFLINE = directory(1, "/d2"), directory(1, "/d2", status=LogDirStatus.OFFLINE)
+METADATA = directory(1, "/d2", is_metadata_dir=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "beside", "mode", "told"),
+    [
+        ({}, SERVES, MetadataMode.KRAFT, None),
+        ({}, SERVES, MetadataMode.ZOOKEEPER, None),
+        ({}, OFFLINE, MetadataMode.KRAFT, "no other log directory"),
+        ({"is_metadata_dir": True}, SERVES, MetadataMode.KRAFT, "metadata log"),
+        ({"is_metadata_dir": True}, SERVES, MetadataMode.ZOOKEEPER, None),
+        ({}, SERVES, MetadataMode.MIGRATING, "migrates from ZooKeeper"),
+        ({}, METADATA, MetadataMode.MIGRATING, None),
+    ],
+)
+def test_the_reason_is_told(source, beside, mode, told):
+    filling = directory(1, "/d1", **source)
+    why = why_it_halts(filling, facts(replace(broker(1), metadata_mode=mode), filling, beside))
+    assert (why is None) == (told is None)
+    assert told is None or told in why

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import answered

@@ -1,7 +1,7 @@
 """Moves that do not get on."""
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import MIB, alert, broker, directory, facts
 from tests.unit.plan.builders import action as proposed

@@ -1,7 +1,7 @@
 """Throttles that stayed behind."""
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import alert, broker, directory, facts, replica, topic
 

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.plan.capacity.timing import end_in_words, time_to_full_ms
-from logdirwatch.plan.cluster.ramp import full_in_ms
+from logdirwatch.plan.cluster.layout import full_in_ms
 from logdirwatch.plan.retention.limits import limits_of
 from logdirwatch.plan.retention.plateau import doubts, with_plateau
 from tests.unit.plan.builders import MIB, NOW_MS, SIZE, broker, directory, facts, policy, replica, topic

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.retention.still_needed import keeps_too_little
+from logdirwatch.plan.retention.cut_conditions import keeps_too_little
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, action, directory, facts, policy, replica, slowly, topic
 

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.model.task import parse_mode
-from logdirwatch.plan.cluster.ramp import Ramp, full_in_ms
+from logdirwatch.plan.cluster.layout import Ramp, full_in_ms
 from logdirwatch.plan.what_if.parse import EXAMPLES, MOST_CHANGES, parse
 from logdirwatch.plan.what_if.planner import what_if
 from tests.unit.plan.builders import MIB, NOW_MS, SIZE, directory, facts, policy, replica

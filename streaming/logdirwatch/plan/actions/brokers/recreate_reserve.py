@@ -1,4 +1,6 @@
-"""``recreate_reserve``: create the reserve file again once its log directory has room."""
+"""``recreate_reserve``: create the reserve file again once its log directory has room (KIP-928)."""
+
+import posixpath
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
@@ -10,7 +12,6 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
-from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
@@ -81,6 +82,17 @@ def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progres
     freed, taken = before - directory.unaccounted_bytes, action.expected.get("takes_bytes")
     is_seen = freed >= MOSTLY * action.expected["frees_bytes"] if taken is None else -freed >= MOSTLY * taken
     return in_one_step(bool(is_seen), snapshot)
+
+
+def reserve_of(directory: LogDir, policy: Policy) -> tuple[str, int] | None:
+    """Return the path and size in bytes of a directory's reserve file; None if none is configured."""
+    reserve = policy.limits.log_dir_rule(directory.broker, directory.path).reserve
+    return None if reserve is None else (posixpath.join(directory.path, reserve[0]), reserve[1])
+
+
+def make_file(path: str, size: int) -> list[str]:
+    """Return the command that creates the file with its blocks allocated."""
+    return ["fallocate", "-l", str(size), "--", path]
 
 
 ACTION_TYPE = ActionType(

@@ -15,9 +15,13 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     frees_as_much,
 )
-from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation, reserve_progress
+from logdirwatch.plan.actions.brokers.recreate_reserve import (
+    make_file,
+    propose_recreation,
+    reserve_of,
+    reserve_progress,
+)
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
-from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host

@@ -9,6 +9,7 @@ from typing import Any
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
+from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.restart_broker import (
     WITHOUT_DIRECTORY,
     disks_replaced,
@@ -22,7 +23,6 @@ from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note

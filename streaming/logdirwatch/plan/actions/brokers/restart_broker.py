@@ -1,8 +1,9 @@
-"""``restart_broker``: its vetoes, what it brings back, and who leads during and after it.
+"""``restart_broker``: its vetoes, what it brings back, and who leads during and after it; also to repair a file system.
 
 Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``).
 """
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -21,7 +22,8 @@ from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
-from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
@@ -242,6 +244,59 @@ def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
     good = [voter for voter, is_caught_up in voters.items() if voter != broker and is_caught_up]
     if len(good) < len(voters) // 2 + 1:
         yield f"without broker {broker} only {len(good)} of {len(voters)} controllers are caught up"
+
+
+def _steps(device: str) -> tuple[str, str]:
+    """Return how to check and repair a file system."""
+    repaired = (
+        f"xfs_repair {device}, or fsck -f {device}. Where xfs_repair asks for -L, mount and unmount first to replay "
+        "its log; -L throws data away"
+    )
+    return f"xfs_repair -n {device}, or fsck -n {device}", repaired
+
+
+def _btrfs_steps(device: str) -> tuple[str, str]:
+    """Return the same for btrfs: fsck does nothing there, and the repair of ``btrfs check`` can make damage worse."""
+    repaired = (
+        "mount it and btrfs scrub start -B MOUNT, which repairs what has a second copy; where dmesg names files beyond "
+        "that, move the whole partition folders aside, if other replicas are in sync. btrfs check --repair comes last"
+    )
+    return f"btrfs check --readonly {device}; btrfs device stats {device}", repaired
+
+
+def _is_btrfs(proof: OfflineEvidence) -> bool:
+    return any("btrfs" in line.lower() for line in (proof.said, proof.kernel_error) if line)
+
+
+def repair_file_system(
+    directory: LogDir, proof: OfflineEvidence, away: OfflineLogDirs | None, snapshot: ClusterSnapshot, policy: Policy
+) -> ProposedAction:
+    """Return the repair of a file system while its broker is stopped; ``away`` None: the broker is down anyway."""
+    broker, path = directory.broker, shlex.quote(directory.path)
+    device = f"/dev/{proof.device}" if proof.device else "DEVICE"
+    looked, repaired = _btrfs_steps(device) if _is_btrfs(proof) else _steps(device)
+    steps = (
+        f"On broker {broker}'s host: umount {path}; first look only: {looked}.",
+        f"Repair it: {repaired}. Do not format: other copies may be needed first.",
+        f"Mount {path} again, and see that it is writable by Kafka's user.",
+    )
+    is_running = away is not None and snapshot.is_alive(broker)
+    returns = [] if away is None else away.lost([directory])
+    return ProposedAction(
+        kind=ActionKind.RESTART_BROKER,
+        target={**place_target(directory), "step": REPAIR},
+        reason=f"stop broker {broker}, repair the file system of {directory.path}, and start it: the disk below may be "
+        f"sound, so nothing is formatted{log_line(proof)}",
+        expected=restart_effect(broker, returns, snapshot),
+        preconditions=(
+            Precondition("device_is_sound", "the kernel's log and SMART show no I/O error of the device itself", None),
+            *((restart_vetoes.quorum_safe(snapshot, broker),) if is_running else ()),
+            *((restart_vetoes.writes_go_on(snapshot, broker),) if is_running else ()),
+        ),
+        vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
+        commands=tuple(restart_steps(broker, snapshot, policy, [note(step) for step in steps], is_running=is_running)),
+        undo={"text": "a repaired file system cannot be made as it was"},
+    )
 
 
 ACTION_TYPE = ActionType(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.restart_broker import restart_effect, restart_steps
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.metadata_version import KEEPS_CLEANING, at_least
+from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.commands.kafka_tools import note

@@ -12,7 +12,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.parse.os_errors import os_error_in
-from logdirwatch.plan.actions.brokers import damaged_file
+from logdirwatch.plan.actions.brokers import investigate
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_REPLICATED,
@@ -103,7 +103,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "log.dirs and start it; if the disk below fails, replace that first",
         (_DIRECTORY,),
     ),
-    Reason.DAMAGED_FILE: Remedy(damaged_file.remedy(""), (damaged_file.LOOK,)),
+    Reason.DAMAGED_FILE: Remedy(investigate.damaged_file_remedy(""), (investigate.LOOK_AT_DAMAGED_FILE,)),
     Reason.UNSUPPORTED_VERSION: Remedy(
         "start it with the release that it ran before, or one that supports the cluster's metadata.version; do not "
         "downgrade the cluster's features for it",
@@ -276,7 +276,7 @@ def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
     """Return a remedy with the limit or the file that the log names."""
     said = shown.log_says or ""
     if shown.log_reason == Reason.DAMAGED_FILE:
-        return remedy._replace(text=damaged_file.remedy(said))
+        return remedy._replace(text=investigate.damaged_file_remedy(said))
     error = os_error_in(said)
     if error is None:
         return remedy

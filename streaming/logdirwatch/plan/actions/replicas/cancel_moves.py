@@ -20,15 +20,23 @@ from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
+from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.layout import Partition
-from logdirwatch.plan.cluster.metadata_version import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import cancel_moves as cancelling
 from logdirwatch.plan.commands.operations import rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
-from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to, not_cleaned
-from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
+from logdirwatch.plan.reassignment.running_copies import (
+    Copy,
+    DeadEnd,
+    are_running,
+    copies_to,
+    dead_ends,
+    drops_last_copy,
+    filled_to,
+    not_cleaned,
+)
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name
 from logdirwatch.plan.vetoes import predicted_impact

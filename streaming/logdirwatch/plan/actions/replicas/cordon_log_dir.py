@@ -17,8 +17,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import cordon_progress, propose_uncordon
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.cordons import KEY, does_more, listed_dirs, others_cordoned
-from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
+from logdirwatch.plan.cluster.cordons import CORDON, KEY, at_least, does_more, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import broker_list, rendered
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect

@@ -21,9 +21,8 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import rendered, topic_config
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.retention.cut import RetentionCut, effective_after_ms, floor_bytes
-from logdirwatch.plan.retention.cut_conditions import cut_preconditions, cut_vetoes
+from logdirwatch.plan.retention.cut_conditions import cut_preconditions, cut_vetoes, keeps_too_little
 from logdirwatch.plan.retention.limits import UNLIMITED
-from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_parts
 from logdirwatch.text.words import counted

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from logdirwatch.plan.balance.model.cluster import Flags, Numbers, Ratios
-from logdirwatch.plan.balance.search.flow import Flow
-from logdirwatch.plan.balance.search.pool import Pool, Stock
+from logdirwatch.plan.balance.search.pool import Flow, Pool, Stock
 
 LEAST_SHARE = 0.1
 """The minimum share of a unit's distance from its band that counts as help."""

@@ -2,17 +2,65 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.model.cluster import Flags, Numbers, Ratios
-from logdirwatch.plan.balance.search.bands import Band
-from logdirwatch.plan.balance.search.flow import Side
 
 Stock = list[tuple[int, int]]
 """Sizes and replicas, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The range of bytes in which each unit (a directory, or a whole broker) should be; whole numbers as floats."""
+
+    low_bytes: Ratios
+    high_bytes: Ratios
+
+    def over_bytes(self, used_bytes: Numbers | Ratios) -> Ratios:
+        """Return by unit the bytes above the band."""
+        found: Ratios = np.maximum(0.0, used_bytes - self.high_bytes)
+        return found
+
+    def under_bytes(self, used_bytes: Numbers | Ratios) -> Ratios:
+        """Return by unit the bytes missing below the band."""
+        found: Ratios = np.maximum(0.0, self.low_bytes - used_bytes)
+        return found
+
+    def of(self, units: list[int]) -> "Band":
+        """Return the band of some of the units."""
+        return Band(self.low_bytes[units], self.high_bytes[units])
+
+
+def band(mean_ratio: Ratios | float, capacity_bytes: Numbers, tolerance_ratio: float) -> Band:
+    """Return the band around a mean fill ratio, by unit or one for all; the tolerance is a share of the mean."""
+    mean_bytes = mean_ratio * capacity_bytes
+    return Band(np.ceil(mean_bytes * (1 - tolerance_ratio)), np.floor(mean_bytes * (1 + tolerance_ratio)))
+
+
+_Point = tuple[float, float]
+
+
+Span = tuple[float, float]
+"""The minimum and maximum bytes of a range."""
+
+
+class Side(NamedTuple):
+    """A unit's bytes and its band."""
+
+    used_bytes: float
+    low_bytes: float
+    high_bytes: float
+
+    def off_bytes(self, more_bytes: float) -> float:
+        """Return its distance from the band with ``more_bytes`` added."""
+        used = self.used_bytes + more_bytes
+        return max(0.0, used - self.high_bytes, self.low_bytes - used)
 
 
 class Pool:
@@ -135,3 +183,52 @@ class Pool:
             is_open = np.zeros(len(self.board.model.racks), dtype=np.bool_)
             is_open[list(self.board.open_racks(replica))] = True
             fits &= is_open[self._rack]
+
+
+def lower_bound_bytes(used_bytes: Numbers, goal: Band, group: Numbers) -> int:
+    """Return the fewest bytes that bring all units into their band if replicas stay in their group of units.
+
+    Bytes above a band must leave, bytes missing below one must come, and one copied byte can do both: so the larger of
+    the two sums in each group. ``group`` is by unit.
+    """
+    over, under = (
+        np.bincount(group, amounts) for amounts in (goal.over_bytes(used_bytes), goal.under_bytes(used_bytes))
+    )
+    return int(np.maximum(over, under).sum())
+
+
+class Flow:
+    """Bytes that may go from one unit to another."""
+
+    def __init__(self, candidate: Side, taker: Side) -> None:
+        bends = {0.0, candidate.used_bytes - candidate.high_bytes, candidate.used_bytes - candidate.low_bytes}
+        bends |= {taker.low_bytes - taker.used_bytes, taker.high_bytes - taker.used_bytes}
+        known = sorted(bend for bend in bends if bend >= 0)
+        # Behind the last bend both leave their bands, so that the function is back at its first value soon.
+        known.append(known[-1] + candidate.off_bytes(0) + taker.off_bytes(0) + 1)
+        self._bends = [(bend, candidate.off_bytes(-bend) + taker.off_bytes(bend)) for bend in known]
+
+    def off_bytes(self, flowing_bytes: Ratios) -> Ratios:
+        """Return the distance of both together once that many bytes have moved."""
+        found: Ratios = np.interp(flowing_bytes, [bend for bend, _ in self._bends], [off for _, off in self._bends])
+        return found
+
+    def best(self) -> Span:
+        """Return the range of bytes that leaves both with the least distance."""
+        return self._at_most(min(off for _, off in self._bends)) or (0.0, 0.0)
+
+    def helpful(self, gain_bytes: float) -> Span | None:
+        """Return the range of bytes that reduces the distance by at least ``gain_bytes``; None if there is none."""
+        return self._at_most(self._bends[0][1] - gain_bytes)
+
+    def _at_most(self, level: float) -> Span | None:
+        ends = [end for left, right in pairwise(self._bends) for end in _ends(left, right, level)]
+        return (min(ends), max(ends)) if ends else None
+
+
+def _ends(left: _Point, right: _Point, level: float) -> list[float]:
+    """Return the ends of the part of a straight line that is not above a level; empty if all of it is."""
+    found = [x for x, y in (left, right) if y <= level]
+    if len(found) == 1:
+        found.append(left[0] + (right[0] - left[0]) * (level - left[1]) / (right[1] - left[1]))
+    return found

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.settings import LogDirRule
 from tests.unit.plan.builders import MIB, action, directory, facts, policy
 

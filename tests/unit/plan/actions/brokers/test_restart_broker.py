@@ -11,6 +11,7 @@ from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings
+from tests.unit.plan.answers import answered
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
@@ -313,3 +314,22 @@ def test_a_plan_takes_as_many_partitions_as_fit_into_a_record_the_most_endangere
     assert len(action.reassignment["partitions"]) == limit
     assert action.expected["later"] == 3 - limit
     assert f"{3 - limit} more follow when these are done" in action.reason
+
+
+PARTS = (
+    *(broker(number) for number in (1, 2, 3)),
+    offline(1, cause=Cause.FILE_SYSTEM),
+    directory(1, "/d2"),
+    directory(2),
+    directory(3),
+    topic("t", (1, 2, 3), configs={"min.insync.replicas": "2"}),
+)
+
+
+def asked(*parts):
+    action = of_kind(answered(alert(cause=Cause.FILE_SYSTEM), *parts), ActionKind.RESTART_BROKER)
+    return {one["name"]: one["text"] for one in action.preconditions}
+
+
+def test_a_broker_that_runs_is_stopped_only_while_writes_go_on():
+    assert asked(*PARTS)["writes_go_on"] == "every partition of broker 1 takes writes while it is away"

@@ -7,7 +7,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends, cancel_moves, propose_overflow_cancel
 from logdirwatch.plan.lifecycle.live_check import reasons_against
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.reassignment.running_copies import copies_to, overflowing
 from tests.unit.plan.answers import conditions
 from tests.unit.plan.builders import MIB, NOW_MS, action, broker, directory, facts, policy, replica, topic

@@ -5,7 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus
 from logdirwatch.plan.actions.replicas.clear_throttles import are_cleared, clear_left_behind, propose_clear
 from logdirwatch.plan.commands.throttles import Limits
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from tests.unit.plan.builders import MIB, action, broker, directory, facts, policy, replica, topic
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
+from logdirwatch.plan.cluster.cordons import CORDON, at_least
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
 from tests.unit.plan.builders import (

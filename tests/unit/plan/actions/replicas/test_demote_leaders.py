@@ -8,7 +8,7 @@ from msgspec.structs import replace as changed
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import (

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, moving, of_kind, partition_of, veto_names

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import ACTION_TYPE, propose_uncordon, propose_uncordon_for
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.proposal import Precondition, ProposedAction, effect
 from tests.unit.plan.answers import conditions, reasons
 from tests.unit.plan.builders import MIB, action, broker, directory, facts, policy

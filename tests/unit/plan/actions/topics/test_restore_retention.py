@@ -11,7 +11,7 @@ from logdirwatch.plan.actions.topics.restore_retention import (
     with_returning,
     with_room_for,
 )
-from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, action, directory, facts, policy, replica, topic
 

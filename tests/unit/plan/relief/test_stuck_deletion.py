@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
+from logdirwatch.plan.relief.stuck_deletion import STEP, propose_cleaner_check, remote_copy_drafts
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, topic
 
 DESCRIBE = "kafka-configs.sh --bootstrap-server kafka:9092 --describe --all --entity-type "
@@ -62,3 +62,23 @@ def test_what_deletes_as_well_is_reached_by_its_limits():
 def test_where_only_the_growth_is_compacted_the_topics_are_those_with_bytes():
     (found,) = checked(c=10, d=90, growth={"c": 3.0, "d": 2.0})
     assert "10 MiB of /d1 are in compacted topics (c)" in found.reason
+
+
+TIERED = {"remote.storage.enable": "true", "local.retention.bytes": "-2"}
+
+
+@pytest.mark.parametrize(
+    ("lag", "is_looked_at"),
+    [
+        ({}, True),
+        ({"remote.copy.lag.ms": "0", "remote.copy.lag.bytes": "-1"}, True),
+        ({"remote.copy.lag.ms": "3600000", "remote.copy.lag.bytes": "-1"}, False),
+        ({"remote.copy.lag.ms": "-1"}, False),
+        ({"remote.copy.lag.ms": "3600000", "remote.copy.lag.bytes": "0"}, True),
+    ],
+)
+def test_what_waits_on_purpose_is_no_fault_to_look_for(lag, is_looked_at):
+    source = directory(1)
+    waiting = topic("t", (1,), configs=TIERED | lag, remote_copy_lag_bytes=90 * MIB)
+    found = remote_copy_drafts(source, facts(source, waiting, replica(1, "/d1", "t", size=100 * MIB)))
+    assert [draft.target["step"] for draft in found] == [STEP] * is_looked_at

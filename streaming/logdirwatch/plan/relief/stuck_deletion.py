@@ -1,0 +1,148 @@
+"""Checks of what should delete and does not: copies to remote storage, retention, and the log cleaner.
+
+Local retention keeps segments that wait for their copy (KIP-405). Kafka cleans a log once ``min.cleanable.dirty.ratio``
+of it is dirty, skips partitions that it failed to clean, and loses threads that die (Kafka 4.3.1 ``LogCleaner``,
+``LogCleanerManager``). Where siblings show that one broker alone does not delete, ``restart_for_retention`` answers.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, growth_by_policy, policy_of
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.layout import Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.configs import describe_configs
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.plan.retention.cut import effective_after_ms
+from logdirwatch.plan.retention.limits import is_copy_delayed
+from logdirwatch.plan.retention.overdue import overdue, overdue_in, past_limit_bytes
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import some_of
+
+STEP = "remote_copies"
+MOSTLY = 0.5
+_NAMED = 3
+
+
+def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[ProposedAction]:
+    """Return the check of the copies to remote storage if most of a tiered topic waits for them; else empty.
+
+    A topic whose copies are delayed on purpose waits without a fault (KIP-1241).
+    """
+    names = {replica.topic for replica in snapshot.replicas_in(source.place)}
+    topics = (snapshot.topics[name] for name in names if name in snapshot.topics)
+    waiting = sorted(
+        (topic for topic in topics if topic.is_tiered and not is_copy_delayed(topic) and _waits(topic, snapshot)),
+        key=lambda topic: (-(topic.remote_copy_lag_bytes or 0), topic.name),
+    )
+    if not waiting:
+        return []
+    waits = human_bytes(sum(topic.remote_copy_lag_bytes or 0 for topic in waiting))
+    named = some_of((topic.name for topic in waiting), _NAMED)
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": STEP},
+            reason=f"find out why segments in {source.path} of broker {source.broker} are not copied to remote "
+            f"storage: {waits} of {named} wait for their copy, and stay there whatever the retention is",
+            expected=effect(),
+            commands=(
+                note(
+                    f"On the hosts of the leaders of {named}: the lines of RemoteLogManager in the broker's log, the "
+                    "storage itself, its credentials and the way there, remote.log.manager.copy.max.bytes.per.second."
+                ),
+            ),
+        )
+    ]
+
+
+def _waits(topic: Topic, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether most of a topic's local bytes wait for their copy; one replica of each partition counts."""
+    local = sum(snapshot.layout.size_of(partition.key) or 0 for partition in topic.partitions)
+    return (topic.remote_copy_lag_bytes or 0) > MOSTLY * local > 0
+
+
+RETENTION_STEP = "retention"
+
+
+def propose_retention_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the check of the retention if replicas are past their limit, and no sibling tells why; else empty."""
+    past = {replica: past_limit_bytes(replica, snapshot) for replica in snapshot.replicas_in(source.place)}
+    found = sorted((one for one in past if past[one] and not overdue(one, snapshot)), key=lambda one: -past[one])
+    if not found:
+        return []
+    broker, topic = source.broker, snapshot.topics[found[0].topic]
+    held = [f"{r.topic}-{r.partition} holds {human_bytes(past[r])} more" for r in found]
+    frees = human_bytes(snapshot.on_disk_bytes(source.place, sum(past[one] for one in found)))
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": RETENTION_STEP},
+            reason=f"check whether broker {broker} deletes old segments: {some_of(held, _NAMED)} than its "
+            f"retention.bytes allows. If the limit was lowered just now, {frees} come free within "
+            f"{human_ms(effective_after_ms(topic, snapshot))}; if not, deletion is stuck, and a lower limit frees "
+            "nothing",
+            expected=effect(),
+            commands=(
+                describe_configs(policy.tools, "topics", topic.name, "--all"),
+                note(
+                    f"On broker {broker}'s host: errors of kafka-log-retention, kafka-delete-logs and LogManager in "
+                    "its log."
+                ),
+            ),
+        )
+    ]
+
+
+CLEANER_STEP = "cleaner"
+_METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
+
+
+def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the check of the cleaner if compacted topics make up most of the growth, or of the bytes; else empty.
+
+    Empty as well where in-sync siblings show that it stands still.
+    """
+    if not _is_compacted(source, snapshot) or any(one.is_compacted for one in overdue_in(source, snapshot)):
+        return []
+    sizes: Counter[str] = Counter()
+    for replica in snapshot.replicas_in(source.place):
+        if policy_of(snapshot.topics.get(replica.topic)) in {COMPACT, BOTH}:
+            sizes[replica.topic] += replica.size_bytes or 0
+    largest = sorted(sizes, key=lambda name: (-sizes[name], name))
+    host = f"On broker {source.broker}'s host"
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": CLEANER_STEP},
+            reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "
+            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}){_unreached(largest, snapshot)}; "
+            "threads that died, partitions that it gave up, a high min.cleanable.dirty.ratio or a small "
+            "log.cleaner.dedupe.buffer.size let them grow",
+            expected=effect(),
+            commands=(
+                note(f"{host}: {_METRICS} are 0 when it works; log-cleaner.log says why they are not."),
+                describe_configs(policy.tools, "brokers", source.broker, "--all"),
+                *(describe_configs(policy.tools, "topics", name, "--all") for name in largest[:1]),
+            ),
+        )
+    ]
+
+
+def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
+    """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
+    is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
+    return ", which no retention limit reaches" if is_compact_only else ""
+
+
+def _is_compacted(source: LogDir, snapshot: ClusterSnapshot) -> bool:
+    growth = growth_by_policy(source, snapshot)
+    if growth is not None and sum(growth["bytes_per_s"].values()) > 0:
+        rates = growth["bytes_per_s"]
+        return bool(rates.get(COMPACT, 0.0) + rates.get(BOTH, 0.0) > MOSTLY * sum(rates.values()))
+    here = snapshot.replicas_in(source.place)
+    compacted = (r for r in here if policy_of(snapshot.topics.get(r.topic)) in {COMPACT, BOTH})
+    return sum(r.size_bytes or 0 for r in compacted) > MOSTLY * sum(r.size_bytes or 0 for r in here)

@@ -1,0 +1,102 @@
+"""The responses to alerts for which nothing is proposed: a runbook each, and why."""
+
+from collections.abc import Mapping
+
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.clusters import ExecutionStoppedEvidence
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import Rule
+from logdirwatch.plan.actions.brokers.investigate import (
+    UNAVAILABLE,
+    UNDER_MIN_ISR,
+    Runbook,
+    Step,
+    list_reassignments,
+    list_topics,
+    quorum_status,
+    select_rejected,
+    show_status,
+)
+from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.responses.response import Response
+
+_GOES_ON = "once what stopped it is repaired, go on with the execution, or undo it, or end it as it is"
+
+
+def _commands(alert: AlertRecord) -> Runbook:
+    """Return the runbook with the commands of the execution."""
+    shown = read_as(alert.evidence, ExecutionStoppedEvidence)
+    text = f"{_GOES_ON}: {'; '.join(shown.commands)}" if shown.commands else _GOES_ON
+    return Runbook(text, (show_status, list_reassignments, *map(_run, shown.commands)))
+
+
+def _run(command: str) -> Step:
+    return lambda _, __: note(f"Where logdirwatch runs: {command}")
+
+
+RESPONSES: Mapping[Rule, Response] = {
+    Rule.PIPELINE_LAGGING: Response(
+        runbook=Runbook(
+            "logdirwatch itself is behind: see its log for batches that fail or take long, and its machine's load; "
+            "until it has caught up, alerts and tables show the past",
+            (show_status,),
+        ),
+        nothing_to_propose="why a query is behind shows in its own log and on its machine",
+        ends_when="the query has caught up",
+    ),
+    Rule.PIPELINE_DATA_LOSS: Response(
+        runbook=Runbook(
+            "telemetry was deleted before it was read: see why the query was away so long, and give the topic's "
+            "retention more time",
+            (show_status, list_topics),
+        ),
+        nothing_to_propose="what was deleted before it was read is gone",
+        ends_when="nothing more was lost for an hour",
+    ),
+    Rule.PIPELINE_REJECTS: Response(
+        runbook=Runbook(
+            "find the sender that writes what cannot be read; every such record is kept, with the reason, in the table "
+            "rejected_records",
+            (select_rejected,),
+        ),
+        nothing_to_propose="only the owner of the sender can change what it writes",
+        ends_when="fewer than half as many records were rejected within the window",
+    ),
+    Rule.DATA_QUALITY: Response(
+        runbook=Runbook("see the table quality_results: which expectation failed on which table", ()),
+        nothing_to_propose="which data is wrong shows in the tables alone",
+        ends_when="a later look finds all of it met",
+    ),
+    Rule.HEARTBEAT: Response(
+        runbook=None,
+        nothing_to_propose="it fires always, as the sign that alerts get through; its absence is what alerts",
+        ends_when="a heartbeat comes through",
+    ),
+    Rule.PLACEMENT_REPORTS_STUCK: Response(
+        runbook=Runbook(
+            "the broker cannot tell the controller where its replicas are, so a directory's failure may not fail over: "
+            "see the controller and the network between",
+            (quorum_status,),
+        ),
+        nothing_to_propose="what stands between a broker and its controller shows in the network and their logs alone",
+        ends_when="no report waits in the broker",
+    ),
+    Rule.BROKER_CRASH_LOOP: Response(
+        runbook=Runbook(
+            "find out why the broker ends: the last lines of its log, the kernel's log (killed for lack of memory), "
+            "the supervisor's (a liveness probe that fails while logs are recovered); restart no other broker "
+            "meanwhile",
+            (UNAVAILABLE, UNDER_MIN_ISR),
+        ),
+        nothing_to_propose="a restart is what it does by itself; only the reason why it ends can be removed",
+        runbook_for=as_its_log_says,
+        ends_when="the broker has answered for ten minutes, and for twice as long as ever between its restarts",
+    ),
+    Rule.EXECUTION_STOPPED: Response(
+        runbook=Runbook(_GOES_ON, (show_status, list_reassignments)),
+        runbook_for=_commands,
+        nothing_to_propose="only a person can decide whether it goes on",
+        ends_when="the execution was resumed and has ended, was undone, or was released by a person",
+    ),
+}
