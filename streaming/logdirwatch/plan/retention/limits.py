@@ -155,6 +155,12 @@ def kept_ms(topic: Topic) -> int | None:
     return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
 
 
+def kept_bytes(topic: Topic) -> int | None:
+    """Return how many bytes of a replica a topic keeps locally; None: unlimited, unknown, or not deleted by size."""
+    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_BYTES)
+    return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
+
+
 def is_deleted(topic: Topic) -> bool:
     """Whether Kafka deletes the topic's old segments by its retention."""
     return "delete" in (topic.configs.get("cleanup.policy") or "").split(",")

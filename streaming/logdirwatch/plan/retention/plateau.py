@@ -11,10 +11,8 @@ from logdirwatch.plan.cluster.layout import Ramp, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.cut import effective_on_ms
 from logdirwatch.plan.retention.limits import (
-    LOCAL,
-    RETENTION_BYTES,
-    effective,
     is_deleted,
+    kept_bytes,
     kept_ms,
     outgrown_ms,
     segment_bytes,
@@ -41,7 +39,7 @@ def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     rate, topic, size = snapshot.growth_of(replica), snapshot.topics.get(replica.topic), replica.size_bytes
     if not rate or rate <= 0 or topic is None or size is None or not is_deleted(topic):
         return None
-    known = [left for left in (_by_age_ms(size, rate, topic), _by_size_ms(size, rate, topic)) if left is not None]
+    known = [left for left in (_by_age_ms(size, rate, topic), until_size_ms(size, rate, topic)) if left is not None]
     delay_ms = effective_on_ms(topic, replica.broker, snapshot)
     # What is past its limit for longer than a deletion takes, and grows all the same, is not ended by it.
     left_ms = min((left for left in known if left + delay_ms > 0), default=None)
@@ -58,11 +56,16 @@ def _by_age_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | Non
     return limit_ms + segment_ms - size_bytes / bytes_per_s * 1000
 
 
-def _by_size_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:
-    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_BYTES)
-    if limit is None or int(limit) < 0:
-        return None
-    return (int(limit) + segment_bytes(topic) - size_bytes) / bytes_per_s * 1000
+def until_size_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:
+    """Return when a replica that grows reaches its limit in bytes, and one segment; None without such a limit."""
+    limit = kept_bytes(topic)
+    return None if limit is None else (limit + segment_bytes(topic) - size_bytes) / bytes_per_s * 1000
+
+
+def ends_ms(replica: Replica, bytes_per_s: float, by_age_ms: int, topic: Topic) -> int:
+    """Return when more bytes per second end: after ``by_age_ms``, or as soon as the limit in bytes is reached."""
+    left_ms = until_size_ms(replica.size_bytes or 0, bytes_per_s, topic) if bytes_per_s > 0 else None
+    return by_age_ms if left_ms is None else min(by_age_ms, max(0, int(left_ms)))
 
 
 def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:

@@ -2,8 +2,9 @@
 
 What is written more to a topic that deletes by age stays for its retention: it grows for that long, and then as much
 more is deleted as is written. The age of a replica's first record is unknown. A topic that deletes by age is assumed to
-hold as much history as it may: its bytes then change in proportion to its retention, and a cut frees no more than Kafka
-certainly deletes.
+hold as much history as it may, unless it is known to grow so fast that it holds less: its bytes then change in
+proportion to its retention, and a cut frees no more than Kafka certainly deletes. What is at its limit in bytes keeps
+its size.
 """
 
 import re
@@ -16,7 +17,8 @@ from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, 
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
-from logdirwatch.plan.retention.limits import freed_bytes, kept_ms, segment_bytes
+from logdirwatch.plan.retention.limits import freed_bytes, kept_bytes, kept_ms, segment_bytes
+from logdirwatch.plan.retention.plateau import ends_ms
 from logdirwatch.plan.what_if.scenario import Copies, Homeless, Key, Scenario, key_of, refused, with_replicas
 from logdirwatch.text.units import human_ms, written_bytes, written_ms
 from logdirwatch.text.words import did_you_mean, number_ranges
@@ -55,10 +57,15 @@ class Growth:
         """Return what a replica whose retention deletes as much as is written gets more, and until when."""
         key: Key = key_of(replica)
         topic, size, net = scenario.snapshot.topics.get(replica.topic), replica.size_bytes, scenario.growth.get(key)
-        keeps_ms = None if topic is None else kept_ms(topic)
-        if not size or net is None or not keeps_ms or replica.is_future or net * keeps_ms > 1000 * size:
+        if not size or net is None or replica.is_future or topic is None:
             return None
-        return Ramp((self.times - 1) * 1000 * size / keeps_ms, keeps_ms)
+        limit, keeps_ms = kept_bytes(topic), kept_ms(topic)
+        if limit is not None and size >= limit:
+            return Ramp(0.0, 0)
+        if not keeps_ms or net * keeps_ms > 1000 * size:
+            return None
+        more = (self.times - 1) * 1000 * size / keeps_ms
+        return Ramp(more, ends_ms(replica, more, keeps_ms, topic))
 
 
 def parse_growth(value: str, written: str) -> Growth:
@@ -91,22 +98,26 @@ class Retention:
         """Return the cluster with that retention; a longer one fills up at the topic's write rate."""
         del policy
         topic, before_ms = self._topic(scenario)
-        share = self.keeps_ms / before_ms
+        limit = kept_bytes(topic)
         kept: list[Replica] = []
         freed: defaultdict[LogDirId, int] = defaultdict(int)
         ramps: dict[Key, Ramp] = dict(scenario.ramps)
         for replica in scenario.snapshot.layout.replicas:
             size = replica.size_bytes or 0
-            if replica.topic != topic.name or not size:
+            if replica.topic != topic.name or not size or _is_held(size, limit):
                 kept.append(replica)
                 continue
-            gone = freed_bytes(size, int(size * share), segment_bytes(topic)) if share < 1 else 0
+            held_ms = _held_ms(replica, size, before_ms, scenario)
+            gone = freed_bytes(size, int(size * self.keeps_ms / held_ms), segment_bytes(topic))
             kept.append(replace(replica, size_bytes=size - gone))
             freed[replica.place] += gone
-            if share > 1 and not replica.is_future:
-                ramps[key_of(replica)] = Ramp(1000 * size / before_ms, self.keeps_ms - before_ms)
+            if self.keeps_ms > held_ms == before_ms and not replica.is_future:
+                rate = 1000 * size / before_ms
+                ramps[key_of(replica)] = Ramp(rate, ends_ms(replica, rate, self.keeps_ms - before_ms, topic))
         snapshot = with_replicas(scenario.snapshot, kept, freed)
         note = f"{topic.name} holds as much history as its retention of {human_ms(before_ms)} lets it"
+        if any(_is_held(one.size_bytes or 0, limit) for one in kept if one.topic == topic.name):
+            note += ", and no more bytes than its retention.bytes lets it: replicas at that limit keep their size"
         return replace(scenario, snapshot=snapshot, ramps=ramps).noting(note)
 
     def _topic(self, scenario: Scenario) -> tuple[Topic, int]:
@@ -127,6 +138,16 @@ class Retention:
                 f"the retention of {topic.name} is {limit}, so nobody can say how much history its bytes are",
             )
         return topic, int(told)
+
+
+def _is_held(size_bytes: int, limit: int | None) -> bool:
+    """Whether a replica's limit in bytes holds it: its history is then shorter than its limit by age, and unknown."""
+    return limit is not None and size_bytes >= limit
+
+
+def _held_ms(replica: Replica, size_bytes: int, limit_ms: int, scenario: Scenario) -> int:
+    rate = scenario.snapshot.growth_of_partitions.get(replica.key) or 0.0
+    return max(1, min(limit_ms, int(size_bytes / rate * 1000))) if rate > 0 else limit_ms
 
 
 def parse_retention(value: str, written: str) -> Retention:

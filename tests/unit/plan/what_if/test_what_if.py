@@ -14,6 +14,8 @@ from tests.unit.plan.builders import topic as any_topic
 
 DAY_MS = 86_400_000
 CONFIGS = {"retention.ms": str(7 * DAY_MS), "cleanup.policy": "delete", "segment.bytes": str(MIB)}
+AT_LIMIT = {"retention.bytes": str(700 * MIB)}
+LOCALLY = {"remote.storage.enable": "true", "local.retention.ms": "-2"}
 FRESH = {"sample_at_ms": NOW_MS, "state_at_ms": NOW_MS, "incoming_bytes": 0}
 
 
@@ -76,6 +78,18 @@ class TestGrowth:
             (-10.0, "2x", {}, 700 / 7 - 10, 3),
             (0.0, "2x", {"retention.ms": "-1"}, 0, None),
             (0.0, "2x", {"cleanup.policy": "compact"}, 0, None),
+            (0.0, "2x", AT_LIMIT, 0, None),
+            (0.0, "0.5x", AT_LIMIT, 0, None),
+            (0.0, "9x", AT_LIMIT | {"retention.ms": "-1"}, 0, None),
+            (0.0, "2x", AT_LIMIT | {"cleanup.policy": "compact,delete"}, 0, None),
+            (0.0, "2x", AT_LIMIT | {"cleanup.policy": "compact"}, 0, None),
+            (0.0, "2x", {"retention.bytes": "0"}, 0, None),
+            (0.0, "2x", {"retention.bytes": str(699 * MIB)}, 0, None),
+            (0.0, "2x", {"retention.bytes": str(990 * MIB)}, 700 / 7, None),
+            (0.0, "2x", {"retention.bytes": str(1500 * MIB)}, 700 / 7, 3),
+            (0.0, "2x", LOCALLY | {"local.retention.bytes": str(700 * MIB)}, 0, None),
+            (0.0, "2x", LOCALLY | {"local.retention.bytes": "-2", "retention.bytes": str(700 * MIB)}, 0, None),
+            (0.0, "2x", LOCALLY | {"local.retention.bytes": "-1", "retention.bytes": str(700 * MIB)}, 700 / 7, 3),
         ],
     )
     def test_a_directory_in_balance_holds_more_as_long_as_nothing_more_is_deleted(
@@ -123,6 +137,38 @@ class TestRetention:
         after = fills(tried(still, enough), 1)[1]
         assert after.full_in_ms == pytest.approx(7 * DAY_MS * needed / (400 * MIB), rel=1e-6)
         assert fills(tried(still, "retention=orders:8d"), 1)[1].full_in_ms is None
+
+    @pytest.mark.parametrize(
+        ("text", "mib_a_day", "configs", "freed_mib", "full_in_days"),
+        [
+            ("84h", None, {}, 349, None),
+            ("14d", None, {}, 0, 3),
+            ("3d", None, AT_LIMIT, 0, None),
+            ("14d", None, AT_LIMIT, 0, None),
+            ("14d", None, {"retention.bytes": str(990 * MIB)}, 0, None),
+            ("14d", None, {"retention.bytes": str(1500 * MIB)}, 0, 3),
+            ("14d", None, LOCALLY | {"local.retention.bytes": str(700 * MIB)}, 0, None),
+            ("3d", None, AT_LIMIT | {"cleanup.policy": "compact,delete"}, 0, None),
+            ("3d", 700, {}, 0, None),
+            ("12h", 700, {}, 349, None),
+            ("84h", 10, {}, 349, None),
+            ("84h", 0, {}, 349, None),
+            ("14d", 700, {}, 0, None),
+        ],
+    )
+    def test_what_a_topic_holds_follows_from_the_limit_that_holds_it(
+        self, text, mib_a_day, configs, freed_mib, full_in_days
+    ):
+        rate = {} if mib_a_day is None else {((1, "/d1"), ("t", 0)): mib_a_day * MIB / 86_400}
+        here = facts(
+            disk(1, used=705 * MIB, growth_bytes_per_s=0.0),
+            topic("t", [1], configs=CONFIGS | configs),
+            replica(1, "/d1", "t", 0, 700 * MIB),
+            growth=rate,
+        )
+        before, after = fills(tried(here, f"retention=t:{text}"), 1)
+        assert (before.used_bytes - after.used_bytes) / MIB == freed_mib
+        assert (after.full_in_ms and round(after.full_in_ms / DAY_MS)) == full_in_days
 
     @pytest.mark.parametrize(
         ("text", "why"),
