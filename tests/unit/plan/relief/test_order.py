@@ -24,6 +24,7 @@ from tests.unit.plan.builders import (
 )
 
 HERE = (1, "/d1")
+HOUR_MS = 3_600_000
 FLEET = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="critical", cause=None)
 FOR_EVER = {"configs": {"retention.ms": "-1"}, "overridden": frozenset({"retention.ms"})}
 
@@ -51,6 +52,22 @@ def world(
         found.append(replica(number, "/d1", "calm", size=calm * MIB))
     growth = {((number, "/d1"), (name, 0)): rates[name] for number in numbers for name in known}
     return [*found, *parts], growth
+
+
+LARGE = {"run": 600, "calm": 200, "mib_per_s": 0.01}
+"""Most of the bytes are of who grows, and it is full in 2 h 47 min."""
+
+
+def checked(hours):
+    return broker(1, **{"log.retention.check.interval.ms": str(hours * HOUR_MS)})
+
+
+def deleted(hours):
+    return broker(1, **{"log.segment.delete.delay.ms": str(hours * HOUR_MS)})
+
+
+def file_delay(hours):
+    return {"configs": {"file.delete.delay.ms": str(hours * HOUR_MS)}}
 
 
 def advised(case, of=None, **decisions):
@@ -91,6 +108,23 @@ ROWS = [
     ("only filling", world(status=LogDirStatus.FILLING), "run calm"),
     ("its growth does not last", world(lasting_growth_bytes_per_s=0.0), ""),
     ("there is room beside it", world(directory(1, "/d2"), run=300, calm=500), ""),
+    ("a cut that comes after a day is waited for", world(checked(24), **LARGE), "brake run"),
+    ("and after six hours", world(checked(6), **LARGE), "brake run"),
+    ("a little after it is full", world(checked(3), **LARGE), "brake run"),
+    ("a cut after two hours is in time", world(checked(2), **LARGE), "run"),
+    ("its files stay for six hours", world(**LARGE, run_topic=file_delay(6)), "brake run"),
+    ("its files stay for one", world(**LARGE, run_topic=file_delay(1)), "run"),
+    ("the broker keeps all files for six hours", world(deleted(6), **LARGE), "brake run"),
+    ("nobody knows who grows, and every cut is late", world(checked(6), **LARGE, known=()), "brake run calm"),
+    ("all grow alike, and every cut is late", world(checked(6), share=0.5, mib_per_s=0.01), "brake calm run"),
+    (
+        "its neighbour's cut would be in time, and costs more",
+        world(mib_per_s=0.01, run_topic=file_delay(6)),
+        "brake run",
+    ),
+    ("late where it is only filling", world(checked(6), **LARGE, status=LogDirStatus.FILLING), "run"),
+    ("late, and its growth does not last", world(checked(6), **LARGE, lasting_growth_bytes_per_s=0.0), ""),
+    ("late, with room beside it", world(checked(6), directory(1, "/d2"), run=300, calm=500), ""),
 ]
 
 

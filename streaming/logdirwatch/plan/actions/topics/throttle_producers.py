@@ -98,10 +98,12 @@ def propose_fleet_throttle(
 
 
 def bridges_ms(reliefs: Sequence[ProposedAction]) -> int:
-    """Return how long a directory must last so that the first of the actions that free space takes effect."""
-    known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
-    needs_ms = (needs + REACTION_MS if needs else UNKNOWN_NEEDS_MS for needs in known)
-    return int(SLACK * min(needs_ms, default=UNKNOWN_NEEDS_MS))
+    """Return how long a directory must last so that the first of the actions that free space takes effect.
+
+    One of unknown duration does not count beside others: it may take longer than any of them.
+    """
+    found = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
+    return int(SLACK * min((needs + REACTION_MS for needs in found if needs), default=UNKNOWN_NEEDS_MS))
 
 
 def _is_internal(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> bool:
