@@ -48,16 +48,17 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
 
 
 def _seen_ahead(alert: AlertRecord, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot in which the alert's directory knows what of its growth ends, and what goes on."""
+    """Return the snapshot in which the directories in question know what of their growth ends, and what goes on."""
     directory = directory_of(alert, snapshot)
-    if directory is None:
-        return snapshot
-    if alert.rule is Rule.LOG_DIR_SPACE:
+    seen = [] if directory is None else [directory]
+    if directory is not None and alert.rule is Rule.LOG_DIR_SPACE:
         keeps_growing = read_as(alert.evidence, LogDirSpaceEvidence).keeps_growing
-        directory = replace(directory, keeps_growing=frozenset(keeps_growing or ()))
+        seen = [replace(directory, keeps_growing=frozenset(keeps_growing or ()))]
+    elif alert.rule is Rule.FLEET_SPACE:
+        seen = list(snapshot.directories.values())
     if snapshot.growth:
-        directory = with_plateau(directory, snapshot)
-    return replace(snapshot, directories={**snapshot.directories, directory.place: directory})
+        seen = [with_plateau(one, snapshot) for one in seen]
+    return replace(snapshot, directories={**snapshot.directories, **{one.place: one for one in seen}})
 
 
 def _on_all(situation: Situation) -> list[ProposedAction]:

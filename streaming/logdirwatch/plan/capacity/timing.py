@@ -4,7 +4,7 @@ from typing import Any
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.layout import full_in_ms
+from logdirwatch.plan.cluster.layout import full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio
@@ -35,8 +35,7 @@ def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
         # The pattern of days and weeks is in the time that is forecast.
         left_bytes = (directory.full_at_ms - directory.sample_at_ms) * growth / 1000
     left_bytes += directory.relief_bytes + freed_bytes - (directory.incoming_bytes or 0)
-    lasting = growth - sum(ramp.bytes_per_s for ramp in directory.ramps)
-    return full_in_ms(left_bytes, max(0.0, lasting), directory.ramps)
+    return full_in_ms(left_bytes, directory.endless_bytes_per_s, directory.ramps)
 
 
 def is_full_within_the_hour(directory: LogDir) -> bool:
@@ -50,7 +49,7 @@ def end_in_words(directory: LogDir) -> str:
     left_ms, path = time_to_full_ms(directory), directory.path
     if left_ms is None and directory.ramps:
         ends_ms = max(ramp.until_ms for ramp in directory.ramps)
-        more = sum(ramp.bytes_per_s * ramp.until_ms / 1000 for ramp in directory.ramps)
+        more = grown_bytes(0.0, directory.ramps, ends_ms)
         level = human_ratio(((directory.used_bytes or 0) + more) / (directory.total_bytes or 1))
         return f"{path} stops growing {human_in(ends_ms)}, at {level} or less, when retention begins to delete"
     if left_ms is None and directory.lasting_growth_bytes_per_s is not None:

@@ -217,6 +217,12 @@ class Ramp:
     until_ms: int
 
 
+def grown_bytes(growth_bytes_per_s: float, ramps: Iterable[Ramp], within_ms: int) -> float:
+    """Return the bytes that steady growth and ramps add within a time."""
+    ending = sum(ramp.bytes_per_s * min(ramp.until_ms, within_ms) for ramp in ramps)
+    return (growth_bytes_per_s * within_ms + ending) / 1000
+
+
 def full_in_ms(left_bytes: float, growth_bytes_per_s: float, ramps: Iterable[Ramp] = ()) -> int | None:
     """Return when ``left_bytes`` are used up, at steady growth plus that of each ramp while it lasts.
 

@@ -97,6 +97,11 @@ class LogDir:
         return self.growth_bytes_per_s if known is None else known
 
     @property
+    def endless_bytes_per_s(self) -> float:
+        """The growth that nothing is known to end."""
+        return max(0.0, (self.outlook_bytes_per_s or 0.0) - sum(ramp.bytes_per_s for ramp in self.ramps))
+
+    @property
     def is_serving(self) -> bool:
         """Whether Kafka is believed to read and write there."""
         return self.status not in {LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN}

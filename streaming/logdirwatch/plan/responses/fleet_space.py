@@ -13,7 +13,7 @@ from logdirwatch.plan.actions.topics.throttle_producers import propose_fleet_thr
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics, has_runaway, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
-from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
@@ -96,10 +96,10 @@ def shortage(snapshot: ClusterSnapshot, policy: Policy, *, until_room: bool = Tr
 
 
 def _needed(directory: LogDir, space: Space, policy: Policy, *, until_room: bool) -> int:
-    above, growth = needed_bytes(directory, space, policy), directory.outlook_bytes_per_s
-    if above is None or above <= 0 or growth is None or not until_room:
+    above = needed_bytes(directory, space, policy)
+    if above is None or above <= 0 or directory.outlook_bytes_per_s is None or not until_room:
         return above or 0
-    lasting = int(max(0.0, growth) * policy.limits.fleet_cuts_last_ms / 1000)
+    lasting = int(grown_bytes(directory.endless_bytes_per_s, directory.ramps, policy.limits.fleet_cuts_last_ms))
     used = space.used_bytes(directory.place) or 0
     return min(above, lasting - ((directory.total_bytes or 0) - used))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
@@ -149,6 +150,44 @@ def test_while_all_last_the_room_that_is_missing_is_named_and_nothing_deleted(us
     assert ("no directory is above the target ratio now" in look.reason) is (missing_mib == 0)
     if missing_mib:
         assert f"or {missing_mib} MiB more on volumes and disks" in look.reason
+
+
+A_DAY = {"retention.ms": str(24 * HOUR_MS)}
+BY_BYTES = {"retention.bytes": str(450 * MIB)}
+AS_REMOTE = {"remote.storage.enable": "true", "local.retention.ms": "-2", "remote.log.copy.disable": "false"}
+
+
+@pytest.mark.parametrize(
+    ("case", "configs", "mib_an_hour", "other", "is_cut"),
+    [
+        ("nothing ends it", {}, 20, 0, True),
+        ("its age does, in four hours", A_DAY, 20, 0, False),
+        ("its age does, too late", {"retention.ms": str(72 * HOUR_MS)}, 20, 0, True),
+        ("its size does", BY_BYTES, 20, 0, False),
+        ("its size does, too late", {"retention.bytes": str(900 * MIB)}, 20, 0, True),
+        ("the nearer of the two", A_DAY | {"retention.bytes": str(900 * MIB)}, 20, 0, False),
+        ("what is kept locally as long as remotely", A_DAY | AS_REMOTE, 20, 0, False),
+        ("it is compacted as well", A_DAY | {"cleanup.policy": "compact,delete"}, 20, 0, False),
+        ("it is compacted only", A_DAY | {"cleanup.policy": "compact"}, 20, 0, True),
+        ("it holds more than it may", A_DAY, 4, 0, True),
+        ("another topic goes on", A_DAY, 20, 10, True),
+        ("another one does, for weeks to come", A_DAY, 20, 0.1, False),
+    ],
+)
+def test_growth_that_ends_by_itself_costs_no_history(case, configs, mib_an_hour, other, is_cut):
+    rates = {"t": mib_an_hour * MIB / 3600, "u": other * MIB / 3600}
+    parts = [
+        *(directory(n, "/d1", 850 * MIB, growth_bytes_per_s=sum(rates.values())) for n in (1, 2)),
+        directory(3, "/d1", 100 * MIB),
+        topic("t", (1, 2), configs=configs),
+        topic("u", (1, 2)),
+        *(replica(number, "/d1", name, size=400 * MIB) for number in (1, 2) for name in ("t", "u")),
+    ]
+    growth = {(part.place, part.key): rates[part.topic] for part in parts if isinstance(part, Replica)}
+    look, *found = recommend(FLEET, facts(*parts, growth=growth), policy(), NOW_MS)
+    cuts = [one for one in [look, *found] if one.data_loss or one.kind is ActionKind.LOWER_RETENTION]
+    lasts = "every directory lasts until there is room, so delete nothing" in look.reason
+    assert (bool(cuts), lasts) == (is_cut, not is_cut), case
 
 
 def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
