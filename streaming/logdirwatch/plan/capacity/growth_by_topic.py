@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from logdirwatch.plan.capacity.timing import deleted_until_full, growth_until_full
 from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_rate, human_ratio
@@ -36,7 +37,7 @@ class Growth(NamedTuple):
 
 
 def growth_by_topic(directory: LogDir, snapshot: ClusterSnapshot) -> list[Growth]:
-    """Return the growth of a directory by topic, the fastest first; empty if none is known."""
+    """Return the growth of a directory until it is full by topic, the fastest first; empty if none is known."""
     rates: defaultdict[str, float] = defaultdict(float)
     unknown: set[str] = set()
     for replica in snapshot.replicas_in(directory.place):
@@ -46,6 +47,8 @@ def growth_by_topic(directory: LogDir, snapshot: ClusterSnapshot) -> list[Growth
         else:
             rates[replica.topic] += max(0.0, rate)
     rest = (directory.outlook_bytes_per_s or 0.0) - sum(rates.values())
+    for topic, deleted in deleted_until_full(directory).items():
+        rates[topic] -= deleted
     found = [Growth((topic,), rate) for topic, rate in rates.items()]
     if rates and unknown and rest > 0 and not _is_explained_otherwise(directory, snapshot):
         suspects = tuple(sorted(unknown))
@@ -62,7 +65,7 @@ def filling_topics(directory: LogDir, snapshot: ClusterSnapshot) -> frozenset[st
     Those that grow about alike are all among them: then nobody is an innocent neighbour.
     """
     found = growth_by_topic(directory, snapshot)
-    total = max(directory.outlook_bytes_per_s or 0.0, sum(one.bytes_per_s for one in found))
+    total = _total(directory, found)
     names: set[str] = set()
     had, least = 0.0, 0.0
     for one in found:
@@ -88,7 +91,7 @@ def told(directories: Iterable[LogDir], snapshot: ClusterSnapshot) -> str:
     total = 0.0
     for directory in directories:
         found = growth_by_topic(directory, snapshot)
-        total += max(directory.outlook_bytes_per_s or 0.0, sum(one.bytes_per_s for one in found))
+        total += _total(directory, found)
         filling |= filling_topics(directory, snapshot)
         for one in found:
             rates[one.topics] += one.bytes_per_s
@@ -98,6 +101,10 @@ def told(directories: Iterable[LogDir], snapshot: ClusterSnapshot) -> str:
     named = some_of([_named(key, snapshot) for key in mine], _NAMED)
     share = human_ratio(sum(rates[key] for key in mine) / total, 0)
     return f"; {share} of the growth of {human_rate(total)} is in {named}"
+
+
+def _total(directory: LogDir, found: Iterable[Growth]) -> float:
+    return max(growth_until_full(directory), sum(one.bytes_per_s for one in found))
 
 
 def _named(topics: tuple[str, ...], snapshot: ClusterSnapshot) -> str:

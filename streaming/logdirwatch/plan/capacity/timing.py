@@ -1,10 +1,11 @@
 """How long until a log directory is full, and how long Kafka takes: deletion delay, copies at once."""
 
+from collections import defaultdict
 from typing import Any
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.layout import full_in_ms, grown_bytes
+from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio
@@ -36,6 +37,24 @@ def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
         left_bytes = (directory.full_at_ms - directory.sample_at_ms) * growth / 1000
     left_bytes += directory.relief_bytes + freed_bytes - (directory.incoming_bytes or 0)
     return full_in_ms(left_bytes, directory.endless_bytes_per_s, directory.ramps)
+
+
+def growth_until_full(directory: LogDir) -> float:
+    """Return the mean growth until a directory is full, 0 if that is not known."""
+    left_ms = time_to_full_ms(directory)
+    return (directory.outlook_bytes_per_s or 0.0) - sum(_ended(ramp, left_ms) for ramp in directory.ramps)
+
+
+def deleted_until_full(directory: LogDir) -> dict[str, float]:
+    """Return by topic how much less of what is written stays until a directory is full, in bytes per second."""
+    left_ms, found = time_to_full_ms(directory), defaultdict[str, float](float)
+    for ramp in directory.ramps:
+        found[ramp.topic] += ramp.deleted_bytes_per_s + _ended(ramp, left_ms)
+    return found
+
+
+def _ended(ramp: Ramp, left_ms: int | None) -> float:
+    return ramp.bytes_per_s * (1 - min(1.0, ramp.until_ms / left_ms)) if left_ms else 0.0
 
 
 def is_full_within_the_hour(directory: LogDir) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -211,10 +211,20 @@ MOST_MS = 100 * 365 * 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """Growth in bytes per second, until ``until_ms`` from now."""
+    """Growth in bytes per second, until ``until_ms`` from now, of a ``topic`` where one is known.
+
+    ``deleted_bytes_per_s`` is what it is written beyond that, and deleted meanwhile.
+    """
 
     bytes_per_s: float
     until_ms: int
+    topic: str = ""
+    deleted_bytes_per_s: float = 0.0
+
+    def shared(self, share: float) -> "Ramp":
+        """Return it with only a share of its growth left by deletion."""
+        kept = self.bytes_per_s * share
+        return replace(self, bytes_per_s=kept, deleted_bytes_per_s=self.bytes_per_s - kept)
 
 
 def grown_bytes(growth_bytes_per_s: float, ramps: Iterable[Ramp], within_ms: int) -> float:

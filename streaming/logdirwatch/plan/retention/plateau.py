@@ -24,14 +24,18 @@ LONGER = 1.25
 
 
 def with_plateau(directory: LogDir, snapshot: ClusterSnapshot) -> LogDir:
-    """Return a directory with the part of its growth that retention ends, as far as its replicas' growth is known."""
-    growth = directory.outlook_bytes_per_s
-    found = [ramp for replica in snapshot.replicas_in(directory.place) if (ramp := _ramp(replica, snapshot))]
+    """Return a directory with the part of its growth that retention ends, as far as its replicas' growth is known.
+
+    What is deleted meanwhile makes it less than its replicas' growth, of which the part that nothing ends comes first.
+    """
+    growth, here = directory.outlook_bytes_per_s, snapshot.replicas_in(directory.place)
+    found = [ramp for replica in here if (ramp := _ramp(replica, snapshot))]
     total = sum(ramp.bytes_per_s for ramp in found)
     if growth is None or growth <= 0 or not found:
         return directory
-    share = min(1.0, growth / total)
-    return replace(directory, ramps=tuple(Ramp(ramp.bytes_per_s * share, ramp.until_ms) for ramp in found))
+    endless = sum(max(0.0, snapshot.growth_of(replica) or 0.0) for replica in here) - total
+    share = max(0.0, min(1.0, (growth - endless) / total))
+    return replace(directory, ramps=tuple(ramp.shared(share) for ramp in found))
 
 
 def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
@@ -45,7 +49,7 @@ def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     left_ms = min((left for left in known if left + delay_ms > 0), default=None)
     if left_ms is None or _is_copied(replica, snapshot):
         return None
-    return Ramp(rate, int(LONGER * max(0.0, left_ms)) + delay_ms)
+    return Ramp(rate, int(LONGER * max(0.0, left_ms)) + delay_ms, topic.name)
 
 
 def _by_age_ms(size_bytes: int, bytes_per_s: float, topic: Topic) -> float | None:

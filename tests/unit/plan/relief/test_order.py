@@ -37,15 +37,20 @@ def world(
     mib_per_s=0.022,
     share=0.95,
     known=("run", "calm"),
+    written=None,
     status=LogDirStatus.CRITICAL,
     run_topic=None,
     calm_topic=None,
     numbers=(1,),
     **fields,
 ):
-    """Directories that ``run`` fills, in MiB, in which ``calm`` has most of the bytes."""
+    """Directories that ``run`` fills, in MiB, in which ``calm`` has most of the bytes.
+
+    ``written`` are MiB per second that a topic is written, of which the directory's growth may be a part.
+    """
     source = directory(1, "/d1", (1000 - free) * MIB, growth_bytes_per_s=mib_per_s * MIB, status=status, **fields)
     rates = {"run": share * mib_per_s * MIB, "calm": (1 - share) * mib_per_s * MIB}
+    rates |= {name: rate * MIB for name, rate in (written or {}).items()}
     found = [topic("run", numbers, **(run_topic or {})), topic("calm", numbers, **(calm_topic or {}))]
     for number in numbers:
         found += [replace(source, broker=number), replica(number, "/d1", "run", size=run * MIB)]
@@ -56,6 +61,21 @@ def world(
 
 LARGE = {"run": 600, "calm": 200, "mib_per_s": 0.01}
 """Most of the bytes are of who grows, and it is full in 2 h 47 min."""
+
+
+BUSY = {"written": {"calm": 0.1}}
+"""Most of what is written is of the neighbour."""
+SOON = {"written": {"calm": 0.04, "run": 0.02}, "mib_per_s": 0.06, "free": 140, "calm": 600}
+BOTH = {"cleanup.policy": "compact,delete"}
+TIERED = {"remote.storage.enable": "true", "retention.ms": "-1", "local.retention.bytes": str(695 * MIB)}
+
+
+def limited(mib, **configs):
+    return {"configs": {"retention.bytes": str(mib * MIB if mib > 0 else mib), **configs}}
+
+
+def aged(seconds):
+    return {"configs": {"retention.ms": str(seconds * 1000)}}
 
 
 def checked(hours):
@@ -124,6 +144,21 @@ ROWS = [
     ),
     ("late where it is only filling", world(checked(6), **LARGE, status=LogDirStatus.FILLING), "run"),
     ("late, and its growth does not last", world(checked(6), **LARGE, lasting_growth_bytes_per_s=0.0), ""),
+    (
+        "its neighbour is written faster, and held by its bytes",
+        world(**BUSY, calm_topic=limited(695)),
+        "brake run -calm",
+    ),
+    ("it is held by its age", world(**BUSY, calm_topic=aged(7000)), "brake run -calm"),
+    ("by both", world(**BUSY, calm_topic=limited(695, **{"retention.ms": "7000000"})), "brake run -calm"),
+    ("and compacted", world(**BUSY, calm_topic=limited(695, **BOTH)), "brake run -calm"),
+    ("held locally", world(**BUSY, calm_topic=limited(-2, **TIERED)), ""),
+    ("held, in the last hour", world(**BUSY, free=60, calm_topic=limited(695)), "brake run -calm"),
+    ("held, and half an hour left", world(**BUSY, free=38, calm_topic=limited(695)), "brake run calm"),
+    ("it is about to be held", world(**SOON, calm_topic=limited(601)), "brake run"),
+    ("it is held too late to help", world(**SOON, calm_topic=limited(1500)), "brake calm run"),
+    ("nothing holds it", world(**SOON), "brake calm run"),
+    ("both are held: it is never full", world(**BUSY, run_topic=limited(100), calm_topic=limited(695)), ""),
     ("late, with room beside it", world(checked(6), directory(1, "/d2"), run=300, calm=500), ""),
 ]
 

@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
 from logdirwatch.plan.capacity.growth_by_topic import Growth, growth_by_topic
-from logdirwatch.plan.capacity.timing import REACTION_MS, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import REACTION_MS, growth_until_full, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas, end_client_quota
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
@@ -44,9 +44,10 @@ def propose_producer_throttle(
 
     Empty if it wins no time: a limit above the present write rate slows down no one.
     """
-    growth, left = source.outlook_bytes_per_s, time_to_full_ms(source)
-    if growth is None or left is None:
+    left = time_to_full_ms(source)
+    if left is None:
         return []
+    growth = growth_until_full(source)
     writers = growth_by_topic(source, snapshot)[:NAMED_TOPICS]
     if _is_internal(writers, source, snapshot):
         return []
