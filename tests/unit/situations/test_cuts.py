@@ -17,6 +17,33 @@ FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 TIERED = {"remote.storage.enable": "true", "local.retention.ms": "-2", "local.retention.bytes": "-2"}
 
 
+def small(size, count=100, **configs):
+    """A topic of many replicas of ``size`` bytes."""
+    made = topic("t", *[(1,)] * count, configs=PLAIN | configs, unread={})
+    return [made, *(replica(1, "/d1", "t", number, size) for number in range(count))]
+
+
+HELD = "t has no more than one segment a replica to give; its 100 replicas keep"
+UNKNOWN = "the size of 100 replicas of t is not known"
+FLOORS = [
+    ("one open segment each", f"{HELD} 100 GiB", *small(GIB)),
+    ("a little more than one", f"{HELD} 190 GiB", *small(int(1.9 * GIB))),
+    ("two each", f"{HELD} 200 GiB", *small(2 * GIB)),
+    ("an age that has passed long ago", f"{HELD} 100 GiB", *small(GIB, **{"retention.ms": "60000"})),
+    ("bytes far below a segment", f"{HELD} 190 GiB", *small(int(1.9 * GIB), **{"retention.bytes": "1000"})),
+    ("large segments", "(segment.bytes, now 4 GiB)", *small(7 * GIB, **{"segment.bytes": str(4 * GIB)})),
+    (
+        "compacted as well",
+        "the cleanup policy of t is compact,delete",
+        *small(GIB, **{"cleanup.policy": "compact,delete"}),
+    ),
+    ("a segment that is unknown is a GiB", f"{HELD} 100 GiB", *small(GIB, **{"segment.bytes": None})),
+    ("sizes that nobody knows", UNKNOWN, *small(None)),
+    ("nor how large its segments are", UNKNOWN, *small(None, **{"segment.bytes": None})),
+    ("empty replicas", f"{HELD} 0 B", *small(0)),
+]
+
+
 def full(ratio=0.9, growth=5 * MB, number=1, path="/d1", total=4 * TIB):
     return directory(number, path, int(ratio * total), total=total, growth_bytes_per_s=growth)
 
@@ -185,7 +212,11 @@ ADVICE = [
             source=full(total=200 * GIB),
         ),
         never=("lower_retention",),
-        says=("100 replicas keep 175 GiB: smaller segments",),
+        says=("100 replicas keep 175 GiB: smaller segments (segment.bytes, now 1 GiB)",),
+    ),
+    *(
+        Advice(name, given(*parts), never=("lower_retention", "delete_records"), says=(says,))
+        for name, says, *parts in FLOORS
     ),
 ]
 

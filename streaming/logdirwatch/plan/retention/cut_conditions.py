@@ -19,6 +19,9 @@ from logdirwatch.plan.retention.retention_vetoes import (
 )
 from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
+from logdirwatch.text.words import some_of
+
+_NAMED = 3
 
 
 def cut_preconditions(
@@ -50,19 +53,22 @@ def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> 
 def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> Precondition:
     """Return the precondition that no consumer loses unread records, as far as committed offsets show.
 
-    ``spared``: the deleted records do not include any that groups have not read. That no group commits offsets proves
-    nothing: MirrorMaker 2, Flink and Spark keep their offsets elsewhere.
+    ``spared``: the deleted records do not include any that groups have not read. That no group commits offsets of a
+    partition proves nothing: MirrorMaker 2, Flink and Spark keep their offsets elsewhere.
     """
     text = f"no consumer of {topic.name} still needs the deleted records"
     if not all(partition.is_unread_known for partition in topic.partitions):
         return Precondition("consumers_done", f"{text}; the progress of its groups is not known", None)
     slowest = slowest_reader(topic, snapshot)
-    if not any(partition.groups for partition in topic.partitions):
-        who = "no consumer group commits offsets for it; who reads without committing them is not seen"
+    if slowest is not None and not spared:
+        return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
+    held = [one for one in topic.partitions if snapshot.layout.size_of(one.key)] or topic.partitions
+    alone = [one.label for one in held if not one.groups]
+    if alone:
+        of = "it" if len(alone) == len(held) else some_of(alone, _NAMED)
+        who = f"no consumer group commits offsets for {of}; who reads without committing them is not seen"
         return Precondition("consumers_done", f"{text}; {who}", None)
-    if slowest is None or spared:
-        return Precondition("consumers_done", f"{text}; every group has read it", True)
-    return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
+    return Precondition("consumers_done", f"{text}; every group has read it", True)
 
 
 def _remote_copied(topic: Topic) -> Precondition:

@@ -18,7 +18,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
-from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
+from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, kept_bytes, limits_of, segment_bytes
 from logdirwatch.plan.retention.overdue import is_reached, past_limit_bytes
 from logdirwatch.plan.retention.shares import RetentionCandidate, spread, turn_of
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -72,7 +72,8 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
     if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
         return RetentionCuts(tuple(cuts))
     reasons = tuple(veto for veto, _ in refusals.most_common(REASONS))
-    return RetentionCuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, snapshot),)))
+    nothing = Veto("nothing_to_cut", f"no topic in {source.path} has anything to give")
+    return RetentionCuts(tuple(cuts), reasons or (() if cuts else (nothing,)))
 
 
 def cuttable(
@@ -214,6 +215,7 @@ def held_back(
             retention_vetoes.owner_minimum(topic, policy),
             retention_vetoes.consumers_unread(topic, snapshot, policy),
             retention_vetoes.remote_copy_lags(topic),
+            _segments_stay(topic, here),
             retention_vetoes.history_minimum(topic, here, snapshot, policy),
         ]
     )
@@ -234,12 +236,19 @@ def _is_serving(snapshot: ClusterSnapshot, place: LogDirId) -> bool:
     return place in snapshot.directories and snapshot.directories[place].is_serving
 
 
-def _nothing(source: LogDir, snapshot: ClusterSnapshot) -> Veto:
-    here = snapshot.replicas_in(source.place)
-    size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
-    kept = f"; {counted(len(here), 'replica keeps', 'replicas keep')} {size}" if here else ""
+def _segments_stay(topic: Topic, here: Sequence[Replica]) -> Veto | None:
+    """Say what a topic keeps as no limit deletes the newest segments of a replica; None if a replica has more."""
+    name, segment = topic.name, segment_bytes(topic)
+    sizes = [replica.size_bytes for replica in here if replica.size_bytes is not None]
+    if len(sizes) < len(here):
+        unknown = counted(len(here) - len(sizes), "replica", "replicas")
+        return Veto("sizes_unknown", f"the size of {unknown} of {name} is not known")
+    limit = kept_bytes(topic)
+    if any(freed_bytes(size, 0, segment) for size in sizes) and (limit is None or limit > segment):
+        return None
+    kept = f"{counted(len(here), 'replica keeps', 'replicas keep')} {human_bytes(sum(sizes))}"
     return Veto(
         "one_segment_left",
-        f"no topic in {source.path} has more than one segment a replica to give{kept}"
-        + (": smaller segments (segment.bytes), or fewer partitions, would make it possible" if here else ""),
+        f"{name} has no more than one segment a replica to give; its {kept}: smaller segments (segment.bytes, now "
+        f"{human_bytes(segment)}), or fewer partitions, would make it possible",
     )

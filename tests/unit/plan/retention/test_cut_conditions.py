@@ -114,9 +114,33 @@ class TestConsumers:
         assert found.text.endswith(said)
         assert one.spares_unread
 
+    @pytest.mark.parametrize(
+        ("unread", "sizes", "spared", "holds", "said"),
+        [
+            ({0: 0.0}, (100, 100), True, None, "commits offsets for t-1; who reads without"),
+            ({0: 0.0}, (100, 100), False, None, "commits offsets for t-1; who reads without"),
+            ({0: 0.5}, (100, 100), True, None, "commits offsets for t-1; who reads without"),
+            ({0: 0.5}, (100, 100), False, False, "has still to read about 50 MiB of t-0"),
+            ({0: 0.0}, (100, 0), True, True, "every group has read it"),
+            ({0: 0.0}, (100, None), True, True, "every group has read it"),
+            ({0: 0.0, 1: 0.0}, (100, 100), True, True, "every group has read it"),
+            ({}, (100, 100), True, None, "commits offsets for it; who reads without"),
+            ({}, (0, 0), True, None, "commits offsets for it; who reads without"),
+            ({1: 0.0}, (100, 100), True, None, "commits offsets for t-0; who reads without"),
+            ({1: None}, (100, 100), True, None, "the progress of its groups is not known"),
+        ],
+    )
+    def test_a_partition_with_data_and_without_a_group_may_be_read_all_the_same(
+        self, unread, sizes, spared, holds, said
+    ):
+        made = topic("t", (1,), (1,), unread=unread)
+        placed = [replica(1, "/d1", "t", n, size and size * MIB) for n, size in enumerate(sizes)]
+        found = consumers_done(made, facts(made, *placed), spared=spared)
+        assert (found.holds, said in found.text) == (holds, True)
+
     @pytest.mark.parametrize(("limit", "holds", "vetoes"), [(100, True, []), (99, False, ["consumers_unread"])])
     def test_a_limit_at_what_is_unread_spares_it(self, limit, holds, vetoes):
-        made = topic("t", (1, 2), (1, 2), unread={0: 0.5})
+        made = topic("t", (1, 2), (1, 2), unread={0: 0.5, 1: 0.0})
         one = RetentionCut(RetentionLimit(made, BYTES, 1, 200, bytes_per_s=1.0, unread=100), limit, {}, 2 * DAY_MS)
         assert conditions(one)["consumers_done"] is holds
         assert [veto.name for veto in cut_vetoes(one, seen(one), policy(min_retention_ms=DAY_MS))] == vetoes
