@@ -1,9 +1,15 @@
-"""Which commands are imported for what is typed."""
+"""The command line as a whole: what is imported for what is typed, its help, and the schemas that it prints."""
+
+import json
+import subprocess
+import sys
 
 import pytest
+import typer
 
 from logdirwatch.cli import main
-from logdirwatch.cli.main import COMMANDS, asked
+from logdirwatch.cli.main import COMMANDS, app, asked
+from logdirwatch.reference.schemas import RECORDS
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,55 @@ def test_ctrl_c_while_a_command_is_imported_ends_it_without_a_traceback(run, mon
     monkeypatch.setattr(main, "application", importing)
     ended = run("status")
     assert (ended.exit_code, ended.out, ended.err) == (130, "", "")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_schema_is_printed_as_json(run, name):
+    ended = run("schema", name)
+    assert ended.exit_code == 0
+    assert RECORDS[name][0] in json.loads(ended.out)["title"]
+
+
+def test_an_unknown_record_is_wrong_use_and_the_known_ones_are_named(run):
+    ended = run("schema", "metric")
+    assert ended.exit_code == 2
+    assert "metrics" in ended.err
+
+
+HEAVY = {
+    *("aiohttp", "apprise", "databricks", "deltalake", "flask", "great_expectations", "numpy", "pandas", "pyarrow"),
+    *("py4j", "pyspark", "requests", "waitress"),
+}
+PROGRAM = (
+    "import sys; from logdirwatch.cli.main import application; application(sys.argv[1]); "
+    "print(*{name.partition('.')[0] for name in sys.modules})"
+)
+
+
+NEEDED = {"plan": {"numpy", "pyarrow"}}  # it calculates, and reads and writes CSV
+
+
+@pytest.mark.parametrize("command", ["status", "alerts", "actions", "doctor", "plan", "maintenance", "topics", "init"])
+def test_a_command_for_people_imports_nothing_heavy_that_it_may_not_need(command):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, command], capture_output=True, text=True, check=True)
+    assert HEAVY & set(done.stdout.split()) <= NEEDED.get(command, set())
+
+
+def paths(command, path=()):
+    """Every command and group by what is typed to get there."""
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from paths(below, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(paths(typer.main.get_command(app))), ids=" ".join)
+def test_a_flag_is_shown_without_a_value(run, path):
+    ended = run(*path, "--help")
+    assert ended.exit_code == 0
+    assert "--help" in ended.out
+    assert "<bool>" not in ended.out
+
+
+def test_an_option_with_a_value_is_shown_with_it(run):
+    assert "--cluster" in run("status", "--help").out
+    assert "<str>" in run("status", "--help").out

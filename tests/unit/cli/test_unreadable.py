@@ -1,7 +1,9 @@
-"""Commands go on beside records that nobody can read, and say how many there were, without a character of them."""
+"""Commands go on beside records that nobody can read, and end in time where nobody answers."""
 
 import pytest
 
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients, deadline, telemetry_topics
 from tests.support import bad
 from tests.unit.report.builders import action, alert
 
@@ -39,3 +41,40 @@ def test_a_decision_that_cannot_be_read_is_none(run, telemetry):
     ended = run("alerts")
     assert "log_dir_offline" in ended.out
     assert ended.err.startswith(f"logdirwatch: {len(bad.UNREADABLE)} records of logdir.decisions cannot be read (")
+
+
+SIGNED = ("--by", "ada", "--reason", "r")
+COMMANDS = (
+    ("alerts",),
+    ("alerts", "ack", "x", *SIGNED),
+    ("alerts", "unack", "x", *SIGNED),
+    ("alerts", "silence", "--cluster", "prod", *SIGNED),
+    ("alerts", "healthy", "x", *SIGNED),
+    ("alerts", "decisions"),
+    ("actions",),
+    ("actions", "show", "x"),
+    ("actions", "check", "x"),
+    ("actions", "accept", "x", *SIGNED),
+    ("maintenance", "list"),
+    ("maintenance", "start", "--cluster", "prod", "--broker", "1", "--for", "1h", *SIGNED),
+    ("autopilot", "pause", "prod", *SIGNED),
+    ("topics", "list"),
+    ("status",),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_question_to_kafka_has_the_deadline(run, monkeypatch, words):
+    limits = []
+
+    def away(*_):
+        limits.append(deadline.at_most_ms(1_000_000))
+        raise UserError("Kafka at telemetry:9092 cannot be reached: no answer")
+
+    monkeypatch.setattr(clients, "read_all", away)
+    monkeypatch.setattr(telemetry_topics, "existing_topics", away)
+    ended = run(*words)
+    assert ended.exit_code == 1
+    assert "cannot be reached: no answer" in ended.err
+    assert limits
+    assert max(limits) <= deadline.ANSWER_MS

@@ -2,14 +2,18 @@
 
 import re
 
+import pytest
+
+from logdirwatch.console.brokers import line, ordered, summary
 from logdirwatch.console.heatmap import heatmap
 from logdirwatch.console.overview import counts, is_healthy, racks, worst_first
+from logdirwatch.console.touched import Touched, touched
 from logdirwatch.console.vitals import vitals
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.report.status.cluster import brokers
 from logdirwatch.report.status.snapshot import Patience, TableRows, snapshot_of, statuses
 from tests.unit.report.builders import NOW_MS, alert, heartbeat
-from tests.unit.report.rows import broker, log_dir
+from tests.unit.report.rows import TIB, broker, log_dir
 
 PATIENCE = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=3_600_000, skew_ms=60_000)
 
@@ -106,3 +110,64 @@ class TestHeatmap:
         drawn = heatmap(brokers([broker(number) for number in range(250)], [log_dir(249)]))
         assert drawn.paths["used2"] == "M49 2v1"
         assert (drawn.width, drawn.height) == (200, 4)
+
+
+def lines(rows, dirs):
+    return [line("prod", one) for one in brokers(rows, dirs)]
+
+
+def test_a_line_says_what_is_bad_how_full_the_broker_is_and_which_directory_is_fullest():
+    dirs = [log_dir(7, "/d1", 0.5), log_dir(7, "/d2", 0.9, status="critical"), log_dir(7, "/d3", 0.1, status="offline")]
+    (told,) = lines([broker(7)], dirs)
+    assert (told.log_dirs, told.bad) == (3, "1 offline, 1 critical")
+    assert (round(told.used_ratio, 6), told.total_bytes) == (0.5, 3 * TIB)
+    assert told.fullest.log_dir == "/d2"
+
+
+def test_what_is_not_measured_is_not_guessed():
+    (told,) = lines([broker(7)], [log_dir(7, used=None, total_bytes=None)])
+    assert (told.log_dirs, told.bad, told.used_ratio, told.total_bytes, told.fullest) == (1, "", None, None, None)
+    (unlisted,) = lines([broker(7)], None)
+    assert unlisted.log_dirs is None
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("worst", [3, 1, 2]),
+        ("fullest directory", [2, 1, 3]),
+        ("used", [1, 2, 3]),
+        ("rack", [2, 3, 1]),
+        ("id", [1, 2, 3]),
+        ("none such", [3, 1, 2]),
+    ],
+)
+def test_orders(order, expected):
+    rows = [broker(1), broker(2, rack="a"), broker(3, rack="b")]
+    dirs = [log_dir(1, "/d1", 0.8), log_dir(2, "/d1", 0.9), log_dir(2, "/d2", 0.1)]
+    dirs.append(log_dir(3, used=0.3, status="offline"))
+    assert [one.broker.broker for one in ordered(lines(rows, dirs), order)] == expected
+
+
+def test_brokers_and_directories_are_counted():
+    assert summary(lines([broker(1), broker(2)], [log_dir(1)])) == "2 brokers, 1 log directory"
+
+
+ROW = {"broker": 7, "log_dir": "/d1", "total_bytes": 100, "usable_bytes": 10}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"broker": 7, "log_dir": "/d1", "bytes": 40}, Touched(7, "/d1", 40, 0.9, 0.5)),
+        ({"broker": 7, "log_dir": "/d1", "bytes": -20}, Touched(7, "/d1", -20, 0.9, 1.0)),
+        ({"broker": 7, "log_dir": "/d2", "bytes": 40}, Touched(7, "/d2", 40, None, None)),
+    ],
+)
+def test_use_before_and_after_by_the_present_rows(change, expected):
+    assert touched({"on": [change]}, [ROW]) == [expected]
+
+
+@pytest.mark.parametrize("expected", [{}, {"on": None}, {"on": [{"broker": 7}]}])
+def test_what_is_not_expected_is_not_shown(expected):
+    assert touched(expected, [ROW]) == []

@@ -1,4 +1,4 @@
-"""Records and observations with defaults, and a driver that keeps what came out."""
+"""Records and observations with defaults, drivers that keep what came out, and brokers that are away."""
 
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from logdirwatch.model.records import (
     HostRecord,
     LogDirSample,
     MetricsRecord,
+    ReplicaMoves,
     Transition,
 )
 from logdirwatch.model.vocabulary import Decision, PollStatus
@@ -152,3 +153,37 @@ class Driver:
     def open_alerts(self):
         latest = {alert.alert_id: alert for alert in self.alerts}
         return [alert for alert in latest.values() if alert.status == "firing"]
+
+
+def timeout(driver, **fields):
+    return driver.poll(status="timeout", error="no answer in 4000 ms", **fields)
+
+
+def fenced(driver, **fields):
+    return timeout(driver, is_fenced=True, controller_at_ms=driver.at_ms + POLL_MS, **fields)
+
+
+def away_for(driver, ms, **fields):
+    until_ms = driver.at_ms + ms
+    while driver.at_ms < until_ms:
+        fenced(driver, **fields)
+    return driver
+
+
+MINUTE_MS = 60_000
+FOLLOWER = "follower.replication.throttled.rate"
+WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+class Scans(Driver):
+    """Polls that each follow an inventory scan, a minute apart."""
+
+    def scan(self, *dirs, **moves):
+        self.at_ms += MINUTE_MS - 5_000
+        given = {"at_ms": self.at_ms, "reassignments": 0, "copies": 0, "throttles": {}, "throttled_replicas": 0} | moves
+        return self.poll(*dirs, moves=ReplicaMoves(**given))
+
+    def scans(self, count, *dirs, **moves):
+        for _ in range(count):
+            self.scan(*dirs, **moves)
+        return self

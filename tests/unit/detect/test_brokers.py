@@ -12,15 +12,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import MetadataMode
-from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
-
-
-def timeout(driver, **fields):
-    return driver.poll(status="timeout", error="no answer in 4000 ms", **fields)
-
-
-def fenced(driver, **fields):
-    return timeout(driver, is_fenced=True, controller_at_ms=driver.at_ms + POLL_MS, **fields)
+from tests.unit.detect.builders import POLL_MS, T0, Driver, away_for, fenced, log_dir, metrics, timeout
 
 
 def test_an_answering_broker_with_one_dead_directory_is_degraded():
@@ -426,3 +418,16 @@ def test_the_alerts_of_a_silent_broker_are_written_anew_by_its_timer():
     (alert,) = driver.wait(1).alerts[told:]
     assert (alert.rule, alert.status, alert.stale_since_ms) == ("log_dir_space", "firing", silent_at_ms)
     assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.at_ms + RENEWED_AFTER_MS
+
+
+MINUTE_MS = 60_000
+
+
+class TestRestart:
+    def test_the_first_failed_polls_after_the_controllers_word_raise_nothing(self):
+        """A broker that was just let in again may not answer yet."""
+        driver = away_for(Driver().polls(0.5), 2 * MINUTE_MS)
+        timeout(timeout(driver, is_fenced=False), is_fenced=False)
+        assert (driver.memory.status, driver.alerts) == ("unknown", [])
+        timeout(driver, is_fenced=False)
+        assert driver.said() == [("broker_unknown", "firing", "critical")]

@@ -2,13 +2,15 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.detect import brokers, machine
 from logdirwatch.detect.observations import Decided, Event, HostView, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import BrokerMemory, encode
+from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
+from logdirwatch.errors import UserError
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
 from tests.support.properties import examples
@@ -294,3 +296,11 @@ def test_no_timer_is_left_that_changes_nothing(history):
             assert machine.next_deadline_ms(memory, IMPATIENT) > deadline_ms
             return
     raise AssertionError("a timer is set again and again")
+
+
+def test_state_of_another_release_is_refused_with_one_line():
+    body = encode(BrokerMemory(cluster="prod", broker=7))
+    with pytest.raises(UserError, match="state of version 2, this release reads version 1"):
+        decode(2, body)
+    with pytest.raises(UserError, match="cannot be read"):
+        decode(1, "{}")

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from kafka.errors import IncompatibleBrokerVersion
 
+from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.responses import failure
 from logdirwatch.doctor import examine as module
 from logdirwatch.doctor import here, look
+from logdirwatch.doctor.autopilot import judge_owner
 from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.connecting import principal, unreachable
 from logdirwatch.doctor.examine import Examination
@@ -22,7 +24,7 @@ from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.telemetry_topics import Existing, wanted
 from logdirwatch.model.records import PartitionInfo, Placement
-from logdirwatch.model.vocabulary import MetadataMode, PollStatus
+from logdirwatch.model.vocabulary import ClusterOwner, MetadataMode, PollStatus
 from logdirwatch.settings import Settings
 from tests.unit.report.builders import NOW_MS
 
@@ -655,3 +657,18 @@ def test_programs_get_every_part():
     report = Report((), {"clocks": "does not tell"})
     assert document(report)["not_checked"] == {"clocks": "does not tell"}
     assert "clocks" not in document(report)["passed"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "kinds", "refused"),
+    [
+        (ClusterOwner.STRIMZI, ("lower_retention", "reassign", "cordon_log_dir"), "cordon_log_dir, lower_retention"),
+        (ClusterOwner.STRIMZI, ("reassign",), None),
+        (ClusterOwner.GITOPS, ("lower_retention",), None),
+        (None, ("lower_retention",), None),
+    ],
+)
+def test_kinds_that_strimzi_reverts_are_named(owner, kinds, refused):
+    allowed = AutopilotClusterSettings(kinds={kind: {} for kind in kinds})
+    found = [one.what for one in judge_owner("prod", allowed, owner)]
+    assert found == ([] if refused is None else [f"Strimzi reverts {refused}, so the autopilot never starts them"])

@@ -5,14 +5,17 @@ import email.policy
 import html
 import json
 import logging
+import re
 import threading
 from contextlib import nullcontext
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
 import jsonschema
 import pytest
+import yaml
 from apprise import OverflowMode
 from apprise.plugins.discord import NotifyDiscord
 
@@ -23,9 +26,10 @@ from logdirwatch.notify.alertmanager import alerts_of
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message, Reason
 from logdirwatch.notify.routing import GroupKey
-from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, senders, without_secrets
+from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, senders, service, without_secrets
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.notify.wording import text_of
+from logdirwatch.settings import Settings
 from tests.support.hostile import NAMES
 from tests.support.lying_server import lying
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -544,3 +548,19 @@ def test_a_receiver_that_is_away_is_one_line_and_its_return_another(receiver, ca
     out = capsys.readouterr().out
     assert (out.count("notify.receiver.failed"), out.count("notify.receiver.recovered")) == (1, 1)
     assert SECRET not in out
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "notifications.md").read_text()
+URLS = re.findall(r"^\| [^|]+ \| `(\w+://[^`]+)` \|$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+def test_its_configurations_are_valid(block):
+    notify = Settings(**yaml.safe_load(block)).notify
+    for receiver in notify.receivers.values():
+        assert all(service(url.get_secret_value()) for url in receiver.urls)
+
+
+def test_apprise_knows_its_urls():
+    assert len(URLS) == 4
+    assert [url for url in URLS if service(url) is None] == []

@@ -16,12 +16,16 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.notify import keeping, sending, service
+from logdirwatch.notify.health import Health
 from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.notify.keeping import CHECK_MS, Keeper
 from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
 from logdirwatch.notify.service import Notifier
 from logdirwatch.notify.settings import SwitchSettings
+from logdirwatch.observe.progress import ILL_AFTER, declared_s
 from logdirwatch.settings import Settings
+from tests.support.clocks import Clock
 from tests.support.kafka_records import kafka_record
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
@@ -378,3 +382,78 @@ def test_a_wall_clock_that_is_set_delays_no_message_and_raises_no_false_one(kafk
         wait_for(receiver, 1)
     assert len(titles(receiver)) == 1
     assert "heartbeat" not in titles(receiver)[0].lower()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def health(clock):
+    return Health(clock)
+
+
+def test_a_loop_without_progress_is_not_ready_at_once_and_ill_when_that_lasts(health, clock):
+    health.is_reading(is_reading=True)
+    clock.now_s += declared_s("notify")
+    assert health.is_unready() is None
+    clock.now_s += 1
+    assert health.is_unready() == "no progress: notify for 1 min 1 s"
+    assert health.is_ill() is None
+    clock.now_s += (ILL_AFTER - 1) * declared_s("notify")
+    assert health.is_ill() == "no progress: notify for 2 min 1 s"
+    health.went_round()
+    assert (health.is_ill(), health.is_unready()) == (None, None)
+
+
+def test_it_is_ready_while_the_topics_are_read(health):
+    assert health.is_unready() == "the telemetry topics cannot be read"
+    health.is_reading(is_reading=True)
+    assert health.is_unready() is None
+    health.unheard = {"pager": 360_000}
+    assert (health.is_unready(), health.is_ill()) == ("takes no messages: pager for 6 min", None)
+    health.is_reading(is_reading=False)
+    assert health.is_unready() == "the telemetry topics cannot be read"
+
+
+class Topic:
+    """A client of a cluster whose topic has so many records in each partition, None while it does not exist."""
+
+    def __init__(self, *records):
+        self.records, self.looks = records, 0
+
+    def partitions_for_topic(self, _):
+        self.looks += 1
+        return set(range(len(self.records)))
+
+    def end_offsets(self, partitions):
+        return {each: self.records[each.partition] for each in partitions}
+
+
+@pytest.fixture
+def keeper(monkeypatch):
+    monkeypatch.setattr(clients, "exists", lambda client, _: client.records != (None,))
+    written = []
+    kept = Keeper(lambda: written.append(1) or 1)
+    kept.written = written
+    return kept
+
+
+@pytest.mark.parametrize(("after_ms", "looks"), [(0, 1), (CHECK_MS - 1, 1), (CHECK_MS, 2), (CHECK_MS + 1, 2)], ids=str)
+def test_it_is_looked_at_each_quarter_of_a_minute_from_whatever_time_on(keeper, after_ms, looks):
+    client = Topic(3)
+    keeper.look(client, -5)
+    keeper.look(client, -5 + after_ms)
+    assert client.looks == looks
+
+
+@pytest.mark.parametrize(
+    ("then", "writes"),
+    [([(3, 4), (3, 5)], 0), ([(3, 4), (3, 4)], 0), ([(3, 4), (3, 3)], 1), ([(3,), (None,), (9,), (9,)], 1)],
+)
+def test_everything_is_written_again_once_when_it_is_another_topic(keeper, then, writes):
+    for number, records in enumerate(then):
+        keeper.look(Topic(*records), number * CHECK_MS)
+    assert len(keeper.written) == writes
+    assert CHECK_MS == 15_000

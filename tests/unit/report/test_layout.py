@@ -1,3 +1,5 @@
+"""The layout of what is printed: tables, words, and what the stored rows show."""
+
 import io
 
 import pytest
@@ -5,6 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from logdirwatch.report.layout import listing, sentences
+from logdirwatch.report.stored import observations
+from logdirwatch.report.words import change
 
 
 def shown(width, *rows, headers=("name", "what")):
@@ -43,3 +47,27 @@ def test_a_long_cell_breaks_and_loses_nothing():
 @pytest.mark.parametrize("width", [1, 10, 80])
 def test_no_rows_are_no_failure(width):
     shown(width)
+
+
+@pytest.mark.parametrize(
+    ("from_status", "to_status", "cause", "text"),
+    [
+        ("online", "offline", "full", "online > offline (full)"),
+        (None, "offline", None, "offline"),
+        ("leaderless", "leaderless", None, ""),
+        ("offline", "offline", "failed", "(failed)"),
+        (None, None, None, ""),
+    ],
+)
+def test_a_transition_says_nothing_where_nothing_changed(from_status, to_status, cause, text):
+    assert change(from_status, to_status, cause) == text
+
+
+@pytest.mark.parametrize("column", ["c1/PartitionFailed/t-0", "c1/PartitionFailed"], ids=["now", "older releases"])
+def test_a_failed_partition_has_its_collector_again(column):
+    source = {"source_topic": "logdir.events", "source_partition": 0, "source_offset": 3, "kafka_timestamp_ms": 77}
+    place = {"cluster": "prod", "broker": 7, "log_dir": "/d1", "timestamp_ms": 5}
+    row = {"kind": "event", "event": "PartitionFailed", "collector": column, "topic": "t", "partition": 0}
+    (observed,) = observations([source | place | row])
+    record = observed.record
+    assert (record.collector, record.event, record.topic, record.partition) == ("c1", "PartitionFailed", "t", 0)

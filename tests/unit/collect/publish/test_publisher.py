@@ -6,9 +6,13 @@ import pytest
 import structlog
 
 from logdirwatch.collect.publish import publisher as publisher_module
+from logdirwatch.collect.publish.arrivals import Arrivals
+from logdirwatch.collect.publish.backoff import Backoff
+from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Delivery
 from logdirwatch.collect.publish.publisher import BATCH_RECORDS, Publisher
 from logdirwatch.model import topics
+from tests.support.clocks import Clock
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.collect.publish.test_buffer import event, metric, numbers, replicas
 
@@ -275,3 +279,55 @@ def test_stopping_sends_what_is_there_first(publish, telemetry):
     gate.set()
     assert publish.stop(DEADLINE_S) == 0
     assert telemetry.taken == [1, 2]
+
+
+def test_pauses_double_up_to_their_limit_and_begin_anew_after_success():
+    backoff = Backoff(max_ms=3_000)
+    assert [backoff.failed() for _ in range(5)] == [500, 1_000, 2_000, 3_000, 3_000]
+    assert backoff.is_away
+    backoff.worked()
+    assert not backoff.is_away
+    assert backoff.failed() == 500
+
+
+INTERVAL_MS = 5_000
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def arrivals(clock):
+    return Arrivals(["prod", "a/b"], INTERVAL_MS, clock)
+
+
+def sample(key=b"prod/1", topic=topics.METRICS):
+    return Outgoing(topic, key, b"{}")
+
+
+def test_a_sample_is_overdue_after_two_intervals_without_any(arrivals, clock):
+    clock.now_s += 10
+    assert arrivals.overdue_ms("prod") == 0
+    clock.now_s += 0.5
+    assert arrivals.overdue_ms("prod") == 500
+    arrivals.note(sample())
+    assert arrivals.overdue_ms("prod") == 0
+    clock.now_s += 70
+    assert arrivals.overdue_ms("prod") == 60_000
+
+
+def test_each_cluster_is_counted_by_itself_whatever_its_name(arrivals, clock):
+    clock.now_s += 70
+    arrivals.note(sample(b"a/b/12"))
+    assert (arrivals.overdue_ms("prod"), arrivals.overdue_ms("a/b")) == (60_000, 0)
+    arrivals.note(sample(b"elsewhere/1"))
+    assert arrivals.overdue_ms("prod") == 60_000
+
+
+@pytest.mark.parametrize("record", [sample(b"prod/heartbeat"), sample(topic=topics.EVENTS), sample(b"prod")], ids=str)
+def test_what_is_no_sample_proves_nothing(arrivals, clock, record):
+    clock.now_s += 70
+    arrivals.note(record)
+    assert arrivals.overdue_ms("prod") == 60_000

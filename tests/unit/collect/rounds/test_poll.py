@@ -7,6 +7,7 @@ import pytest
 import structlog
 
 from logdirwatch.collect.kafka.answers import LogDirsAnswer
+from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.collect.rounds.poll import LAST_WORDS
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus
@@ -326,3 +327,23 @@ def test_brokers_that_answered_are_asked_about_the_cluster_first():
     first |= {polling.addresses()[0].host}
     assert first == {"host2", "host3"}
     assert {address.host for address in polling.addresses()} == {"host1", "host2", "host3", "boot"}
+
+
+@pytest.mark.parametrize(
+    ("what", "acl"),
+    [
+        ("broker", "Describe on the cluster"),
+        ("configs of broker 12", "DescribeConfigs on the cluster"),
+        ("configs of some topics", "DescribeConfigs on topics"),
+        ("consumer groups", "Describe on groups"),
+        ("some topics", "Describe on topics"),
+        ("quorum", "Describe on the cluster"),
+    ],
+)
+def test_a_refusal_names_the_acl(what, acl):
+    error = "[Error 31] ClusterAuthorizationFailedError"
+    assert with_acl(what, error) == f"{error}: the user lacks the ACL {acl}"
+
+
+def test_another_error_stays_as_it_is():
+    assert with_acl("quorum", "TimeoutError: no answer") == "TimeoutError: no answer"

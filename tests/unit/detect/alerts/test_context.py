@@ -6,7 +6,7 @@ from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule, Severity
-from tests.unit.detect.builders import T0
+from tests.unit.detect.builders import T0, Driver, log_dir
 
 MOMENT = EvidenceTime(T0 + 5, "logdir.metrics/0/1")
 LATER = EvidenceTime(T0 + 9, "logdir.metrics/0/2")
@@ -128,3 +128,45 @@ def test_thresholds_are_those_of_the_cluster_and_directory():
     )
     made = context(settings=DetectSettings(rules=rules))
     assert [made.thresholds(path).filling_ratio for path in ("/d1", "/d2")] == [0.5, 0.75]
+
+
+def test_an_alert_that_comes_and_goes_is_held_open_and_says_so():
+    driver = Driver()
+    for _ in range(3):
+        driver.polls(0.8, 0.8, 0.6, 0.6)
+    assert [item[1] for item in driver.said("log_dir_space")] == [
+        *["firing", "resolved"] * 2,
+        "firing",
+        "firing",
+    ]
+    assert driver.status() == "online"
+    assert driver.open_alerts()[0].evidence["flapping"] == 3
+    held = driver.open_alerts()[0].summary
+    assert "Broker 7 /d1 has had no log_dir_space since 2023-11-14" in held
+    assert "ended 3 times within an hour, held open until 2023-11-14" in held
+    driver.polls(0.8, 0.8)
+    assert "is filling" in driver.open_alerts()[0].summary, "it is not well, and does not say so"
+    driver.polls(0.6, 0.6)
+    assert len(driver.said("log_dir_space")) == 8
+    driver.polls(*[0.6] * 118)
+    assert driver.open_alerts(), "not calm for ten minutes yet"
+    driver.polls(*[0.6] * 3)
+    assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
+
+
+def test_a_failure_that_flaps_is_held_too():
+    driver = Driver().polls(0.5)
+    for _ in range(3):
+        driver.poll(log_dir(error_code=56)).polls(0.5, 0.5, 0.5)
+    assert [item[1] for item in driver.said("log_dir_offline")] == [*["firing", "resolved"] * 2, "firing", "firing"]
+    driver.polls(*[0.5] * 125)
+    assert driver.said("log_dir_offline")[-1] == ("log_dir_offline", "resolved", "recovered")
+
+
+def test_a_flapping_directory_that_fails_ends_its_alert_at_once():
+    driver = Driver()
+    for _ in range(3):
+        driver.polls(0.8, 0.8, 0.6, 0.6)
+    driver.poll(log_dir(error_code=56))
+    assert ("log_dir_space", "resolved", "offline") in driver.said()
+    assert [str(alert.rule) for alert in driver.open_alerts()] == ["log_dir_offline"]

@@ -4,8 +4,7 @@ import pytest
 
 from logdirwatch.detect.rules.broker_tasks import TOLD_AFTER_MS
 from logdirwatch.detect.rules.remote_copies import SILENT_MS
-from tests.unit.detect.builders import POLL_MS, Driver, host_view, log_dir
-from tests.unit.detect.rules.scans import Scans
+from tests.unit.detect.builders import POLL_MS, Driver, Scans, host_view, log_dir
 from tests.unit.detect.rules.test_kernel_errors import healthy
 
 RETENTION, COPIES, OPEN_FILES = "kafka-log-retention", "ReplicaAlterLogDirsThread-0", "open_files"

@@ -1,8 +1,12 @@
-"""log_dir_changed: what counts as another volume. Size, root volume and reserve file: test_log_dir_space."""
+"""log_dir_changed: another volume, and a directory that came back empty. Size and reserve: test_log_dir_space."""
+
+from dataclasses import dataclass, field
 
 import pytest
 
-from tests.unit.detect.builders import GIB, TOTAL, Driver, host_dir, log_dir
+from logdirwatch.plan.recommend import recommend
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
+from tests.unit.plan import builders as b
 
 RULE = "log_dir_changed"
 
@@ -73,3 +77,170 @@ def test_the_full_volume_is_told_again_when_it_is_back():
     driver.polls(*[0.97] * 5)
     assert [alert.rule for alert in driver.open_alerts()] == ["log_dir_space"]
     assert driver.said(RULE)[-1] == (RULE, "resolved", "recovered")
+
+
+HOUR_MS = 3_600_000
+FULL, COUNT = 500 * GIB, 80
+
+
+def held(size_bytes=FULL, count=COUNT, behind=0, path="/d1", total_bytes=TOTAL):
+    """An answer about a directory that holds nothing but its replicas."""
+    share = size_bytes / total_bytes
+    counts = {"replica_count": count, "replica_bytes": size_bytes, "out_of_sync_count": behind}
+    return log_dir(path, share, total_bytes=total_bytes, **counts)
+
+
+BESIDE = held(path="/d2", size_bytes=FULL + GIB)
+EMPTY = held(2 * GIB, behind=COUNT)
+FENCED = {"is_registered": True, "is_fenced": True}
+
+
+def away(driver, for_ms=300_000, every_ms=POLL_MS):
+    for _ in range(for_ms // every_ms):
+        driver.at_ms += every_ms - POLL_MS
+        driver.poll(status="timeout", error="connection refused", controller_at_ms=driver.at_ms + POLL_MS, **FENCED)
+
+
+def offline_first(cause, text):
+    def drive(driver):
+        driver.event(log_dir="/d1", cause=cause, detail=text)
+        for _ in range(3):
+            driver.poll(log_dir("/d1", error_code=56), BESIDE)
+        away(driver)
+
+    return drive
+
+
+def maintained(driver):
+    driver.plan(24 * HOUR_MS)
+    away(driver)
+
+
+def host(volume, **fields):
+    return lambda driver: driver.host(host_dir(volume=volume, total_bytes=TOTAL, usable_bytes=TOTAL // 2, **fields))
+
+
+def renewed(driver):
+    host("dev 8:17", is_root_volume=False)(driver)
+    away(driver)
+
+
+def replaced_at_night(driver):
+    host("dev 8:17", is_root_volume=False)(driver)
+    away(driver, 8 * HOUR_MS, 600_000)
+    driver.host(host_dir(volume="dev 8:99", is_root_volume=False, total_bytes=TOTAL, usable_bytes=TOTAL - GIB))
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """What happens before the directory answers again, how it answers then, and what fires at the end."""
+
+    name: str
+    meanwhile: object
+    then: tuple = (EMPTY,) * 6
+    severity: str | None = "critical"
+    says: tuple[str, ...] = ("/d1 came back empty: its replicas hold 2 GiB, 500 GiB before; check its mount",)
+    before: tuple = (held(),) * 4
+    others: tuple = (BESIDE,)
+    never: tuple[str, ...] = field(default=("is suspect", "slow"))
+
+
+def nothing(driver):
+    """Nothing is noticed between two polls."""
+
+
+HELD = (held(),) * 4
+
+
+def silent(name, meanwhile, then, before=HELD, **more):
+    return Emptied(name, meanwhile, then, None, (), before, **more)
+
+
+ROWS = [
+    Emptied("a restart on an empty disk", away),
+    Emptied("a restart that no poll has seen", nothing),
+    Emptied("half of it was copied again before the next scan", away, (held(FULL // 2, behind=40),) * 3,
+            says=("hold 250 GiB, 500 GiB before",)),
+    Emptied("its replicas are made again one by one", away,
+            (held(0, 8, 8), held(GIB, 50, 50), held(2 * GIB, 79, 79)) + (EMPTY,) * 3),
+    Emptied("the first answers repeat the last scan", away, (held(),) * 3 + (EMPTY,) * 3),
+    Emptied("its replicas leave the in-sync sets after half a minute", nothing, (held(2 * GIB),) * 4 + (EMPTY,) * 2),
+    Emptied("its only directory", away, others=()),
+    Emptied("it was offline for a lost mount", offline_first("remount", "Stale file handle")),
+    Emptied("it was offline, and nobody knows why", offline_first("unknown", "it failed")),
+    Emptied("no other broker has its replicas, so that they are in sync at once", away, (held(0),) * 4,
+            says=("hold 0 B, 500 GiB before",)),
+    Emptied("another disk, which the host sees as well", renewed),
+    Emptied("half of its replicas are in sync again", away, (EMPTY, held(90 * GIB, behind=40))),
+    Emptied("they are in sync again, with less than before", away, (EMPTY, held(90 * GIB))),
+    Emptied("in maintenance it is a note", maintained, severity="info", says=("because the broker is in maintenance",)),
+    silent("it holds again what it held", away, (EMPTY, held(300 * GIB, behind=9), held(480 * GIB))),
+    silent("its volume is mounted again", away, (EMPTY, EMPTY, held(behind=70), held())),
+    silent("retention deleted half of it", nothing, (held(FULL // 4),) * 6),
+    silent("retention deleted nearly all of it", nothing, (held(0),) * 6),
+    silent("a restart, and nothing is lost", away, (held(behind=COUNT),) * 3 + (held(),) * 3),
+    silent("a restart, and retention deleted a third", away, (held(340 * GIB, behind=COUNT),) * 6),
+    silent("topics were deleted, and the rest lags", nothing, (held(GIB, 20, 18),) * 2),
+    silent("its replicas were moved elsewhere", nothing, (held(GIB, 2),) * 6),
+    silent("away for two days: retention passed meanwhile",
+           lambda driver: away(driver, 48 * HOUR_MS, 600_000), (EMPTY,) * 6),
+    silent("away for a night", lambda driver: away(driver, 8 * HOUR_MS, 600_000), (EMPTY,) * 6),
+    Emptied("away for a night, and the host sees another disk", replaced_at_night),
+    silent("a failed disk was replaced", offline_first("failed", "Input/output error"), (EMPTY,) * 6),
+    silent("a full one was emptied by hand", offline_first("full", "No space left on device"), (EMPTY,) * 6),
+    silent("how many replicas it held is not known", away, (EMPTY,) * 6, before=(log_dir("/d1", 0.5),) * 4),
+    silent("it never held anything", away, (held(GIB, behind=COUNT),) * 6, before=(held(0),) * 4),
+    silent("half of one of its two replicas", nothing, (held(GIB // 4, 2, 1),) * 3, before=(held(GIB, 2),) * 4),
+]  # fmt: skip
+
+
+def shown(row):
+    driver = Driver()
+    for answer in row.before:
+        driver.poll(answer, *row.others)
+    row.meanwhile(driver)
+    for answer in row.then:
+        driver.poll(answer, *row.others)
+    return driver
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_directory_that_came_back_empty_is_told(row):
+    driver = shown(row)
+    found = [alert for alert in driver.open_alerts() if alert.log_dir == "/d1"]
+    assert [(str(alert.rule), str(alert.severity)) for alert in found if alert.rule == "log_dir_changed"] == (
+        [] if row.severity is None else [("log_dir_changed", row.severity)]
+    )
+    summaries = "\n".join(alert.summary for alert in found)
+    assert [text for text in row.says if text not in summaries] == []
+    assert [text for text in row.never if text in summaries] == []
+
+
+def test_it_is_told_once_and_ends_after_a_day_in_sync():
+    driver = shown(Emptied("", away, (EMPTY,) * 50))
+    assert driver.said("log_dir_changed") == [("log_dir_changed", "firing", "critical")]
+    for _ in range(25):
+        driver.at_ms += HOUR_MS
+        driver.poll(EMPTY, BESIDE)
+    assert [alert.rule for alert in driver.open_alerts()] == ["log_dir_changed"]
+    driver.poll(held(90 * GIB), BESIDE)
+    assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "it stayed so")
+
+
+def test_room_in_it_is_no_recovery_of_a_full_directory():
+    full = held(960 * GIB)
+    driver = shown(Emptied("", away, before=(full,) * 4))
+    ended = next(alert for alert in driver.alerts if alert.rule == "log_dir_space" and alert.status == "resolved")
+    assert ended.reason == "another volume answers at its path"
+    assert ended.merged_into is not None
+
+
+def test_the_mount_is_looked_at_first_and_nothing_is_formatted():
+    driver = shown(ROWS[0])
+    (alert,) = [alert for alert in driver.open_alerts() if alert.rule == "log_dir_changed"]
+    assert (alert.evidence.why, alert.evidence.replica_bytes_before) == ("emptied", FULL)
+    facts = b.facts(b.directory(7, "/d1"), b.directory(8, "/d1"), b.topic("t", (8, 7)), b.replica(7, "/d1", "t"))
+    (action,) = recommend(alert, facts, b.policy(), b.NOW_MS)
+    assert "which volume is mounted there" in action.reason
+    assert "findmnt --target /d1" in action.commands[0]
+    assert "make no file system on it" in action.reason

@@ -3,8 +3,7 @@
 import msgspec
 
 from logdirwatch.model.records import ReplicaMoves
-from tests.unit.detect.builders import GIB, Driver, log_dir
-from tests.unit.detect.rules.scans import FOLLOWER, WITHIN, Scans
+from tests.unit.detect.builders import FOLLOWER, GIB, WITHIN, Driver, Scans, log_dir
 
 STILL = log_dir("/d1", incoming_bytes=0)
 

@@ -3,8 +3,7 @@
 import pytest
 
 from logdirwatch.detect.settings import DetectSettings
-from tests.unit.detect.builders import log_dir
-from tests.unit.detect.rules.scans import FOLLOWER, WITHIN, Scans
+from tests.unit.detect.builders import FOLLOWER, WITHIN, Scans, log_dir
 
 
 def left(driver):

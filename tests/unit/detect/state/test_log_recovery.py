@@ -2,8 +2,7 @@
 
 from logdirwatch.detect import state_view
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.absences import away_for, fenced, timeout
-from tests.unit.detect.builders import T0, Driver
+from tests.unit.detect.builders import T0, Driver, away_for, fenced, timeout
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000

@@ -5,8 +5,7 @@ from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.absences import away_for, fenced, timeout
-from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, maintenance
+from tests.unit.detect.builders import POLL_MS, T0, Driver, away_for, fenced, log_dir, maintenance, timeout
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000

@@ -1,7 +1,11 @@
-"""What a half written file of a checkpoint looks like."""
+"""Files of a checkpoint that were half written, or that another release wrote."""
+
+import json
 
 import pytest
 
+from logdirwatch.detect.spark import shard
+from logdirwatch.jobs.checkpoint.older import variables_of
 from logdirwatch.jobs.checkpoint.torn import is_whole
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'
@@ -33,3 +37,13 @@ def test_the_id_of_a_query_is_whole_when_it_is_an_object_and_torn_when_it_is_cut
     assert is_whole("id", text)
     assert [text[:end] for end in range(len(text)) if is_whole("id", text[:end])] == []
     assert not is_whole("id", '"id"')
+
+
+def metadata(*names):
+    variables = [{"stateName": name, "ttlEnabled": False} for name in ("$procTimers_keyToTimestamp", *names)]
+    return "v2\n" + json.dumps({"operatorPropertiesJson": json.dumps({"stateVariables": variables})})
+
+
+def test_the_present_form_is_what_detect_declares():
+    assert variables_of(metadata(*shard.VARIABLES)) <= set(shard.VARIABLES)
+    assert not variables_of(metadata("broker")) <= set(shard.VARIABLES)
