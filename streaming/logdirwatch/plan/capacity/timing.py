@@ -7,7 +7,7 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Precondition
+from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 REACTION_MS = 600_000
@@ -55,6 +55,15 @@ def deleted_until_full(directory: LogDir) -> dict[str, float]:
 
 def _ended(ramp: Ramp, left_ms: int | None) -> float:
     return ramp.bytes_per_s * (1 - min(1.0, ramp.until_ms / left_ms)) if left_ms else 0.0
+
+
+def full_sooner(destination: LogDir, taken_bytes: int, source: LogDir) -> Veto | None:
+    """Veto a destination that with the replicas it takes would be full before the source is without the move."""
+    left_ms, source_left_ms = time_to_full_ms(destination, -taken_bytes), time_to_full_ms(source)
+    if left_ms is None or source_left_ms is None or left_ms >= source_left_ms:
+        return None
+    where = destination.path + ("" if destination.broker == source.broker else f" on broker {destination.broker}")
+    return Veto("destination_full_sooner", f"{where} would be full {human_in(left_ms)}, before {source.path}")
 
 
 def is_full_within_the_hour(directory: LogDir) -> bool:

@@ -11,7 +11,6 @@ from itertools import product
 
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_waves import Pace
-from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     time_to_full_ms,
@@ -89,7 +88,6 @@ def _placed(
     sizes = {partition.key: size for size, partition in candidates}
     left = _with_a_place(candidates, snapshot, passed_over) or list(candidates)
     chosen, placed, repair = list[Partition](), 0, None
-    most = less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO).limits.destination_max_ratio
     for _ in range(ROUNDS):
         more = needed - placed
         while left and more > 0:
@@ -105,7 +103,7 @@ def _placed(
             path=source.path,
             rate=rate,
             is_serving=True,
-            settled_max_ratio=most,
+            relieved=source,
             passed_over=passed_over,
         )
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions, urgency
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import slowed_by_others
-from logdirwatch.plan.capacity.projected_use import NewReplicas, Space
+from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, NewReplicas, Space, less_full_than
+from logdirwatch.plan.capacity.timing import full_sooner
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -163,7 +164,7 @@ def plan_rebuild(
     path: str | None = None,
     rate: int | None = None,
     is_serving: bool = False,
-    settled_max_ratio: float | None = None,
+    relieved: LogDir | None = None,
     passed_over: frozenset[int] = frozenset(),
 ) -> Repair:
     """Find a place on another broker for a broker's replicas of ``lost``, the most endangered first.
@@ -171,8 +172,8 @@ def plan_rebuild(
     ``path`` is their directory, None for several; ``rate`` is the copy rate of a broker in bytes per second, None for
     the usual one. One plan takes as many as the settings allow, because it must fit into one record; the choice does
     not depend on sizes, which change with every inventory. ``is_serving``: the replicas still exist and can be copied.
-    ``settled_max_ratio`` is how full a directory may be with the replicas that stay there; None: as full as one that
-    they only pass. ``passed_over`` are brokers that get nothing.
+    ``relieved`` is a directory that only fills: none that gets its replicas is as full with them, or full sooner.
+    ``passed_over`` are brokers that get nothing.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
@@ -186,7 +187,7 @@ def plan_rebuild(
         policy,
         rate,
         without=without,
-        settled_max_ratio=settled_max_ratio,
+        relieved=relieved,
         passed_over=passed_over,
     )
     return planner.run(wave, len(lost) - len(wave))
@@ -204,10 +205,12 @@ class _Planner:
         rate: int,
         *,
         without: int | None,
-        settled_max_ratio: float | None,
+        relieved: LogDir | None,
         passed_over: frozenset[int],
     ) -> None:
-        self._without, self._settled_max_ratio = without, settled_max_ratio
+        self._without, self._relieved = without, relieved
+        less_full = None if relieved is None else less_full_than(relieved, snapshot, policy, CLEARLY_LESS_RATIO)
+        self._settled_max_ratio = None if less_full is None else less_full.limits.destination_max_ratio
         self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(snapshot)
@@ -270,7 +273,7 @@ class _Planner:
             veto = (
                 self._too_slow(partition, destination.broker)
                 or self._landing(destination.broker).veto(copied, destination.path)
-                or self._too_full(destination)
+                or self._too_full(destination, size)
             )
             if veto is None:
                 return destination
@@ -289,11 +292,14 @@ class _Planner:
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
 
-    def _too_full(self, destination: Destination) -> Veto | None:
-        """Veto a place whose directory would be fuller with the replica than one may be where replicas stay."""
-        most = self._settled_max_ratio
-        if most is None or destination.ratio <= most:
+    def _too_full(self, destination: Destination, size: int) -> Veto | None:
+        """Veto a place whose directory would be too full with the replica to keep it, or full too soon."""
+        most, place = self._settled_max_ratio, (destination.broker, destination.path or "")
+        if most is None or self._relieved is None:
             return None
+        if destination.ratio <= most:
+            directory = self._snapshot.directories.get(place)
+            return None if directory is None else full_sooner(directory, self._bytes_in[place] + size, self._relieved)
         where = f"{destination.path or 'a directory'} on broker {destination.broker}"
         filled = f"{where} would be {human_ratio(destination.ratio)} full with it, above {human_ratio(most)}"
         return Veto("destination_would_overflow", filled)

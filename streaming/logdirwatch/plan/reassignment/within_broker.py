@@ -13,13 +13,12 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_waves import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume, needed_bytes
-from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
+from logdirwatch.plan.capacity.timing import delete_delay_ms, full_sooner, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_in
 
 
 @dataclass(frozen=True)
@@ -234,19 +233,10 @@ class _Planner:
     def _fits(self, destination: LogDir, extra: int) -> bool:
         more = self._in_the_end(destination, extra)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
-        veto = veto or self._full_sooner(destination, extra)
+        veto = veto or full_sooner(destination, self._bytes_in[destination.place] + extra, self._source)
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None
-
-    def _full_sooner(self, destination: LogDir, extra: int) -> Veto | None:
-        """Veto a destination that with the replicas would be full before the source is without the move."""
-        taken = self._bytes_in[destination.place] + extra
-        left_ms, source_left_ms = time_to_full_ms(destination, -taken), time_to_full_ms(self._source)
-        if left_ms is None or source_left_ms is None or left_ms >= source_left_ms:
-            return None
-        text = f"{destination.path} would be full {human_in(left_ms)}, before {self._source.path}"
-        return Veto("destination_full_sooner", text)
 
     def _growth_meanwhile(self, replica: Replica) -> int:
         """Return the growth of a replica while it moves: retention and cleaning do not run on it."""

@@ -139,6 +139,37 @@ def test_another_broker_too_stays_clearly_less_full(used, planned):
     assert kinds(directory(3, "/d1", used * MIB)) == planned
 
 
+KIB = 1024.0
+QUIET = directory(4, "/d1", 500 * MIB, growth_bytes_per_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("grows", "source_grows", "more", "planned"),
+    [
+        (0.0, 1.5, {}, ["reassign"]),
+        (None, 1.5, {}, ["reassign"]),
+        (-9.0, 1.5, {}, ["reassign"]),
+        (4.9, 1.5, {}, ["reassign"]),
+        (5.2, 1.5, {}, []),
+        (40.0, 1.5, {}, []),
+        (40.0, None, {}, ["reassign"]),
+        (40.0, -1.5, {}, ["reassign"]),
+        (40.0, 1.5, {"lasting_growth_bytes_per_s": 0.0}, ["reassign"]),
+        (4.0, 1.5, {"incoming_bytes": 200 * MIB}, []),
+        (1.6, 0.4, {}, []),
+        (40.0, 90.0, {}, ["reassign"]),
+    ],
+)
+@pytest.mark.parametrize("number", [1, 3], ids=["inside", "another broker"])
+def test_where_replicas_go_lasts_longer_than_where_they_were(grows, source_grows, more, planned, number):
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=source_grows and source_grows * KIB)
+    there = directory(number, "/d2", 300 * MIB, growth_bytes_per_s=grows and grows * KIB, **more)
+    assert kinds(there, source=source) == (["move_log_dir"] if planned and number == 1 else planned)
+    (one,) = found(there, QUIET, source=source).proposals
+    place = [entry["log_dirs"] for entry in one.reassignment["partitions"]]
+    assert ("/d1" in place[0]) is not bool(planned)
+
+
 def test_a_directory_that_a_new_replica_may_only_pass_need_not():
     assert kinds(directory(3, "/d1", 645 * MIB), directory(3, "/d2", 100 * MIB)) == ["reassign"]
 
