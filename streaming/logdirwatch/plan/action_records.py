@@ -40,7 +40,17 @@ def record(
         status=ActionStatus.PROPOSED,
         kind=proposal.kind,
         alert_id=alert.alert_id,
-        alert=_summary(alert),
+        alert={
+            "rule": str(alert.rule),
+            "severity": str(alert.severity),
+            "broker": alert.broker,
+            "log_dir": alert.log_dir,
+            "to": alert.to_status,
+            "cause": None if alert.cause is None else str(alert.cause),
+            "opened_at_ms": alert.opened_at_ms,
+            "revision": alert.revision,
+            "summary": alert.summary,
+        },
         cluster=alert.cluster,
         target=as_written(proposal.target, Target),
         reason=proposal.reason,
@@ -61,21 +71,6 @@ def record(
         owner=None if policy.owner is None else policy.owner.kind,
     )
     return replace(action, content_hash=content_hash(action))
-
-
-def _summary(alert: AlertRecord) -> dict[str, Any]:
-    """Return the fields of the alert that an action record carries."""
-    return {
-        "rule": str(alert.rule),
-        "severity": str(alert.severity),
-        "broker": alert.broker,
-        "log_dir": alert.log_dir,
-        "to": alert.to_status,
-        "cause": None if alert.cause is None else str(alert.cause),
-        "opened_at_ms": alert.opened_at_ms,
-        "revision": alert.revision,
-        "summary": alert.summary,
-    }
 
 
 DENIED_BY: Mapping[str, frozenset[str]] = {

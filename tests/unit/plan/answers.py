@@ -30,12 +30,18 @@ def the(kind, actions):
     return found
 
 
-def vetoed(action):
-    return [veto["name"] for veto in action.vetoes]
+def of_kind(actions, kind):
+    return next(action for action in actions if action.kind == kind)
 
 
-def holds(action, name):
-    return next(p["holds"] for p in action.preconditions if p["name"] == name)
+def vetoed(one):
+    return [veto.name if hasattr(veto, "name") else veto["name"] for veto in one.vetoes]
+
+
+def holds(one, name):
+    """Return whether a precondition of a record or proposal holds."""
+    told = (item if isinstance(item, dict) else item._asdict() for item in one.preconditions)
+    return next(item["holds"] for item in told if item["name"] == name)
 
 
 def conditions(proposal):
@@ -48,3 +54,9 @@ def reasons(proposal):
     """Return the vetoes of a proposal by name; each says in words what it found."""
     assert all(str(veto.reason).count(" ") for veto in proposal.vetoes)
     return {veto.name: veto.reason for veto in proposal.vetoes}
+
+
+def named(veto):
+    """Return the name of a veto, which says why in words that name its subject."""
+    assert veto is None or " None" not in f" {veto.reason}"
+    return veto and veto.name

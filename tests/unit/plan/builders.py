@@ -175,3 +175,37 @@ def action(kind=ActionKind.INVESTIGATE, *, target=None, status=ActionStatus.PROP
 
 def decision(said=Decision.ACCEPT, *, at_ms=NOW_MS + 1, identity="x", **fields):
     return DecisionRecord(version=1, id=identity, decision=said, by="ann", reason="because", at_ms=at_ms, **fields)
+
+
+def partition_of(made, number=0, **fields):
+    """Return the topic with other fields of one of its partitions."""
+    changed = [replace(p, **fields) if p.partition == number else p for p in made.partitions]
+    return replace(made, partitions=tuple(changed))
+
+
+def moving(made, number=0, *, adding=(), removing=()):
+    """Return the topic with a reassignment of one partition under way: what is added is among the replicas."""
+    return partition_of(made, number, adding=tuple(adding), removing=tuple(removing), is_reassigned=True)
+
+
+MINUTE = 60_000
+FAILED = [
+    offline(1),
+    directory(2, used=10 * MIB),
+    directory(3, used=20 * MIB),
+    topic("t", (1, 2)),
+    replica(1, "/d1", "t"),
+    replica(2, "/d1", "t"),
+]
+FILLING = [
+    directory(1, "/d1", 850 * MIB),
+    directory(1, "/d2", 100 * MIB),
+    directory(2, "/d1", 50 * MIB),
+    topic("t", (1, 2)),
+    replica(1, "/d1", "t", size=200 * MIB),
+    replica(2, "/d1", "t", size=200 * MIB),
+]
+
+
+def later(minutes=1.0):
+    return NOW_MS + int(minutes * MINUTE)

@@ -9,8 +9,9 @@ from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS
 from logdirwatch.plan.vetoes.reassignment import violations
-from tests.unit.plan.answers import kinds
+from tests.unit.plan.answers import kinds, of_kind
 from tests.unit.plan.builders import (
+    FAILED,
     MIB,
     NOW_MS,
     alert,
@@ -35,14 +36,6 @@ FILLING = [
     replica(1, "/d1", "t", size=200 * MIB),
     replica(2, "/d1", "t", size=200 * MIB),
 ]
-FAILED = [
-    offline(1),
-    directory(2, used=10 * MIB),
-    directory(3, used=20 * MIB),
-    topic("t", (1, 2)),
-    replica(1, "/d1", "t"),
-    replica(2, "/d1", "t"),
-]
 
 
 def recommended(an_alert, *parts, growth=None, **limits):
@@ -53,10 +46,6 @@ def undo_of_move(source, metadata_version="4.3-IV0"):
     """The commands that undo the move off a directory, which is cordoned before where the version allows it."""
     found = recommend(space_alert(), facts(source, *FILLING[1:], metadata_version=metadata_version), policy(), NOW_MS)
     return of_kind(found, ActionKind.MOVE_LOG_DIR).undo["commands"]
-
-
-def of_kind(actions, kind):
-    return next(action for action in actions if action.kind == kind)
 
 
 class TestFilling:

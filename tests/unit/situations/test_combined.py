@@ -6,9 +6,9 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule, Severity
 from logdirwatch.plan.fix.planner import fix
-from tests.unit.plan.builders import NOW_MS, alert, broker, facts, offline, policy, replica, space_alert
+from tests.unit.plan.answers import kinds
+from tests.unit.plan.builders import NOW_MS, alert, broker, facts, moving, offline, policy, replica, space_alert
 from tests.unit.plan.builders import topic as bare_topic
-from tests.unit.plan.failures import kinds, moving
 from tests.unit.situations.table import Advice, check_advice
 from tests.unit.situations.test_filling import (
     BIG,

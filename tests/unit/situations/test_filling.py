@@ -6,8 +6,18 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Severity
 from logdirwatch.plan.settings import LogDirRule
-from tests.unit.plan.builders import NOW_MS, broker, directory, facts, policy, replica, slowly, space_alert, topic
-from tests.unit.plan.failures import moving
+from tests.unit.plan.builders import (
+    NOW_MS,
+    broker,
+    directory,
+    facts,
+    moving,
+    policy,
+    replica,
+    slowly,
+    space_alert,
+    topic,
+)
 from tests.unit.situations.table import Advice, check_advice
 
 MB, GIB, TIB = 10**6, 1 << 30, 1 << 40

@@ -8,8 +8,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.settings import TopicRule
-from tests.unit.plan.builders import alert, broker, directory, facts, offline, policy, replica, topic
-from tests.unit.plan.failures import moving
+from tests.unit.plan.builders import alert, broker, directory, facts, moving, offline, policy, replica, topic
 from tests.unit.situations.table import Advice, check_advice
 from tests.unit.situations.test_filling import (
     BIG,

@@ -9,7 +9,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus,
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.transitions import decide
 from tests.unit.plan import builders as b
-from tests.unit.plan.failures import moving, partition_of
+from tests.unit.plan.builders import moving, partition_of
 from tests.unit.situations.table import Advice, check_advice
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

@@ -54,7 +54,9 @@ def live_facts(
         cluster=cluster,
         brokers={number: _broker(seen, number) for number in seen.nodes},
         directories={directory.place: directory for directory in directories},
-        layout=Layout(topics=_topics(seen), replicas=tuple(_replicas(answers))),
+        layout=Layout(
+            topics={topic.name: _topic(topic, seen) for topic in seen.topics or ()}, replicas=tuple(_replicas(answers))
+        ),
         state_at_ms=seen.at_ms,
         inventory_at_ms=None if seen.topics is None else seen.at_ms,
     )
@@ -125,10 +127,6 @@ def _replicas(answers: Mapping[int, tuple[LogDirAnswer, ...]]) -> Iterator[Repli
             for placed in log_dir.replicas:
                 key = placed.topic, placed.partition
                 yield Replica(broker, log_dir.path, *key, size_bytes=placed.size_bytes, is_future=placed.is_future)
-
-
-def _topics(seen: LiveCluster) -> dict[str, model.Topic]:
-    return {topic.name: _topic(topic, seen) for topic in seen.topics or ()}
 
 
 def _topic(topic: Topic, seen: LiveCluster) -> model.Topic:

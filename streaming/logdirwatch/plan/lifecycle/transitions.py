@@ -163,13 +163,10 @@ def _is_current(old: ActionRecord, plan: ActionRecord, snapshot: ClusterSnapshot
         and (old.reassignment is None) == (plan.reassignment is None)
         and old.data_loss == plan.data_loss
         and old.expected.get("device") == plan.expected.get("device")
-        and _covers(old, plan)
+        and _is_fast_enough(old, plan)
+        and ACTION_TYPES[plan.kind].covers(old, plan)
         and not standing_against(old, snapshot, policy)
     )
-
-
-def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
-    return _is_fast_enough(old, plan) and ACTION_TYPES[plan.kind].covers(old, plan)
 
 
 def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:

@@ -6,11 +6,7 @@ it is: an action clears what it set itself, and everything else is left to whoev
 
 from collections.abc import Collection, Iterable, Mapping
 
-from logdirwatch.model.vocabulary import (
-    LOG_DIR_THROTTLE,
-    REPLICATION_THROTTLES,
-    THROTTLED_REPLICAS,
-)
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.capacity.copy_rates import is_limit
 from logdirwatch.plan.cluster.layout import Partition, Topic

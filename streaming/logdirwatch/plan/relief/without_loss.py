@@ -8,26 +8,26 @@ that is down is to be brought back.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.investigate import ask_to_raise
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEFT, foreign, is_limit
+from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEFT, foreign, written_to
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.operator_decisions import apply_decisions
-from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
-from logdirwatch.plan.reassignment.throttles import SETS_LIMITS
+from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, rates_of
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
 from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.freed_bytes import after, freed_by, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
-from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate
+from logdirwatch.text.units import human_bytes, human_in, human_ms
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,6 @@ def _outside(
 
 # A throttle that no plan of logdirwatch set belongs to somebody: it may protect clients, or another move. So it is
 # neither raised nor cleared here; the action names the broker, the value, and the rate that would be in time.
-STEP = "ask_to_raise_limits"
-_RATES = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE)
-_NAMED = 5
-
-
 def _ask_to_raise(
     source: LogDir,
     snapshot: ClusterSnapshot,
@@ -154,7 +149,7 @@ def _ask_to_raise(
 
     ``plan`` plans the moves on another snapshot.
     """
-    free = _without_limits(snapshot)
+    free = replace(snapshot, brokers={number: _without(broker) for number, broker in snapshot.brokers.items()})
     if free.brokers == snapshot.brokers:
         return []
     better = [proposal for proposal in plan(free) if not proposal.vetoes and proposal.reassignment is not None]
@@ -162,44 +157,15 @@ def _ask_to_raise(
     found = {one: wanted for proposal in better for one, wanted in _binding(proposal, source, snapshot)}
     if more <= 0 or not found:
         return []
-    return [_ask(source, found, better, more, policy)]
-
-
-def _ask(
-    source: LogDir,
-    limits: dict[tuple[int, str, int], int],
-    moves: Sequence[ProposedAction],
-    more_bytes: int,
-    policy: Policy,
-) -> ProposedAction:
-    needs = sum(proposal.expected["needs_ms"] for proposal in moves)
-    named = [
-        f"{key}={human_rate(limit)} of broker {broker} to at least {human_rate(wanted)}"
-        for (broker, key, limit), wanted in sorted(limits.items())
-    ]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    left_ms = time_to_full_ms(source)
+    needs, left_ms = sum(proposal.expected["needs_ms"] for proposal in better), time_to_full_ms(source)
     full = "" if left_ms is None else f", before {source.path} is full {human_in(left_ms)}"
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(source), "step": STEP},
-        reason=f"raise the limit, it is set by somebody else: ask them to raise {', '.join(named[:_NAMED])}{more}; "
-        f"then {human_bytes(more_bytes)} more of {source.path} of broker {source.broker} can be moved away in "
-        f"{human_ms(needs)}{full}, and no data is lost",
-        expected=effect(
-            then_needs_ms=needs,
-            back_bytes=more_bytes,
-            throttle_bytes_per_s=max(limits.values()),
-            asked_limits=[
-                {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
-                for (broker, key, limit), wanted in sorted(limits.items())
-            ],
-        ),
-        preconditions=(in_time(source, needs),),
-        commands=tuple(
-            describe_configs(policy.tools, "brokers", broker) for broker in sorted({broker for broker, _, _ in limits})
-        ),
+    then = (
+        f"then {human_bytes(more)} more of {source.path} of broker {source.broker} can be moved away in "
+        f"{human_ms(needs)}{full}, and no data is lost"
     )
+    expected = {"then_needs_ms": needs, "back_bytes": more, "throttle_bytes_per_s": max(found.values())}
+    asked = ask_to_raise(place_target(source), found, then, policy, **expected)
+    return [replace(asked, preconditions=(in_time(source, needs),))]
 
 
 def _binding(
@@ -229,18 +195,10 @@ def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnap
 
 def _written(proposal: ProposedAction, snapshot: ClusterSnapshot) -> float:
     moved = {(one["topic"], one["partition"]) for one in (proposal.reassignment or {"partitions": ()})["partitions"]}
-    return sum(
-        max((snapshot.growth_of(replica) or 0.0 for replica in snapshot.replicas_of(key)), default=0.0) for key in moved
-    )
-
-
-def _without_limits(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    return replace(snapshot, brokers={number: _without(broker) for number, broker in snapshot.brokers.items()})
+    return sum(written_to(snapshot.partitions[key], snapshot) for key in moved)
 
 
 def _without(broker: Broker) -> Broker:
     """Return a broker without throttles."""
-    set_ones = {key for key in _RATES if (value := broker.configs.get(key)) is not None and is_limit(value)}
-    if not set_ones:
-        return broker
-    return replace(broker, configs={key: value for key, value in broker.configs.items() if key not in set_ones})
+    limits = rates_of(broker.configs)
+    return replace(broker, configs={key: value for key, value in broker.configs.items() if key not in limits})

@@ -4,7 +4,6 @@ from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
-from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
@@ -22,7 +21,13 @@ def propose(situation: Situation) -> list[ProposedAction]:
     mine = [] if alert.broker is None else snapshot.directories_of.get(alert.broker, ())
     if any(directory.status in _FILLING for directory in mine):
         return [situation.look_because("a directory of the broker is filling: its own alert says what to move")]
-    directories = [directory for directory in mine if _counts(directory)]
+    directories = [
+        directory
+        for directory in mine
+        if directory.is_serving
+        and replica_vetoes.destination_closed(directory) is None
+        and directory.used_bytes is not None
+    ]
     total = sum(directory.total_bytes or 0 for directory in directories)
     if not total:
         return []
@@ -32,14 +37,6 @@ def propose(situation: Situation) -> list[ProposedAction]:
     less_full = less_full_than(fullest, snapshot, policy, CLEARLY_LESS_RATIO)
     moves = plan_moves(fullest, snapshot, less_full, goal_bytes=goal)
     return propose_move(fullest, moves, snapshot, policy, now_ms)
-
-
-def _counts(directory: LogDir) -> bool:
-    return (
-        directory.is_serving
-        and replica_vetoes.destination_closed(directory) is None
-        and directory.used_bytes is not None
-    )
 
 
 RESPONSE = Response(

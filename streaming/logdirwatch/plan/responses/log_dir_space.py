@@ -14,11 +14,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes
-from logdirwatch.plan.actions.brokers.investigate import (
-    Runbook,
-    describe_log_dirs,
-    list_reassignments,
-)
+from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.brokers.restart_for_retention import stuck

@@ -5,19 +5,14 @@ from collections.abc import Mapping
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import MoveStalledEvidence, StalledMoves
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
+from logdirwatch.plan.actions.brokers.investigate import Runbook, ask_to_raise, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_copy_cancel, why_hopeless
+from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.configs import describe_configs
-from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.running_copies import copies_to, dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.text.units import human_bytes, human_rate
-
-STEP = "ask_to_raise_limits"
-ABOVE_WRITES = 2
-"""A copy gets at least this many times the rate of the writes to it meanwhile."""
+from logdirwatch.text.units import human_bytes
 
 
 def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -35,27 +30,11 @@ def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> lis
         usual = policy.limits.log_dir_throttle_bytes_per_s
         wanted = int(max(usual, ABOVE_WRITES * limit, ABOVE_WRITES * written))
         asked[key] = (limit, max(wanted, asked.get(key, (limit, 0))[1]))
-    return [_ask(alert.broker, asked, policy)] if alert.broker is not None and asked else []
-
-
-def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> ProposedAction:
-    named = ", ".join(
-        f"{key}={human_rate(limit)} of broker {broker} to at least {human_rate(wanted)}"
-        for key, (limit, wanted) in sorted(asked.items())
-    )
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={"broker": broker, "log_dir": None, "step": STEP},
-        reason=f"raise the limit, it is set by somebody else: ask them to raise {named}; under it the running moves "
-        "never end, as their partitions are written faster",
-        expected=effect(
-            asked_limits=[
-                {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
-                for key, (limit, wanted) in sorted(asked.items())
-            ]
-        ),
-        commands=(describe_configs(policy.tools, "brokers", broker),),
-    )
+    if alert.broker is None or not asked:
+        return []
+    limits = {(alert.broker, key, limit): wanted for key, (limit, wanted) in asked.items()}
+    then = "under it the running moves never end, as their partitions are written faster"
+    return [ask_to_raise({"broker": alert.broker, "log_dir": None}, limits, then, policy)]
 
 
 STANDS_STILL = "stands_still"

@@ -133,7 +133,10 @@ def giving(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot)
     return [
         replica
         for replica in replicas
-        if replica.key in led and _is_serving(snapshot, replica.place) and is_reached(replica, snapshot)
+        if replica.key in led
+        and replica.place in snapshot.directories
+        and snapshot.directories[replica.place].is_serving
+        and is_reached(replica, snapshot)
     ]
 
 
@@ -230,10 +233,6 @@ def _deletion_stands(topic: Topic, here: Iterable[Replica], snapshot: ClusterSna
     if past_limit_bytes(stuck, snapshot):
         why = f"{topic.name} is past its present limit on broker {stuck.broker}"
     return Veto("deletion_stands", f"{why}: no lower limit frees anything there")
-
-
-def _is_serving(snapshot: ClusterSnapshot, place: LogDirId) -> bool:
-    return place in snapshot.directories and snapshot.directories[place].is_serving
 
 
 def _segments_stay(topic: Topic, here: Sequence[Replica]) -> Veto | None:

@@ -215,7 +215,9 @@ def nowhere_else(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
     """
     open_brokers = {
-        d.broker for d in snapshot.directories.values() if _takes_new(d, snapshot) and d.place != directory.place
+        d.broker
+        for d in snapshot.directories.values()
+        if d.is_serving and not d.is_cordoned and snapshot.is_alive(d.broker) and d.place != directory.place
     }
     wanted = max((len(partition.replicas) for partition in snapshot.partitions.values()), default=1)
     if len(open_brokers) >= wanted:
@@ -236,7 +238,3 @@ def reserve_gone(directory: LogDir, reserve_bytes: int) -> Veto | None:
         f"only {human_bytes(found)} in {directory.path} are explained by no replica: a reserve of "
         f"{human_bytes(reserve_bytes)} cannot be there",
     )
-
-
-def _takes_new(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
-    return directory.is_serving and not directory.is_cordoned and snapshot.is_alive(directory.broker)

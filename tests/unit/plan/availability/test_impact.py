@@ -6,8 +6,7 @@ from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.plan.availability import impact
 from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.cluster.assignment import Assignment
-from tests.unit.plan.builders import broker, directory, facts, topic
-from tests.unit.plan.failures import moving
+from tests.unit.plan.builders import broker, directory, facts, moving, topic
 
 ALIVE = [directory(number) for number in (1, 2, 3)]
 DOWN = broker(1, BrokerStatus.OFFLINE)

@@ -30,8 +30,8 @@ from tests.unit.plan.actions.replicas.test_elect_leaders import PARTS as REPAIRE
 from tests.unit.plan.actions.replicas.test_elect_leaders import failed
 from tests.unit.plan.actions.replicas.test_move_log_dir import GROWING, KEEPS_NOTHING, moved
 from tests.unit.plan.actions.topics.test_lower_retention import draft
+from tests.unit.plan.answers import of_kind
 from tests.unit.plan.builders import MIB, NOW_MS, facts, policy, space_alert
-from tests.unit.plan.failures import of_kind
 
 TOOLS = policy().tools
 LIMITS = within_brokers([1], 5 * MIB)

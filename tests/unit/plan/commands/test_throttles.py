@@ -13,6 +13,7 @@ from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.commands.throttles import Limits, from_data, of_plan
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings
+from tests.unit.plan.answers import of_kind
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -20,13 +21,13 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     offline,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import moving, of_kind
 
 FAKE = Path(__file__).parents[3] / "support" / "fake_kafka.py"
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

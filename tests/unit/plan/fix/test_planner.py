@@ -12,6 +12,7 @@ from logdirwatch.plan.fix.plan import mixed_brokers, reassignment, steps
 from logdirwatch.plan.fix.planner import fix, freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions
 from logdirwatch.report.actions.fix import as_data, view
+from tests.unit.plan.answers import holds, of_kind
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -27,7 +28,6 @@ from tests.unit.plan.builders import (
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import holds, of_kind
 
 
 def filling(path, *, name=None, severity=Severity.WARNING, number=1, **fields):

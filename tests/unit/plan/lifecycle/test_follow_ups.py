@@ -17,6 +17,7 @@ from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.lifecycle.follow_ups import follow_ups, is_follow_up, may_owe, unsettled
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, TopicRule
+from tests.unit.plan.answers import kinds
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -31,7 +32,6 @@ from tests.unit.plan.builders import (
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import kinds
 
 MINUTE = 60_000
 RESERVED = {"log_dirs": (LogDirRule(reserve_file="reserve", reserve_bytes=40 * MIB),)}

@@ -9,43 +9,27 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, 
 from logdirwatch.plan.lifecycle.transitions import close, reconcile
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import of_kind
 from tests.unit.plan.builders import (
+    FAILED,
+    FILLING,
     MIB,
+    MINUTE,
     NOW_MS,
     alert,
     broker,
     directory,
     facts,
+    later,
     offline,
+    partition_of,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import of_kind, partition_of
 
-MINUTE = 60_000
 FULL = [offline(1, cause=Cause.FULL, used=1000 * MIB), directory(2), directory(3), topic("t", (1, 2, 3))]
-FAILED = [
-    offline(1),
-    directory(2, used=10 * MIB),
-    directory(3, used=20 * MIB),
-    topic("t", (1, 2)),
-    replica(1, "/d1", "t"),
-    replica(2, "/d1", "t"),
-]
-FILLING = [
-    directory(1, "/d1", 850 * MIB),
-    directory(1, "/d2", 100 * MIB),
-    directory(2, used=50 * MIB),
-    topic("t", (1, 2)),
-    replica(1, "/d1", "t", size=200 * MIB),
-    replica(2, "/d1", "t", size=200 * MIB),
-]
-
-
-def later(minutes=1.0):
-    return NOW_MS + int(minutes * MINUTE)
 
 
 def accepted(kind, an_alert, *parts, **limits):

@@ -25,6 +25,7 @@ from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.plan.proposal import Owner
 from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import of_kind
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -32,13 +33,14 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     offline,
+    partition_of,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import moving, of_kind, partition_of
 
 QUORUM = Quorum(leader=1, caught_up={1: True, 2: True, 3: True})
 

@@ -9,6 +9,8 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, 
 from logdirwatch.plan.lifecycle.transitions import close, decide, keep_waiting, reconcile
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (
+    FAILED,
+    FILLING,
     MIB,
     NOW_MS,
     action,
@@ -17,6 +19,7 @@ from tests.unit.plan.builders import (
     decision,
     directory,
     facts,
+    later,
     offline,
     policy,
     replica,
@@ -24,29 +27,7 @@ from tests.unit.plan.builders import (
     topic,
 )
 
-MINUTE = 60_000
 POLICY = policy()
-
-FAILED = [
-    offline(1),
-    directory(2, used=10 * MIB),
-    directory(3, used=20 * MIB),
-    topic("t", (1, 2)),
-    replica(1, "/d1", "t"),
-    replica(2, "/d1", "t"),
-]
-FILLING = [
-    directory(1, "/d1", 850 * MIB),
-    directory(1, "/d2", 100 * MIB),
-    directory(2, "/d1", 50 * MIB),
-    topic("t", (1, 2)),
-    replica(1, "/d1", "t", size=200 * MIB),
-    replica(2, "/d1", "t", size=200 * MIB),
-]
-
-
-def later(minutes=1.0):
-    return NOW_MS + int(minutes * MINUTE)
 
 
 def plan(an_alert, *parts, now_ms=NOW_MS):

@@ -9,6 +9,7 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, Rule
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.reassignment.running_copies import dead_ends, running_copies
 from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import kinds, of_kind
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -16,13 +17,14 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     offline,
+    partition_of,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import kinds, moving, of_kind, partition_of
 
 
 def recommended(*parts):

@@ -6,6 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.reassignment.within_broker import plan_moves
+from tests.unit.plan.answers import vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, SIZE, broker, directory, facts, offline, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
@@ -23,10 +24,6 @@ def sized(name, *sizes):
 
 def moved(moves):
     return {a.label: a.directory_of(1) for a in moves.assignments}
-
-
-def vetoed(moves):
-    return [veto.name for veto in moves.vetoes]
 
 
 OTHER_BROKER = directory(2, "/d1")

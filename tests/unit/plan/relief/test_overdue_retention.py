@@ -5,18 +5,8 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus, Severity
 from logdirwatch.plan.operator_decisions import OperatorDecisions
 from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import (
-    MIB,
-    NOW_MS,
-    broker,
-    directory,
-    facts,
-    policy,
-    replica,
-    space_alert,
-    topic,
-)
-from tests.unit.plan.failures import kinds, veto_names
+from tests.unit.plan.answers import kinds, vetoed
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 
 LIMITED = {"retention.bytes": str(100 * MIB), "retention.ms": "604800000"}
 BY_AGE = LIMITED | {"retention.bytes": "-1"}
@@ -279,7 +269,7 @@ class TestWhenItMustNotBeRestarted:
     def test_it_has_the_veto_and_others_are_ready(self, parts, veto):
         actions = advised(*world(*parts))
         (restart,) = restarts(actions)
-        assert veto in veto_names(restart)
+        assert veto in vetoed(restart)
         assert actions[0].kind is not ActionKind.RESTART_BROKER
         assert not actions[0].vetoes
         assert "t-0 holds 700 MiB" in actions[0].reason

@@ -16,8 +16,7 @@ from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
 from tests.support.properties import examples
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
-from tests.unit.plan.failures import moving
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, moving, policy, replica, space_alert, topic
 
 SIZE = 10_000 * MIB
 FULL = (LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED)

@@ -8,6 +8,7 @@ from logdirwatch.plan.lifecycle.live_check import Quorum, reasons_against
 from logdirwatch.plan.reassignment.running_copies import copies_to, without_copies
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.running_moves import under_way, with_running_moves
+from tests.unit.plan.answers import holds
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -16,12 +17,12 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import holds, moving
 
 SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
 QUORUM = Quorum(leader=1, caught_up={1: True, 2: True, 3: True})

@@ -18,19 +18,20 @@ from logdirwatch.store.schema.definitions import (
     REPLICA_STATE,
     TOPIC_STATE,
 )
+from tests.unit.plan.answers import holds, kinds
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
     alert,
     directory,
     facts,
+    moving,
     offline,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import holds, kinds, moving
 
 FULL = [
     directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1e5),

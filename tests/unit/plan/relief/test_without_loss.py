@@ -3,11 +3,12 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.actions.brokers.investigate import ASK_TO_RAISE
 from logdirwatch.plan.capacity.copy_rates import SHARE_OF_TIME_LEFT
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.operator_decisions import OperatorDecisions
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.without_loss import STEP, relieve_without_loss
+from logdirwatch.plan.relief.without_loss import relieve_without_loss
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
 from tests.unit.situations.test_filling import LIMIT, limited_by_others
 
@@ -199,7 +200,7 @@ def test_nothing_here_loses_data():
 
 def test_the_rate_that_is_asked_for_moves_the_bytes_in_the_time_that_is_left():
     alert, facts = limited_by_others(**{LIMIT: "7000000"})()
-    (asked,) = [a for a in recommend(alert, facts, policy(), NOW_MS) if a.target.get("step") == STEP]
+    (asked,) = [a for a in recommend(alert, facts, policy(), NOW_MS) if a.target.get("step") == ASK_TO_RAISE]
     limits = asked.expected["asked_limits"]
     assert {limit["from_bytes_per_s"] for limit in limits} == {7_000_000}
     left_ms = time_to_full_ms(facts.directories[alert.broker, alert.log_dir])

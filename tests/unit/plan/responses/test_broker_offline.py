@@ -1,4 +1,4 @@
-"""A broker that is offline: start it, make room before, or give its replicas a new home."""
+"""A broker that is offline or does not report: start it, make room before, or rebuild its replicas elsewhere."""
 
 import pytest
 
@@ -6,9 +6,8 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDir
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.vetoes.reassignment import violations
-from tests.unit.plan.answers import answered
+from tests.unit.plan.answers import answered, holds, kinds, of_kind, vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
 MINUTE, HALF_HOUR = 60_000, 1_800_000
 UNSEEN = {"status": LogDirStatus.UNKNOWN}
@@ -40,7 +39,7 @@ class TestBrokerOffline:
         assert kinds(actions) == ["restart_broker", "reassign", "investigate"]
         start = actions[0]
         assert start.target == {"broker": 1, "log_dir": None}
-        assert veto_names(start) == []
+        assert vetoed(start) == []
         assert start.expected["restart_partitions"]["partitions"] == [{"topic": "t", "partitions": ["0", "1"]}]
         assert not any("Stop broker" in command for command in start.commands)
 
@@ -48,10 +47,10 @@ class TestBrokerOffline:
         actions = self.gone(*GONE, evidence={"recovering_logs": 160})
         assert [one.kind for one in actions if not one.vetoes] == [ActionKind.INVESTIGATE]
         assert "has 160 logs still to recover" in actions[0].reason
-        assert veto_names(of_kind(actions, ActionKind.RESTART_BROKER)) == ["recovering"]
+        assert vetoed(of_kind(actions, ActionKind.RESTART_BROKER)) == ["recovering"]
 
     def test_a_start_takes_nothing_away_so_other_brokers_that_are_down_do_not_hinder_it(self):
-        assert veto_names(self.gone(*GONE, broker(3, BrokerStatus.OFFLINE))[0]) == []
+        assert vetoed(self.gone(*GONE, broker(3, BrokerStatus.OFFLINE))[0]) == []
 
     def test_when_it_is_gone_for_long_its_replicas_get_a_new_home(self):
         action = of_kind(self.gone(*GONE), ActionKind.REASSIGN)
@@ -74,14 +73,14 @@ class TestBrokerOffline:
 
     def test_before_that_it_is_told_what_it_would_cost_and_why_not_yet(self):
         action = of_kind(self.gone(*GONE, opened_ms=NOW_MS - MINUTE), ActionKind.REASSIGN)
-        assert veto_names(action) == ["may_come_back"]
+        assert vetoed(action) == ["may_come_back"]
         assert (action.commands, action.reassignment) == ([], None)
         assert action.expected["copies_bytes"] == 200 * MIB
         assert "wait 30 min" in action.vetoes[0]["reason"]
 
     def test_how_long_is_a_setting(self):
         actions = self.gone(*GONE, opened_ms=NOW_MS - MINUTE, rebuild_after_ms=MINUTE)
-        assert veto_names(of_kind(actions, ActionKind.REASSIGN)) == []
+        assert vetoed(of_kind(actions, ActionKind.REASSIGN)) == []
 
     def test_where_nothing_can_be_rebuilt_nothing_is_said_of_it(self):
         assert "reassign" not in kinds(self.gone(*GONE[:4], *GONE[5:]))
@@ -108,10 +107,10 @@ class TestBrokerOffline:
         sick = directory(1, "/d1", 100 * MIB, cause=Cause.FAILED, **UNSEEN)
         actions = self.gone(*GONE, sick)
         assert kinds(actions)[0] == "replace_disk"
-        assert veto_names(actions[0]) == []
+        assert vetoed(actions[0]) == []
         assert not any("Stop broker" in command for command in actions[0].commands)
         start = of_kind(actions, ActionKind.RESTART_BROKER)
-        assert veto_names(start) == ["known_sick_disk"]
+        assert vetoed(start) == ["known_sick_disk"]
         assert start.position == len(actions) - 1, "what must not be done stands behind what may"
 
     def test_several_failed_disks_are_replaced_once_nothing_common_explains_them(self):
@@ -139,3 +138,23 @@ def test_restart_of_a_full_broker_waits_for_what_a_person_sees():
 def test_a_list_of_directories_that_is_none_counts_as_left_out(listed):
     an_alert = alert(evidence={"log_dirs": listed})
     assert offline_log_dirs.places_of(an_alert) == [(1, "/d1")]
+
+
+class TestBrokerUnknown:
+    def unknown(self, reason, *parts):
+        about = alert(Rule.BROKER_UNKNOWN, log_dir=None, to="unknown", cause=None, evidence={"reason": reason})
+        return answered(about, *(parts or GONE[1:]))
+
+    def test_a_missing_permission_can_be_given(self):
+        actions = self.unknown("unauthorized: [Error 31] ClusterAuthorizationFailedError: DescribeLogDirs")
+        assert kinds(actions) == ["grant_permission", "investigate"]
+        grant, *more = actions[0].commands
+        assert "kafka-acls.sh --bootstrap-server kafka:9092 --add" in grant
+        assert "--operation Describe --operation DescribeConfigs --cluster" in grant
+        assert '"${COLLECTOR_PRINCIPAL:?' in grant
+        assert more[0].count("--topic '*'") == 1
+        assert all("--remove --force" in command for command in actions[0].undo["commands"])
+
+    @pytest.mark.parametrize("reason", ["timeout", "error: ConnectionError", "silent: no collector reports it", None])
+    def test_anything_else_is_for_a_person_to_find_out(self, reason):
+        assert kinds(self.unknown(reason)) == ["investigate"]

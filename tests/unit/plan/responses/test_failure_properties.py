@@ -16,8 +16,7 @@ from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.support.properties import examples
-from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import partition_of
+from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, partition_of, policy, replica, topic
 
 RULES = (
     Rule.LOG_DIR_OFFLINE,

@@ -8,18 +8,7 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus,
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.responses.log_dir_space import why_it_halts
 from tests.unit.plan.answers import recommended_for
-from tests.unit.plan.builders import (
-    MIB,
-    NOW_MS,
-    broker,
-    directory,
-    facts,
-    offline,
-    policy,
-    replica,
-    space_alert,
-    topic,
-)
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, space_alert, topic
 
 PARTS = [
     directory(1, "/d1", 600 * MIB),

@@ -1,15 +1,16 @@
-"""A suspect log directory: leaders and replicas away from it while there is a choice."""
+"""A suspect or unreported log directory: leaders and replicas away from it while there is a choice."""
+
+from dataclasses import replace
 
 import pytest
 
-from logdirwatch.model.vocabulary import Rule
+from logdirwatch.model.vocabulary import LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.answers import answered
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import kinds
+from tests.unit.plan.answers import answered, kinds
+from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 
 SUSPECT = [
     directory(1, "/d1", 100 * MIB),
@@ -86,3 +87,30 @@ class TestSuspect:
         evidence = {"why": ["cleaner_dead", "slow_flush"]}
         both = alert(Rule.LOG_DIR_SUSPECT, log_dir=None, to="online", cause=None, evidence=evidence)
         assert with_alerts(facts(*SUSPECT), [both]).brokers[1].is_suspect
+
+
+class TestUnreported:
+    def unreported(self, *parts, **configs):
+        about = alert(Rule.LOG_DIR_UNKNOWN, to="unknown", cause=None)
+        unseen = replace(SUSPECT[0], status=LogDirStatus.UNKNOWN, is_metadata_dir=False)
+        (look,) = answered(about, broker(1, **configs), *SUSPECT, unseen, *parts)
+        return look
+
+    def test_still_in_log_dirs(self):
+        look = self.unreported(**{"log.dirs": "/d1, /d2"})
+        assert look.expected["in_log_dirs"] is True
+        assert "it is in log.dirs still" in look.reason
+
+    def test_it_left_log_dirs_and_the_others_can_hold_its_replicas(self):
+        look = self.unreported(**{"log.dirs": "/d2"})
+        assert look.expected["leave_log_dirs"]["fits"] is True
+        assert "its 1 replica is made again in the broker's other directories; keep its volume until" in look.reason
+
+    def test_it_left_log_dirs_and_they_cannot(self):
+        look = self.unreported(directory(1, "/d2", 840 * MIB), **{"log.dirs": "/d2"})
+        assert "the broker's other directories lack 90 MiB for its 1 replica" in look.reason
+
+    def test_without_the_configuration_nothing_is_claimed(self):
+        look = self.unreported()
+        assert look.expected["in_log_dirs"] is None
+        assert "log.dirs" not in look.reason.replace("is it still in log.dirs", "")

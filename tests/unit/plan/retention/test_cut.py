@@ -6,7 +6,7 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.settings import TopicRule
-from tests.unit.plan.answers import holds
+from tests.unit.plan.answers import holds, vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, slowly, space_alert, topic
 
 HOUR_MS = 3_600_000
@@ -30,10 +30,6 @@ def cut_action(*parts, growth=None, rules=(), **limits):
     allowed = policy(topics=rules, **({"cut_ratio": 0.7} | limits))
     actions = recommend(space_alert(), found, allowed, NOW_MS)
     return next(action for action in actions if action.kind is ActionKind.LOWER_RETENTION)
-
-
-def vetoed(found):
-    return [veto.name for veto in found.vetoes]
 
 
 class TestWays:

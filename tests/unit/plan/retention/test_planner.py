@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.plan.retention.planner import effective_after_ms, freed_bytes, plan_cuts
 from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.answers import vetoed
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, slowly, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
@@ -51,10 +52,6 @@ def test_kafka_deletes_what_is_promised_and_at_most_one_segment_more(segments, l
 def cuts(*parts, needed=100 * MIB, **limits):
     """Cut what is written so slowly that the history that must stay takes next to nothing."""
     return plan_cuts(FULL, facts(FULL, *parts, growth=slowly(*parts)), policy(**limits), needed)
-
-
-def vetoed(found):
-    return [veto.name for veto in found.vetoes]
 
 
 def test_the_limit_is_the_highest_that_frees_what_is_needed():

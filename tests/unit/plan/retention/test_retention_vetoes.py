@@ -7,6 +7,7 @@ import pytest
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
 from logdirwatch.plan.retention import retention_vetoes as vetoes
 from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.answers import named
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, slowly, topic
 
 HERE = [replica(1, "/d1", "t", size=100 * MIB), replica(1, "/d1", "t", 1, size=None)]
@@ -14,12 +15,6 @@ FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 ON_TOPIC = frozenset({"retention.ms"})
 TIERED = {"remote.storage.enable": "true"}
 YEARS_100 = 100 * 365 * 86_400_000
-
-
-def named(veto):
-    """The name of a veto, which says why in words that name its subject."""
-    assert veto is None or " None" not in f" {veto.reason}"
-    return veto and veto.name
 
 
 def owned(**rule):

@@ -12,6 +12,7 @@ from logdirwatch.plan.reassignment.running_copies import dead_ends
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.plan.vetoes.predicted_impact import LEADERLESS, UNDER_MIN_ISR, veto_predicted_harm
+from tests.unit.plan.answers import kinds, of_kind, vetoed
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -19,13 +20,14 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     offline,
+    partition_of,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import kinds, moving, of_kind, partition_of, veto_names
 
 LED = LeadershipState((1, 2), 1, (1, 2), min_isr=2)
 ALONE = LeadershipState((1, 2), 1, (1,), min_isr=2)
@@ -48,16 +50,16 @@ class TestEveryKind:
     @pytest.mark.parametrize("data_loss", [False, True])
     def test_what_takes_a_leader_away_is_vetoed_and_cannot_be_pasted(self, kind, data_loss):
         action = self.record(kind, LED, NOBODY, LED, data_loss=data_loss)
-        assert veto_names(action) == [LEADERLESS]
+        assert vetoed(action) == [LEADERLESS]
         assert action.commands == []
         assert "t-0 would have no leader while the broker is away" in action.vetoes[0]["reason"]
 
     def test_what_takes_writes_away_is_vetoed(self, kind):
-        assert veto_names(self.record(kind, LED, ALONE, LED)) == [UNDER_MIN_ISR]
+        assert vetoed(self.record(kind, LED, ALONE, LED)) == [UNDER_MIN_ISR]
 
     @pytest.mark.parametrize("steps", [(LED, LED), (NOBODY, NOBODY), (NOBODY, LED), (ALONE, ALONE), (ALONE, LED)])
     def test_what_is_no_worse_than_now_is_not(self, kind, steps):
-        assert veto_names(self.record(kind, *steps)) == []
+        assert vetoed(self.record(kind, *steps)) == []
 
     def test_one_partition_that_is_mended_hides_none_that_is_hurt(self, kind):
         paths = [("a-0", {"now": NOBODY, "then": LED}), ("b-0", {"now": LED, "then": NOBODY})]
@@ -68,7 +70,7 @@ class TestEveryKind:
 
     def test_a_veto_that_says_it_already_is_not_doubled(self, kind):
         said = Veto("last_in_sync_replica", "said")
-        assert veto_names(self.record(kind, LED, NOBODY, against=(said,))) == ["last_in_sync_replica"]
+        assert vetoed(self.record(kind, LED, NOBODY, against=(said,))) == ["last_in_sync_replica"]
 
 
 def test_many_are_counted_and_some_are_named():
@@ -101,7 +103,7 @@ class TestCancelling:
 
     def test_the_last_copy_is_not_thrown_away(self):
         action = self.cancel()
-        assert veto_names(action) == [LEADERLESS]
+        assert vetoed(action) == [LEADERLESS]
         assert (action.data_loss, action.commands) == (True, [])
         assert (
             "only what the move adds is in sync, and cancelling drops it; bring broker 1, 2 back first" in action.reason
@@ -111,7 +113,7 @@ class TestCancelling:
         other = moving(topic("calm", (4, 3, 5), isr={0: (3, 5)}), adding=(4,), removing=(5,))
         more = [directory(5), partition_of(other, offline_replicas=(4,)), replica(4, "/d1", "calm", size=MIB)]
         action = self.cancel(*more, *(replica(number, "/d1", "calm") for number in (3, 5)))
-        assert (veto_names(action), action.data_loss) == ([], False)
+        assert (vetoed(action), action.data_loss) == ([], False)
         assert [entry["topic"] for entry in action.expected["cancels"]["partitions"]] == ["calm"]
         assert "Not so orders-0" in action.reason
 
@@ -134,7 +136,7 @@ class TestCancelling:
             alert(number=4), facts(*(directory(n) for n in (1, 2)), *DISKS[2:], well, *PLACES), policy(), NOW_MS
         )
         action = of_kind(planned, ActionKind.CANCEL_MOVES)
-        assert veto_names(action) == []
+        assert vetoed(action) == []
         found = reasons_against(action, facts(*GONE, *parts), None, policy(), NOW_MS)
         assert any("orders-0 would have no leader once that is cancelled" in reason for reason in found)
 
@@ -144,7 +146,7 @@ def test_a_restart_that_stops_the_writes_of_a_topic_that_needs_every_replica_is_
     parts = [offline(1, cause=None), directory(1, "/d2"), directory(2), strict]
     places = [replica(1, "/d2", "t"), replica(2, "/d1", "t")]
     action = of_kind(recommend(alert(cause=None), facts(*parts, *places), policy(), NOW_MS), ActionKind.RESTART_BROKER)
-    assert UNDER_MIN_ISR in veto_names(action)
+    assert UNDER_MIN_ISR in vetoed(action)
 
 
 class TestTheLastInSyncCopy:

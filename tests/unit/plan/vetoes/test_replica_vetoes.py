@@ -9,8 +9,8 @@ from logdirwatch.plan.operator_decisions import OperatorDecisions
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import TopicRule
 from logdirwatch.plan.vetoes import replica_vetoes as vetoes
-from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
-from tests.unit.plan.failures import partition_of
+from tests.unit.plan.answers import named
+from tests.unit.plan.builders import MIB, broker, directory, facts, offline, partition_of, policy, replica, topic
 
 CALM = topic("t", (1, 2))
 PARTS = [
@@ -24,12 +24,6 @@ PARTS = [
     replica(2, "/d1", "t"),
 ]
 UNKNOWN = {"status": LogDirStatus.UNKNOWN}
-
-
-def named(veto):
-    """The name of a veto, which says why in words that name its subject."""
-    assert veto is None or " None" not in f" {veto.reason}"
-    return veto and veto.name
 
 
 def of_partition(rule, *parts, **fields):

@@ -4,8 +4,8 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.report.actions.listing import details
 from logdirwatch.report.actions.outlook import outlook_lines
+from tests.unit.plan.answers import of_kind
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, topic
-from tests.unit.plan.failures import of_kind
 
 PARTS = [
     offline(1, is_metadata_dir=False),

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
 from logdirwatch.plan.actions.brokers.restart_broker import (
     disks_replaced,
     format_steps,

@@ -2,13 +2,7 @@
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.capacity.timing import end_in_words, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir

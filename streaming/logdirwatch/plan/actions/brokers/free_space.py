@@ -7,7 +7,6 @@ from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
@@ -49,7 +48,7 @@ def free_while_stopped(
     """Return how to free space while the broker cannot run: what may be removed, and what must stay."""
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)
-    spare = [p for p in lost if _has_enough_copies(p, broker, snapshot)]
+    spare = [p for p in lost if len(complete_copies(p, snapshot) - {broker}) > 1]
     kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
     is_gone = snapshot.is_gone(broker)
     steps = [
@@ -72,8 +71,3 @@ def free_while_stopped(
             *(note(step) for step in steps),
         ),
     )
-
-
-def _has_enough_copies(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Whether two live in-sync replicas remain elsewhere, so that the last copy is never removed."""
-    return len(complete_copies(partition, snapshot) - {broker}) > 1

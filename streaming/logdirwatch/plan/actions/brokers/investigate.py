@@ -4,6 +4,7 @@ import posixpath
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord, AlertRecord
@@ -11,20 +12,16 @@ from logdirwatch.model.vocabulary import COPY_AGAIN, STOPPING_STEPS, ActionKind,
 from logdirwatch.parse.broker_log.causes import damaged_file
 from logdirwatch.parse.kernel_log.lines import kernel_error
 from logdirwatch.parse.os_errors import os_error_in
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
 from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.text.units import human_rate
 from logdirwatch.text.words import some_of
 
 Step = Callable[[Tools, AlertRecord], str]
@@ -96,6 +93,39 @@ def select_rejected(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - 
 def list_topics(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
     """Say which command shows the retention of the telemetry topics."""
     return note("Where logdirwatch runs: logdirwatch topics list")
+
+
+ASK_TO_RAISE = "ask_to_raise_limits"
+_NAMED_LIMITS = 5
+
+
+def ask_to_raise(
+    target: Mapping[str, Any], limits: Mapping[tuple[int, str, int], int], then: str, policy: Policy, **expected: Any
+) -> ProposedAction:
+    """Return the request to those who set throttles to raise them; ``then`` says what that gives.
+
+    ``limits`` are throttles by broker, key and rate, and the least rate to raise each to.
+    """
+    raised = sorted(limits.items())
+    named = [
+        f"{key}={human_rate(limit)} of broker {broker} to at least {human_rate(wanted)}"
+        for (broker, key, limit), wanted in raised
+    ]
+    more = f" and {len(named) - _NAMED_LIMITS} more" if len(named) > _NAMED_LIMITS else ""
+    asked = [
+        {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
+        for (broker, key, limit), wanted in raised
+    ]
+    return ProposedAction(
+        kind=ActionKind.INVESTIGATE,
+        target={**target, "step": ASK_TO_RAISE},
+        reason="raise the limit, it is set by somebody else: ask them to raise "
+        f"{', '.join(named[:_NAMED_LIMITS])}{more}; {then}",
+        expected=effect(**expected, asked_limits=asked),
+        commands=tuple(
+            describe_configs(policy.tools, "brokers", broker) for broker in sorted({key[0] for key in limits})
+        ),
+    )
 
 
 UNAVAILABLE = _topics("--unavailable-partitions")

@@ -4,13 +4,7 @@ import posixpath
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir

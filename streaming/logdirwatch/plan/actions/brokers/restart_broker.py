@@ -11,13 +11,7 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_restart

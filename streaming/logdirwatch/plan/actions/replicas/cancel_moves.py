@@ -8,14 +8,7 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    Stage,
-    always_valid,
-    names_all_partitions,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, Stage, always_valid, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
@@ -76,7 +69,16 @@ def propose_copy_cancel(
             on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
             time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
-            copies=[_named(copy) for copy in copies],
+            copies=[
+                {
+                    "topic": copy.replica.topic,
+                    "partition": copy.replica.partition,
+                    "broker": copy.replica.broker,
+                    "log_dir": copy.replica.log_dir,
+                    "remaining_bytes": copy.remaining_bytes,
+                }
+                for copy in copies
+            ],
             **_outlook(copies, snapshot),
         ),
         preconditions=(
@@ -132,16 +134,6 @@ def _as_they_move(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> list[Ass
         log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
         found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
     return found
-
-
-def _named(copy: Copy) -> dict[str, object]:
-    return {
-        "topic": copy.replica.topic,
-        "partition": copy.replica.partition,
-        "broker": copy.replica.broker,
-        "log_dir": copy.replica.log_dir,
-        "remaining_bytes": copy.remaining_bytes,
-    }
 
 
 EXAMPLES = 20

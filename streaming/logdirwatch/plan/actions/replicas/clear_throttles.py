@@ -4,18 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import (
-    LOG_DIR_THROTTLE,
-    REPLICATION_THROTTLES,
-    ActionKind,
-)
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.operations import clear_throttles, rendered
@@ -51,7 +41,13 @@ def propose_clear(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
         reason=f"remove {_said(rates, limits.topics)}: its move has ended, and it throttles replicas that catch up",
-        expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
+        expected=effect(
+            needs_ms=0,
+            clears={
+                "brokers": {str(broker): dict(found) for broker, found in rates.items()},
+                "topics": {topic: sorted(found) for topic, found in limits.topics.items()},
+            },
+        ),
         preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
         vetoes=_still_needed(rates, limits.topics, snapshot),
         operations=(operation,),
@@ -82,13 +78,6 @@ def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
         if name in snapshot.topics
     )
     return not of_brokers and not of_topics
-
-
-def _clears(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    return {
-        "brokers": {str(broker): dict(found) for broker, found in rates.items()},
-        "topics": {topic: sorted(found) for topic, found in topics.items()},
-    }
 
 
 def _still_needed(

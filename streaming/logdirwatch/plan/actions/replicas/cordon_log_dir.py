@@ -6,14 +6,7 @@ Kafka creates a new replica in the directory with the fewest logs, so a director
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    FollowUp,
-    always_valid,
-    same_commands,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, FollowUp, always_valid, same_commands
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import cordon_progress, propose_uncordon
 from logdirwatch.plan.capacity.timing import place_target

@@ -12,12 +12,7 @@ from typing import Any
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    names_all_partitions,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassignment import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders

@@ -11,13 +11,7 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    always_valid,
-    names_all_partitions,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election

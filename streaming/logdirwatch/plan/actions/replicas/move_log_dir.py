@@ -6,12 +6,7 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
 from logdirwatch.plan.actions.progress import directory_of
 from logdirwatch.plan.actions.replicas.reassignment import (
     CLEARS_THROTTLES,

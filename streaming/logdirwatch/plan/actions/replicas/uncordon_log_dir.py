@@ -3,13 +3,7 @@
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    always_valid,
-    same_commands,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, same_commands
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target

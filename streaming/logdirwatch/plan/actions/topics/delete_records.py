@@ -15,12 +15,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic

@@ -7,13 +7,7 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    FollowUp,
-    Relief,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
 from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms

@@ -6,7 +6,6 @@ Two inventories show which topics grow, but not which clients write to them.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
@@ -68,7 +67,15 @@ def propose_producer_throttle(
             target=place_target(source),
             reason=f"throttle the producers that write to {source.path} of broker {source.broker}: at "
             f"{human_rate(growth)} it is full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
-            expected=_effect(writers, rate, left, lasts),
+            expected=effect(
+                needs_ms=0,
+                time_to_full_after_ms=lasts,
+                wins_ms=None if lasts is None else lasts - left,
+                producer_byte_rate=rate,
+                growing=[
+                    {"topic": topic, "bytes_per_s": int(one.bytes_per_s)} for one in writers for topic in one.topics
+                ],
+            ),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
                 Precondition("owner_agrees", _owners(writers, policy), None),
@@ -123,16 +130,6 @@ def _leaders(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapsho
 
 def _each(brokers: int) -> str:
     return "" if brokers == 1 else f"; the quota holds on each of the {brokers} brokers that lead it, and is its share"
-
-
-def _effect(writers: Sequence[Growth], rate: int, left: int, lasts: int | None) -> dict[str, Any]:
-    return effect(
-        needs_ms=0,
-        time_to_full_after_ms=lasts,
-        wins_ms=None if lasts is None else lasts - left,
-        producer_byte_rate=rate,
-        growing=[{"topic": topic, "bytes_per_s": int(one.bytes_per_s)} for one in writers for topic in one.topics],
-    )
 
 
 def _who(writers: Sequence[Growth]) -> str:

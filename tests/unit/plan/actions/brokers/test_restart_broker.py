@@ -11,9 +11,8 @@ from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings
-from tests.unit.plan.answers import answered
+from tests.unit.plan.answers import answered, holds, kinds, of_kind, vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic
-from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
 FULL = [
     offline(1, cause=Cause.FULL, used=1000 * MIB),
@@ -141,7 +140,7 @@ class TestReplacing:
     def test_no_disk_is_changed_while_its_broker_is_needed(self):
         needed = [*TWO_DISKS, topic("v", (1, 2), isr={0: (1,)}), replica(1, "/d2", "v")]
         action = of_kind(recommended(*needed), ActionKind.REPLACE_DISK)
-        assert veto_names(action) == ["last_in_sync_replica"]
+        assert vetoed(action) == ["last_in_sync_replica"]
         assert action.commands == []
 
     def test_a_copy_that_was_under_way_to_a_good_disk_is_told(self):
@@ -267,9 +266,9 @@ class TestLeavingLogDirs:
         actions = recommended(*TWO_DISKS)
         assert kinds(actions) == ["replace_disk", "restart_broker", "restart_broker"]
         assert actions[1].target == {"broker": 1, "log_dir": "/d1", "step": "leave_log_dirs"}
-        assert veto_names(actions[1]) == []
+        assert vetoed(actions[1]) == []
         assert any("take /d1 out of log.dirs" in command for command in actions[1].commands)
-        assert veto_names(actions[2]) == ["known_sick_disk"]
+        assert vetoed(actions[2]) == ["known_sick_disk"]
 
     def test_where_they_can_it_is_only_told(self):
         third = [*TWO_DISKS, directory(3, used=20 * MIB)]

@@ -9,9 +9,20 @@ from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends, can
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.reassignment.running_copies import copies_to, overflowing
-from tests.unit.plan.answers import conditions
-from tests.unit.plan.builders import MIB, NOW_MS, action, broker, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import moving, partition_of, veto_names
+from tests.unit.plan.answers import conditions, vetoed
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    action,
+    broker,
+    directory,
+    facts,
+    moving,
+    partition_of,
+    policy,
+    replica,
+    topic,
+)
 
 POLICY = policy()
 HERE = directory(1, used=900 * MIB, growth_bytes_per_s=1.0 * MIB, incoming_bytes=270 * MIB)
@@ -233,4 +244,4 @@ class TestWhetherItIsDone:
 
 def test_no_veto_stands_against_the_cancelling_of_what_keeps_its_copies():
     (found,) = cancel_dead_ends(3, None, facts(*ENDLESS), POLICY)
-    assert veto_names(found) == []
+    assert vetoed(found) == []

@@ -6,17 +6,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.cordons import CORDON, at_least
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
-from tests.unit.plan.builders import (
-    MIB,
-    NOW_MS,
-    broker,
-    directory,
-    facts,
-    policy,
-    replica,
-    space_alert,
-    topic,
-)
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 
 
 class TestCordon:

@@ -11,6 +11,7 @@ from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.unit.plan.answers import kinds, of_kind
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -18,12 +19,12 @@ from tests.unit.plan.builders import (
     broker,
     directory,
     facts,
+    moving,
     policy,
     replica,
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import kinds, moving, of_kind
 
 PARTS = [
     directory(1, "/d1", 300 * MIB),

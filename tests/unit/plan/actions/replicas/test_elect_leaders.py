@@ -5,8 +5,20 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic
-from tests.unit.plan.failures import holds, kinds, moving, of_kind, partition_of, veto_names
+from tests.unit.plan.answers import holds, kinds, of_kind, vetoed
+from tests.unit.plan.builders import (
+    NOW_MS,
+    alert,
+    broker,
+    directory,
+    facts,
+    moving,
+    offline,
+    partition_of,
+    policy,
+    replica,
+    topic,
+)
 
 REBUILT = partition_of(topic("t", (3, 2)), leader=2)
 """Rebuilt on broker 3, which is preferred, in sync, and does not lead yet."""
@@ -85,7 +97,7 @@ class TestUnclean:
 
     def test_not_while_the_lost_ones_may_come_back(self):
         action = of_kind(self.at_risk(*LOST, opened_ms=NOW_MS - 60_000), ActionKind.ELECT_LEADERS)
-        assert veto_names(action) == ["may_come_back"]
+        assert vetoed(action) == ["may_come_back"]
         assert action.commands == []
 
     def test_not_where_somebody_may_lead_without_loss(self):

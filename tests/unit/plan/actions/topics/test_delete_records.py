@@ -7,13 +7,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.settings import ToolSettings, TopicRule
 from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
-from tests.unit.plan.builders import (
-    MIB,
-    directory,
-    replica,
-    slowly,
-    topic,
-)
+from tests.unit.plan.builders import MIB, directory, replica, slowly, topic
 
 CRITICAL = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.CRITICAL)
 COMPACT_DELETE = {"cleanup.policy": "compact,delete"}

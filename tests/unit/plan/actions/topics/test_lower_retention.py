@@ -3,8 +3,8 @@
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.retention.limits import RetentionLimit
-from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import holds, partition_of, veto_names
+from tests.unit.plan.answers import holds, vetoed
+from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, partition_of, policy, replica, topic
 
 SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
 HERE, THERE = (1, "/d1"), (2, "/d1")
@@ -55,15 +55,15 @@ def test_what_nobody_knows_is_said_so():
 def test_too_little_history_by_its_own_numbers_is_a_veto():
     found = draft(rate=200 * MIB / 3599)
     assert holds(found, "min_retention") is False
-    assert veto_names(found) == ["min_retention"]
-    assert veto_names(draft(rate=200 * MIB / 3600)) == []
-    assert veto_names(draft(HOUR_MS - 1, "retention.ms")) == ["min_retention"]
+    assert vetoed(found) == ["min_retention"]
+    assert vetoed(draft(rate=200 * MIB / 3600)) == []
+    assert vetoed(draft(HOUR_MS - 1, "retention.ms")) == ["min_retention"]
 
 
 def test_so_is_what_a_group_has_still_to_read():
-    assert veto_names(draft(unread=200 * MIB)) == []
+    assert vetoed(draft(unread=200 * MIB)) == []
     found = draft(unread=200 * MIB + 1)
-    assert veto_names(found) == ["consumers_unread"]
+    assert vetoed(found) == ["consumers_unread"]
     assert holds(found, "consumers_done") is False
 
 

@@ -9,13 +9,7 @@ from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.commands.configs import end_client_quota
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import holds, kinds, recommended, the
-from tests.unit.plan.builders import (
-    MIB,
-    directory,
-    policy,
-    replica,
-    topic,
-)
+from tests.unit.plan.builders import MIB, directory, policy, replica, topic
 
 SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.SATURATED)
 

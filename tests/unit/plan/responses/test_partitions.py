@@ -1,10 +1,9 @@
-"""Single bad partitions."""
+"""Partitions that failed on one broker, or are in danger all over a cluster."""
 
-from logdirwatch.model.vocabulary import Rule
+from logdirwatch.model.vocabulary import BrokerStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from tests.unit.plan.answers import answered
-from tests.unit.plan.builders import MIB, alert, directory, replica, topic
-from tests.unit.plan.failures import kinds, veto_names
+from tests.unit.plan.answers import answered, kinds, vetoed
+from tests.unit.plan.builders import MIB, alert, broker, directory, replica, topic
 
 
 class TestPartitionFailed:
@@ -43,7 +42,7 @@ class TestPartitionFailed:
         step = actions[0]
         assert step.target["step"] == "copy_again_in_place"
         assert "remove the folders t-0 of broker 1 while it is stopped" in step.reason
-        assert veto_names(step) == []
+        assert vetoed(step) == []
 
     def test_but_not_the_last_good_copy(self):
         alone = topic("t", (2, 1), isr={0: (1,)}, leaderless=[0])
@@ -52,3 +51,29 @@ class TestPartitionFailed:
 
     def test_what_nobody_knows_any_more_is_looked_at(self):
         assert kinds(self.failed("gone-7")) == ["investigate"]
+
+
+class TestPartitionsAtRisk:
+    def at_risk(self, *parts):
+        about = alert(Rule.PARTITIONS_AT_RISK, number=None, log_dir=None, to="leaderless", cause=None)
+        return answered(about, *parts)
+
+    def test_it_is_told_who_brings_back_how_many(self):
+        parts = [
+            *(broker(number, BrokerStatus.OFFLINE) for number in (1, 2)),
+            *(directory(number) for number in (1, 2, 3)),
+            topic("t", (1, 3), (1, 3), (2, 3), isr={0: (1,), 1: (1,), 2: (2,)}, leaderless=[0, 1, 2]),
+        ]
+        look = self.at_risk(*parts)[0]
+        assert look.expected["led_again_by_return_of"] == {"1": 2, "2": 1}
+        assert look.expected["endangered"] == 3
+        assert "broker 1 brings most back: 2 leaderless partitions" in look.reason
+
+    def test_what_is_well_is_not_counted(self):
+        parts = [*(directory(number) for number in (1, 2)), topic("t", (1, 2)), topic("alone", (1,))]
+        look = self.at_risk(*parts)[0]
+        assert look.expected["endangered"] == 0
+
+    def test_one_copy_left_of_several_is(self):
+        parts = [*(directory(number) for number in (1, 2)), topic("t", (1, 2), isr={0: (1,)})]
+        assert self.at_risk(*parts)[0].expected["endangered"] == 1

@@ -1,15 +1,24 @@
-"""A broker whose log directories are filled unequally."""
+"""What lies in a log directory: too much beside its siblings, what no replica explains, another volume."""
+
+import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.settings import LogDirRule
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
+    NOW_MS,
+    SIZE,
     alert,
     broker,
     directory,
+    facts,
     offline,
+    policy,
     replica,
+    space_alert,
     topic,
 )
 
@@ -67,3 +76,61 @@ class TestImbalance:
     def test_a_broker_that_nobody_knows_is_looked_at(self):
         (action,) = recommended_for(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)
         assert action.kind is ActionKind.INVESTIGATE
+
+
+UNEXPLAINED = alert(Rule.UNACCOUNTED_BYTES, to="online", cause=None)
+
+
+class TestUnaccounted:
+    def test_it_is_looked_for_on_the_host(self):
+        (action,) = recommended_for(UNEXPLAINED, *PARTS)
+        assert action.kind is ActionKind.INVESTIGATE
+        assert any("du -x --max-depth=1 -- /d1" in command for command in action.commands)
+        assert all(command.startswith(("kafka-", "# ")) for command in action.commands)
+
+    def test_the_reserve_explains_a_part(self):
+        limits = {"log_dirs": (LogDirRule(reserve_file="r", reserve_bytes=40 * MIB),)}
+        (action,) = recommended_for(UNEXPLAINED, *PARTS, **limits)
+        assert "40 MiB of them are the reserve file /d1/r" in action.reason
+
+    def test_a_reserve_alone_is_no_riddle_for_a_directory_that_fills(self):
+        limits = {"log_dirs": (LogDirRule(reserve_file="r", reserve_bytes=500 * MIB),)}
+        source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=500 * MIB)
+        kinds = [action.kind for action in recommended_for(space_alert(), source, **limits)]
+        assert ActionKind.INVESTIGATE not in kinds
+
+
+SMALLER = {"total_bytes_before": SIZE, "total_bytes": SIZE // 20}
+LARGER = {"total_bytes_before": SIZE, "total_bytes": 2 * SIZE}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "is_mount_gone"),
+    [
+        ({"why": "capacity"} | SMALLER, True),
+        ({"why": "root_volume"} | SMALLER, True),
+        ({"why": "root_volume"} | LARGER, True),
+        ({"why": "root_volume"}, True),
+        ({"why": "volume"} | SMALLER, True),
+        ({"why": "volume", "total_bytes_before": SIZE, "total_bytes": SIZE}, True),
+        ({"why": "volume", "total_bytes_before": 0, "total_bytes": SIZE}, True),
+        ({}, True),
+        ({"why": "capacity"} | LARGER, False),
+        ({"why": "volume"} | LARGER, False),
+        ({"why": "reserve"}, False),
+    ],
+)
+def test_what_to_do_about_a_mount_that_may_be_gone(evidence, is_mount_gone):
+    changed = alert(Rule.LOG_DIR_CHANGED, log_dir="/d1", to="online", cause=None, evidence=evidence)
+    (look,) = recommend(changed, facts(directory(1, used=20 * MIB)), policy(), NOW_MS)
+    assert any("findmnt --target /d1; df -h /d1" in one for one in look.commands)
+    said = "\n".join([look.reason, *look.commands])
+    assert ("Stop the broker, mount the volume and start it; make no file system on it" in said) is is_mount_gone
+    assert ("Make no file system on it" in said) is is_mount_gone
+    assert "kafka-storage" not in said
+
+
+def test_a_path_is_quoted_for_the_shell():
+    changed = alert(Rule.LOG_DIR_CHANGED, log_dir="/a b", to="online", cause=None, evidence={"why": "root_volume"})
+    (look,) = recommend(changed, facts(directory(1, "/a b")), policy(), NOW_MS)
+    assert "findmnt --target '/a b'" in look.commands[0]
