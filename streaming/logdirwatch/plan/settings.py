@@ -68,7 +68,7 @@ class PlanSettings(Section):
         0.70, description="Used ratio that moves and bigger volumes should bring a directory down to."
     )
     destination_max_ratio: Ratio = Field(
-        0.85, description="No plan fills a destination above this, copies in flight counted."
+        0.85, description="No plan fills a destination above this, copies in flight and its own growth counted."
     )
     cut_ratio: Ratio = Field(
         0.85,

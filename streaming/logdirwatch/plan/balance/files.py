@@ -181,13 +181,11 @@ def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
         for move in plan.moves
     ]
     before, after = dict[int, int](), Counter[int]()
+    most = model.limits_bytes(limits.destination_max_ratio)
     for move in plan.moves:
         size_bytes = size_of(move.size_bytes)
         for place, more in ((move.source, size_bytes), (move.target, -size_bytes)):
-            used = int(model.used_bytes[place])
-            before.setdefault(
-                place, max(int(limits.destination_max_ratio * int(model.capacity_bytes[place])) - used, 0)
-            )
+            before.setdefault(place, int(most[place] - model.used_bytes[place]))
             after[place] += more
         # What is planned still fits in its order.
         before[move.target] += size_bytes - move.size_bytes

@@ -13,7 +13,7 @@ from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
 from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
-from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, too_old
 from logdirwatch.plan.proposal import Policy, Veto
@@ -37,7 +37,7 @@ def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) ->
     out = left_out(snapshot, policy, now_ms, mode.evacuated)
     chosen = _partitions(snapshot, mode)
     kept = [one for one in chosen if one.veto is not None]
-    model = _model(snapshot, [one for one in chosen if one.replicas], out)
+    model = _model(snapshot, [one for one in chosen if one.replicas], out, _lasts_ms(snapshot, mode, policy, out))
     if mode.evacuated is not None:
         out = [one for one in out if one.broker == mode.evacuated[0]]
         kept = [one for one in kept if _is_in(mode.evacuated, one.partition, snapshot)]
@@ -101,7 +101,20 @@ def _refuse_staying(mode: Mode, kept: list[_Chosen], snapshot: ClusterSnapshot) 
         raise UserError(f"plan: {mode}: {reasons[0]}{more}")
 
 
-def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterModel:
+def _lasts_ms(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, out: list[LeftOut]) -> int:
+    """Return for how long directories must have room for what they get, and for their own growth.
+
+    For as long as an evacuation copies. Balance lasts until there is more room, or the first of them is full.
+    """
+    if mode.evacuated is not None:
+        leaving = sum(replica.size_bytes or 0 for replica in snapshot.replicas_in(mode.evacuated))
+        return leaving * 1000 // policy.limits.log_dir_throttle_bytes_per_s
+    taking_part = (directory for place, directory in snapshot.directories.items() if not is_out(place, out))
+    ends_ms = (ms for directory in taking_part if (ms := time_to_full_ms(directory)) is not None)
+    return min([policy.limits.fleet_cuts_last_ms, *ends_ms])
+
+
+def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut], lasts_ms: int) -> ClusterModel:
     directories = [snapshot.directories[place] for place in sorted(snapshot.directories)]
     place_of = {directory.place: number for number, directory in enumerate(directories)}
     broker_ids = sorted({directory.broker for directory in directories})
@@ -127,6 +140,7 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
         replica_bytes=_numbers(replica.size_bytes or 0 for _, _, replica in rows),
         is_leader=_flags(one.partition.leader == replica.broker for _, one, replica in rows),
         other_bytes=_numbers(_others(snapshot, directories, held)),
+        growing_bytes=_numbers(int(max(0.0, d.outlook_bytes_per_s or 0.0) * lasts_ms / 1000) for d in directories),
         is_closed=_flags(is_out(directory.place, out) for directory in directories),
         is_held=_flags(one.veto is not None for _, one, _ in rows),
         is_lagging=_flags(replica.broker not in one.partition.isr for _, one, replica in rows),

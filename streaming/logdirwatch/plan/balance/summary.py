@@ -163,7 +163,7 @@ def _evacuation(plan: ClusterPlan) -> Evacuation | None:
 
 def _violations(plan: ClusterPlan) -> Violations:
     before, after = plan.before, plan.after
-    limits = np.maximum(plan.task.limits.destination_max_ratio * before.capacity_bytes, before.used_bytes)
+    limits = before.limits_bytes(plan.task.limits.destination_max_ratio)
     over = {fill.directory for wave in plan.waves for fill in wave.fills if fill.worst_bytes > limits[fill.directory]}
     moved = before.replica_directory != after.replica_directory
     is_balance = plan.task.mode.evacuated is None
@@ -213,13 +213,9 @@ def _reason(plan: ClusterPlan) -> str:
 
 def _created_elsewhere(plan: ClusterPlan) -> str:
     """Say how many of the moves are missing only because a directory where Kafka may create the replica has no room."""
-    model, ratio = plan.after, plan.task.limits.destination_max_ratio
+    model, limits = plan.after, plan.after.limits_bytes(plan.task.limits.destination_max_ratio)
     crossing = [move for move in plan.given_up if not is_within_broker(model, move)]
-    fits = [
-        move
-        for move in crossing
-        if model.used_bytes[move.target] + move.size_bytes <= ratio * model.capacity_bytes[move.target]
-    ]
+    fits = [move for move in crossing if model.used_bytes[move.target] + move.size_bytes <= limits[move.target]]
     if not fits:
         return ""
     logs = np.bincount(model.replica_directory, minlength=len(model.capacity_bytes))

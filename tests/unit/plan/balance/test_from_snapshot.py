@@ -53,6 +53,50 @@ def out(found):
     return {(one.broker, one.log_dir): one.reason for one in found.about.left_out}
 
 
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("mib_an_hour", "more", "most_mib", "is_even"),
+    [
+        ((0, 0), {}, 310, True),
+        ((None, None), {}, 310, True),
+        ((0, -20), {}, 310, True),
+        ((0, 1), {}, 310, True),
+        ((0, 12), {}, 210, False),
+        ((0, 20), {}, 110, False),
+        ((0, 900), {}, 110, False),
+        ((20, 20), {}, 310, True),
+        ((900, 900), {}, 310, True),
+        ((900, 1000), {}, 310, True),
+        ((900, 1700), {}, 110, False),
+        ((0, 900), {"lasting_growth_bytes_per_s": 0.0}, 310, True),
+    ],
+)
+def test_balance_does_not_fill_a_directory_that_its_own_growth_is_about_to_fill(mib_an_hour, more, most_mib, is_even):
+    rates = [rate and rate * MIB / HOUR for rate in mib_an_hour]
+    first = directory(1, "/d1", 600, growth_bytes_per_s=rates[0])
+    second = directory(1, "/d2", 110, growth_bytes_per_s=rates[1], **more)
+    after = used(planned(seen(first, second, *ONE_BROKER[2:])).after)
+    assert after[1, "/d2"] <= (most_mib + 100 * is_even) * MIB
+    assert (after[1, "/d2"] >= 310 * MIB) is is_even
+    assert sum(after.values()) == 710 * MIB
+
+
+@pytest.mark.parametrize(
+    ("mib_per_s", "fits"), [(None, True), (0, True), (5, True), (20, True), (25, False), (90, False)]
+)
+def test_an_evacuation_leaves_room_for_what_is_written_meanwhile(mib_per_s, fits):
+    second = directory(1, "/d2", 110, growth_bytes_per_s=mib_per_s and float(mib_per_s * MIB))
+    mode = "evacuate:1:/d1"
+    found = seen(ONE_BROKER[0], second, *ONE_BROKER[2:], mode=mode)
+    if fits:
+        assert used(planned(found, mode).after)[1, "/d2"] == 610 * MIB
+        return
+    with pytest.raises(UserError, match="what they grow by meanwhile stays free"):
+        planned(found, mode)
+
+
 def test_what_no_replica_explains_stays_where_it_is_and_counts():
     found = seen(*ONE_BROKER)
     assert used(found.model) == {(1, "/d1"): 600 * MIB, (1, "/d2"): 110 * MIB}

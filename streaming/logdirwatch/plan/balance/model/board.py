@@ -37,10 +37,7 @@ class Board:
         self.sizes: list[int] = model.replica_bytes.tolist()
         self.used: list[int] = model.used_bytes.tolist()
         self.capacity: list[int] = model.capacity_bytes.tolist()
-        self.limits: list[int] = [
-            max(int(limit_ratio * capacity), used) if is_open else CLOSED
-            for capacity, used, is_open in zip(self.capacity, self.used, model.is_open.tolist(), strict=True)
-        ]
+        self.limits: list[int] = np.where(model.is_open, model.limits_bytes(limit_ratio), CLOSED).tolist()
         """By directory: the bytes that it may hold at any moment."""
         self.broker_of: list[int] = model.directory_broker.tolist()
         self._open: dict[int, list[int]] = defaultdict(list)

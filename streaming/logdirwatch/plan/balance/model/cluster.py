@@ -48,6 +48,8 @@ class ClusterModel:
     """By replica: whether it leads its partition now."""
     other_bytes: Numbers | None = None
     """By directory: bytes there, or on their way there, besides the replicas; None: none."""
+    growing_bytes: Numbers | None = None
+    """By directory: bytes by which it grows by itself, which no replica may take; None: none."""
     is_closed: Flags | None = None
     """By directory: whether it takes no part, so that nothing is moved there; None: all take part."""
     is_held: Flags | None = None
@@ -132,6 +134,11 @@ class ClusterModel:
         count = sums(self.replica_partition, in_sync.astype(np.int64), len(self.partition_topic))
         found: Flags = in_sync & (count[self.replica_partition] == 1)
         return found
+
+    def limits_bytes(self, ratio: float) -> Numbers:
+        """Return by directory the bytes that it may hold at any moment: what it does now, or fills it to ``ratio``."""
+        most = (ratio * self.capacity_bytes).astype(np.int64)
+        return np.maximum(most if self.growing_bytes is None else most - self.growing_bytes, self.used_bytes)
 
     def replicas_of(self, partition: int) -> list[int]:
         """Return a partition's replicas in the order of preference."""

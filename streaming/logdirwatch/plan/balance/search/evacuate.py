@@ -107,6 +107,8 @@ def _impossible(
     missing = leaving - room if leaving > room else sum(board.sizes[replica] for replica in homeless)
     of = "the replica that fits" if len(homeless) == 1 else f"each of the {len(homeless)} replicas that fit"
     pieces = "" if leaving > room else f", in one piece for {of} nowhere"
+    if board.model.growing_bytes is not None and board.model.growing_bytes[list(targets)].any():
+        pieces += "; what they grow by meanwhile stays free"
     return UserError(
         f"plan: evacuate:{broker}:{path}: {human_bytes(leaving)} must leave, the broker's other directories have room "
         f"for {human_bytes(room)}: {missing} bytes ({human_bytes(missing)}) are missing{pieces}"
