@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from logdirwatch.alone.handle import Handle, Key, Stored
+from logdirwatch.alone.judges import Handle, Key, Stored
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardJudge
 from logdirwatch.detect.spark.shard import NEIGHBOURS, SHARDS

@@ -7,7 +7,7 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
-from logdirwatch.jobs import busy, worker_python
+from logdirwatch.jobs import runner, worker_python
 from logdirwatch.jobs.runner import Runner
 from tests.spark.test_fleet import Feed, state
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -80,7 +80,7 @@ def errors_of_fleet(spark, tmp_path, monkeypatch):
 @pytest.mark.long
 def test_a_query_whose_python_starts_too_late_is_started_again_and_one_line_says_why(errors_of_fleet, tmp_path):
     mark = tmp_path / "was-late"
-    assert errors_of_fleet(LATE_ONCE.format(mark=mark, late_s=LATE_S, python=sys.executable)) == [busy.line()]
+    assert errors_of_fleet(LATE_ONCE.format(mark=mark, late_s=LATE_S, python=sys.executable)) == [runner.line()]
     assert mark.exists()
 
 

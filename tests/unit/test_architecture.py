@@ -34,7 +34,7 @@ def test_every_folder_with_code_is_a_package():
 OTHER_JSON = {
     "config/environment.py",
     "jobs/checkpoint/older.py",
-    "jobs/checkpoint/state_notes.py",
+    "jobs/checkpoint/folder.py",
     "jobs/checkpoint/torn.py",
     "pipeline/watch.py",
 }

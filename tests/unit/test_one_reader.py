@@ -310,7 +310,6 @@ READS = {
     "fleet/judge.py": "fleet",
     "jobs/queries/recommend.py": "recommend",
     "jobs/queries/start_state.py": "start",
-    "notify/next_steps.py": "notify",
     "notify/reader.py": "notify",
     "plan/lifecycle/action_tracker.py": "recommend",
     "report/folding.py": "fold",
@@ -339,7 +338,7 @@ _OTHERS = {
     "kafka/turn.py": "is a member of a group only",
     "notify/service.py": "reads by its reader",
     "observe/log_dir_metrics.py": "reads what the process itself has just written",
-    "observe/unreadable.py": "shows what could not be read",
+    "observe/series.py": "shows what could not be read",
     "pipeline/bounds.py": "reads offsets only",
 }
 """The modules that have to do with records or a consumer, but read none themselves."""

@@ -23,9 +23,9 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
-from logdirwatch.observe.firing import firing_alerts
 from logdirwatch.observe.log_dir_metrics import LogDirMetrics
 from logdirwatch.observe.progress import Beat
+from logdirwatch.observe.series import firing_alerts
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.report.actions.blocked import is_blocked

@@ -1,6 +1,9 @@
 """Why an action must not start unattended: the rules in the order in which they are checked.
 
 What a person would have to change first comes first.
+
+The operations must match the kind, since permission to write actions must not allow more than the kind does; nothing
+goes below a floor that the configuration sets.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

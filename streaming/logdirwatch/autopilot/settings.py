@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, field_validator
 
-from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import Ms, Section
+from logdirwatch.config.servers import Listen
 from logdirwatch.model.vocabulary import ActionKind
 
 EXECUTABLE = (

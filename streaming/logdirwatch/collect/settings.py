@@ -8,9 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ByteSize, Field, SecretStr, model_validator
 
-from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import Ms, Name, Section
-from logdirwatch.config.servers import is_web_url
+from logdirwatch.config.servers import Listen, is_web_url
 
 
 class LogDirCapacity(Section):

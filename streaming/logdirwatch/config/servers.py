@@ -1,4 +1,4 @@
-"""The addresses of servers: those of a Kafka cluster, and URLs of HTTP."""
+"""Addresses: of the servers of a Kafka cluster, of HTTP, and at which a command listens itself."""
 
 import ipaddress
 import re
@@ -62,3 +62,19 @@ def _checked(bootstrap_servers: str) -> str:
 
 
 Servers = Annotated[str, AfterValidator(_checked)]
+
+
+def address(listen: str) -> tuple[str, int]:
+    """Return host and port of ``host:port`` or ``[host]:port``."""
+    host, _, port = listen.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _listen(text: str) -> str:
+    if not is_address(text, lowest_port=0):
+        msg = "expected host:port, such as 127.0.0.1:9464; [::1]:9464 for IPv6"
+        raise ValueError(msg)
+    return text
+
+
+Listen = Annotated[str, AfterValidator(_listen)]

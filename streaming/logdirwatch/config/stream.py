@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from logdirwatch.config.intervals import Interval
-from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import Section
+from logdirwatch.config.servers import Listen
 
 
 class StreamSettings(Section):

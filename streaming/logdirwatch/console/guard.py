@@ -1,5 +1,9 @@
-"""Who may see the console: requests for its own host names, with the password if there is one."""
+"""Who may see the console: requests for its own host names, with the password if there is one.
 
+Every response has the headers that keep browsers from doing more with it.
+"""
+
+import gzip
 import hashlib
 import hmac
 import secrets
@@ -10,7 +14,7 @@ from flask import Response, abort, g, request
 from itsdangerous import BadSignature, Signer
 from werkzeug.datastructures import Authorization
 
-from logdirwatch.config.listen import address
+from logdirwatch.config.servers import address
 from logdirwatch.console.login.sessions import new_identity
 from logdirwatch.console.login.tries import Tries, keys_of
 from logdirwatch.console.settings import ConsoleSettings
@@ -99,3 +103,30 @@ def _given() -> Authorization | None:
 def _is_of_this_machine(host: str, settings: ConsoleSettings) -> bool:
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     return name.strip("[]") in {"localhost", "127.0.0.1", "::1", address(settings.listen)[0]}
+
+
+HEADERS = {
+    # The style sheet has its arrows and magnifying glass as data: URLs, which fetch nothing.
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
+LEAST_BYTES = 1_000
+"""Below this, compression saves no packet."""
+LEVEL = 5
+
+
+def finished(response: Response) -> Response:
+    """Add the headers, and compress a page if the browser supports it."""
+    response.headers.update(HEADERS)
+    # A browser may cache style and script if it revalidates them each time; pages must not be cached.
+    response.headers["Cache-Control"] = "no-cache" if request.endpoint == "static" else "no-store"
+    is_static = response.direct_passthrough
+    if is_static or not request.accept_encodings["gzip"] or len(response.get_data()) < LEAST_BYTES:
+        return response
+    response.set_data(gzip.compress(response.get_data(), LEVEL, mtime=0))
+    response.headers["Content-Encoding"] = "gzip"
+    response.vary.add("Accept-Encoding")
+    return response

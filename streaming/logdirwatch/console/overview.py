@@ -1,12 +1,22 @@
-"""The fleet at a glance: counts of what is bad, bad brokers worst first, healthy ones by rack. Pure."""
+"""The fleet at a glance: counts of what is bad, bad brokers worst first, healthy ones by rack. Pure.
 
-from collections import Counter
+Each directory is a small square, and the header tells how old it all is.
+
+As squares, each broker is a column of its directories; columns are placed side by side in order and wrap. A directory
+takes a few bytes, so that thousands fit on a page: those of one colour are one path, and neighbours of one colour in
+a column one stroke of it.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Severity
-from logdirwatch.report.status.cluster import Broker, ClusterStatus
+from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
+from logdirwatch.text.units import human_age, human_ms
 from logdirwatch.text.words import counted
 
 WORST_FIRST = (
@@ -91,3 +101,102 @@ def counts(alerts: Sequence[AlertRecord] | None, clusters: Iterable[ClusterStatu
             if by_status[status]
         ),
     ]
+
+
+class Vital(NamedTuple):
+    """One of them: ``at_ms`` is the time whose age is shown, None if ``text`` is complete."""
+
+    name: str
+    text: str
+    is_bad: bool
+    at_ms: int | None = None
+
+
+def vitals(clusters: Sequence[ClusterStatus]) -> list[Vital]:
+    """Return them for the cluster in the worst state; empty if no cluster is known."""
+    if not clusters:
+        return []
+    return [_worst(map(_heartbeat, clusters)), _worst(map(_data, clusters)), _lag(clusters)]
+
+
+def _worst(found: Iterable[Vital]) -> Vital:
+    return min(found, key=lambda vital: (not vital.is_bad, vital.at_ms is not None, vital.at_ms or 0))
+
+
+def _heartbeat(cluster: ClusterStatus) -> Vital:
+    if cluster.heartbeats is None:
+        return Vital("heartbeat", "not readable", True)
+    if not cluster.heartbeats:
+        return Vital("heartbeat", "none yet", True)
+    newest = cluster.heartbeats[0]
+    if newest.age_ms is None:
+        return Vital("heartbeat", "from a clock ahead", True)
+    return Vital("heartbeat", f"{human_age(newest.age_ms)} ago", newest.is_stale, newest.at_ms)
+
+
+def _data(cluster: ClusterStatus) -> Vital:
+    if cluster.data_age_ms is None:
+        return Vital("data", "of unknown age", True)
+    return Vital("data", f"{human_age(cluster.data_age_ms)} old", cluster.is_stale, cluster.data_at_ms)
+
+
+def _lag(clusters: Iterable[ClusterStatus]) -> Vital:
+    """Return the highest lag in an open alert about the pipeline; unknown without alerts or heartbeats."""
+    known = list(clusters)
+    if any(cluster.pipeline_alerts is None or not cluster.heartbeats for cluster in known):
+        return Vital("lag", "unknown", True)
+    lags = [alert.lag_ms for cluster in known for alert in cluster.pipeline_alerts or () if alert.lag_ms is not None]
+    return Vital("lag", human_ms(max(lags)), True) if lags else Vital("lag", "none", False)
+
+
+COLUMNS = 200
+FEWEST_COLUMNS = 60
+NO_DIRECTORIES = "none"
+SHADES = 4
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """The variables of the template, in units of a square; ``paths`` by the name of their colour.
+
+    ``brokers`` are the ids in the order of the columns, ``stride`` is the height of a row of brokers with its gap.
+    """
+
+    width: int
+    height: int
+    stride: int
+    columns: int
+    paths: dict[str, str]
+    brokers: str
+
+
+def heatmap(brokers: Sequence[Broker]) -> Heatmap:
+    """Return the drawing of brokers by rack and id."""
+    ordered = sorted(brokers, key=lambda broker: (broker.rack or "", broker.broker))
+    stride = max((len(broker.log_dirs or ()) for broker in ordered), default=0) + 1
+    stride = max(2, stride)
+    columns = min(COLUMNS, max(FEWEST_COLUMNS, len(ordered)))
+    strokes: dict[str, list[str]] = defaultdict(list)
+    for number, broker in enumerate(ordered):
+        row, column = divmod(number, columns)
+        for colour, top, length in _runs(broker.log_dirs):
+            strokes[colour].append(f"M{column} {row * stride + top}v{length}")
+    rows = -(-len(ordered) // columns)
+    ids = " ".join(str(broker.broker) for broker in ordered)
+    paths = {colour: "".join(drawn) for colour, drawn in strokes.items()}
+    return Heatmap(columns, rows * stride, stride, columns, paths, ids)
+
+
+def _runs(log_dirs: Iterable[LogDir] | None) -> Iterable[tuple[str, int, int]]:
+    """Yield each run of directories of one colour, as colour, first and number."""
+    top = 0
+    for colour, run in groupby([NO_DIRECTORIES] if log_dirs is None else map(_colour, log_dirs)):
+        length = len(list(run))
+        yield colour, top, length
+        top += length
+
+
+def _colour(log_dir: LogDir) -> str:
+    if log_dir.status != LogDirStatus.ONLINE or log_dir.used_ratio is None:
+        return log_dir.status
+    return f"used{min(SHADES - 1, int(log_dir.used_ratio * SHADES))}"

@@ -17,23 +17,19 @@ from werkzeug.exceptions import HTTPException
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.console import brokers, overview
-from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt
-from logdirwatch.console.answers import finished
+from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt, touched
 from logdirwatch.console.capacity import Capacity
 from logdirwatch.console.capacity import content as capacity_content
-from logdirwatch.console.chart import Event, Frame, Outlook, chart
+from logdirwatch.console.chart import SPANS_MS, Event, Frame, Outlook, Period, chart, period
 from logdirwatch.console.deciding import Deciding, Decisions
-from logdirwatch.console.guard import Guard
-from logdirwatch.console.heatmap import heatmap
+from logdirwatch.console.guard import Guard, finished
 from logdirwatch.console.login.gate import Gate
 from logdirwatch.console.login.users import Users
-from logdirwatch.console.period import SPANS_MS, Period, period
+from logdirwatch.console.overview import heatmap, vitals
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, Term, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.console.timeline import KINDS, execution_look, moments
-from logdirwatch.console.touched import touched
-from logdirwatch.console.vitals import vitals
 from logdirwatch.detect.predicates import levels
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError

@@ -4,8 +4,8 @@ import ipaddress
 
 from pydantic import Field, SecretStr, model_validator
 
-from logdirwatch.config.listen import Listen, address
 from logdirwatch.config.section import HOUR_MS, Section
+from logdirwatch.config.servers import Listen, address
 
 FEWEST_PASSWORD_CHARACTERS = 12
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
 from logdirwatch.doctor import autopilot as judge_autopilot
-from logdirwatch.doctor import clocks, connecting, here, look
+from logdirwatch.doctor import clocks, findings, here, look
 from logdirwatch.doctor import monitored as judge_cluster
 from logdirwatch.doctor import telemetry as judge_telemetry
 from logdirwatch.doctor.findings import CHECKS, Finding, Report
@@ -97,7 +97,7 @@ class Examination:
         try:
             self._telemetry_id, facts = asked.result()
         except UserError as error:
-            self._findings.append(connecting.unreachable("telemetry", "telemetry", str(error)))
+            self._findings.append(findings.unreachable("telemetry", "telemetry", str(error)))
             for check in ("topics", "replication", "permissions", "telemetry_is_monitored"):
                 self._leave_out(check, "the telemetry cluster does not answer")
             return partitions
@@ -124,7 +124,7 @@ class Examination:
         try:
             facts, clock = self._of_cluster[name].result()
         except UserError as error:
-            self._findings.append(connecting.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
+            self._findings.append(findings.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
             for check in ("kafka_release", "permissions", "metadata_version", "offline_replica_count"):
                 self._leave_out(check, f"cluster {name} does not answer")
             return
@@ -206,4 +206,4 @@ def _senders(settings: Settings) -> object:
 
 
 def _principal(cluster: KafkaSettings) -> str | None:
-    return connecting.principal(clients.python_arguments(cluster))
+    return findings.principal(clients.python_arguments(cluster))

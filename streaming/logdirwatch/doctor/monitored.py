@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
+from logdirwatch.collect.kafka.answers import with_acl
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
-from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS, OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
 from logdirwatch.model.vocabulary import MetadataMode, NotReported, PollStatus

@@ -23,7 +23,7 @@ from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.watchdog import watching
-from logdirwatch.pipeline.rejects import Rejects
+from logdirwatch.pipeline.watch import Rejects
 from logdirwatch.settings import Settings
 
 log = structlog.get_logger(__name__)

@@ -16,8 +16,8 @@ from logdirwatch.jobs.queries.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.supervision.silence import Silence
 from logdirwatch.jobs.supervision.supervised import Supervised
-from logdirwatch.observe.firing import firing_alerts
 from logdirwatch.observe.progress import ILL_AFTER, declared_s
+from logdirwatch.observe.series import firing_alerts
 from logdirwatch.pipeline.meter import QueryLag
 from logdirwatch.pipeline.watch import Watched
 from logdirwatch.store.writing.tally import Replicas

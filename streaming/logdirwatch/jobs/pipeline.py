@@ -18,9 +18,8 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.pipeline.bounds import KafkaBounds
 from logdirwatch.pipeline.meter import Meter
-from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
-from logdirwatch.pipeline.watch import Queries, Watched, Watcher
+from logdirwatch.pipeline.watch import Queries, Rejects, Watched, Watcher
 from logdirwatch.settings import Settings
 
 KEPT_RECORDS = 1_000

@@ -1,4 +1,9 @@
-"""Runs the queries of one application: starts them, restarts one that failed or hangs, stops them cleanly."""
+"""Runs the queries of one application: starts them, restarts one that failed or hangs, stops them cleanly.
+
+When a query with state starts, Spark gives its Python process ten seconds to connect. Where this package starts Spark
+on the same machine, ``driver_worker`` connects in time. Elsewhere PySpark is imported first, which may take longer on
+a busy machine: such an end is no failure of the query.
+"""
 
 import signal
 import threading
@@ -16,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import busy, native_memory
+from logdirwatch.jobs import native_memory
 from logdirwatch.jobs.session import silence
 from logdirwatch.jobs.supervision import stopping
 from logdirwatch.jobs.supervision.signs import signs_of
@@ -34,6 +39,27 @@ from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.watchdog import end_process
 from logdirwatch.settings import Settings
 from logdirwatch.text.units import human_s
+
+WORKER_STARTS_WITHIN_S = 10
+_SIGNS = ("Python worker failed to connect back", "waiting for the Python worker to connect back")
+
+
+def is_busy(error: BaseException | None) -> bool:
+    """Tell whether a query ended because a Python worker did not start in time."""
+    while error is not None:
+        if any(sign in str(error) for sign in _SIGNS):
+            return True
+        error = getattr(error, "_cause", None)
+    return False
+
+
+def line() -> str:
+    """Return the error in one line."""
+    return (
+        f"the machine is too busy: a Python worker did not start within {WORKER_STARTS_WITHIN_S} s; "
+        "nothing is lost, the query is started again at once"
+    )
+
 
 log = structlog.get_logger(__name__)
 
@@ -242,9 +268,9 @@ class Runner:
 
     def _failed(self, supervised: Supervised, error: Exception | None) -> None:
         supervised.failed += 1
-        if busy.is_busy(error):
+        if is_busy(error):
             # The query itself is healthy, and any attempt may be in time.
-            backoff_ms, text = min(BUSY_BACKOFF_MS, self.settings.stream.restart_backoff_max_ms), busy.line()
+            backoff_ms, text = min(BUSY_BACKOFF_MS, self.settings.stream.restart_backoff_max_ms), line()
         else:
             backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
             text = error_line(error)

@@ -23,7 +23,7 @@ from logdirwatch.jobs import class_archive, native_memory, small_fleet, worker_p
 from logdirwatch.observe.children import dying_with_parent
 from logdirwatch.settings import Settings
 from logdirwatch.store import log_store
-from logdirwatch.text.masking import MASKED_NAMES
+from logdirwatch.text.printable import MASKED_NAMES
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""Reads alerts, decisions and, if it may, actions: everything once, then new records."""
+"""Reads alerts, decisions and, if it may, actions: everything once, then new records; the next step for each alert."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,43 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.kafka.unread import Unread
 from logdirwatch.model import topics
-from logdirwatch.model.records import AlertRecord, NotificationRecord
-from logdirwatch.model.vocabulary import AlertStatus
+from logdirwatch.model.records import ActionRecord, AlertRecord, NotificationRecord
+from logdirwatch.model.vocabulary import OPEN, AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
-from logdirwatch.notify.next_steps import NextSteps
 from logdirwatch.parse.reading import LastByKey, RecordReader, logged
-from logdirwatch.report.folding import LatestDecisions, is_heartbeat, latest_alerts, message_of
+from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_actions, latest_alerts, message_of
+
+
+class NextSteps:
+    """The open actions of each alert, in their latest revision."""
+
+    def __init__(self, reader: RecordReader | None = None) -> None:
+        self._latest = latest_actions(reader)
+        self._of_alert: dict[str, dict[str, ActionRecord]] = {}
+
+    def take(self, message: Message) -> None:
+        """Add one record of the action topic; a closed action is no longer a step."""
+        action = self._latest.take(message)
+        if action is None:
+            return
+        steps = self._of_alert.setdefault(action.alert_id, {})
+        if action.status in OPEN:
+            steps[action.action_id] = action
+        else:
+            steps.pop(action.action_id, None)
+        if not steps:
+            del self._of_alert[action.alert_id]
+
+    def of(self, alert_id: str, now_ms: int) -> ActionRecord | None:
+        """Return the first action of an alert that has no veto and has not expired."""
+        possible = [
+            action
+            for action in self._of_alert.get(alert_id, {}).values()
+            if not action.vetoes and action.expires_at_ms >= now_ms
+        ]
+        return min(possible, key=lambda action: (action.position or 0, action.at_ms, action.action_id), default=None)
+
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
 OPTIONAL = topics.ACTIONS

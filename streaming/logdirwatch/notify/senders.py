@@ -25,7 +25,7 @@ from logdirwatch.notify.groups import Message
 from logdirwatch.notify.links import NO_LINKS, Links
 from logdirwatch.notify.settings import NotifySettings, ReceiverSettings
 from logdirwatch.notify.wording import Text, text_of
-from logdirwatch.text.masking import MASK, masked
+from logdirwatch.text.printable import MASK, masked
 
 GROUP = "{group}"
 SECRET_FROM_CHARACTERS = 5

@@ -1,4 +1,7 @@
-"""The loop of ``logdirwatch notify``: reads alerts, sends the messages that are due, and records what was sent."""
+"""The loop of ``logdirwatch notify``: reads alerts, sends the messages that are due, and records what was sent.
+
+It checks whether the topic of these records exists and is still the same one.
+"""
 
 import threading
 import time
@@ -6,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 import structlog
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from logdirwatch.clock import steady_ms
@@ -22,12 +25,63 @@ from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.health import Health
 from logdirwatch.notify.heartbeats import Switch
-from logdirwatch.notify.keeping import Keeper
 from logdirwatch.notify.reader import Reader, told_before
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Sender
 from logdirwatch.notify.sending import Sending
 from logdirwatch.notify.settings import NotifySettings
+
+CHECK_MS = 15_000
+TOPIC = topics.NOTIFICATIONS
+
+
+class Keeper:
+    """Checks the topic periodically; logs once that it is missing, and has everything written again when it is back.
+
+    A topic that was deleted and created again between two checks has fewer records than before.
+    """
+
+    def __init__(self, write_all: Callable[[], int]) -> None:
+        """``write_all`` writes the state of every group and returns how many there are."""
+        self._write_all = write_all
+        self._is_gone = False
+        self._end = 0
+        self._looked_ms: int | None = None
+
+    def begin(self, client: KafkaConsumer) -> bool:
+        """Return whether the topic of sent notifications exists at the start."""
+        self._is_gone = not clients.exists(client, TOPIC)
+        if self._is_gone:
+            _warn("notify.topic.missing", f"earlier notifications are unknown: {_AGAIN}; {_MAKE}")
+        return not self._is_gone
+
+    def look(self, client: KafkaConsumer, now_ms: int) -> None:
+        """Check the topic if it is time to; raises KafkaError when the cluster does not answer."""
+        if self._looked_ms is not None and now_ms - self._looked_ms < CHECK_MS:
+            return
+        self._looked_ms = now_ms
+        if not clients.exists(client, TOPIC):
+            if not self._is_gone:
+                _warn("notify.topic.gone", f"notifications are not recorded: after a restart {_AGAIN}; {_MAKE}")
+            self._is_gone, self._end = True, 0
+            return
+        end = self._records(client)
+        if self._is_gone or end < self._end:
+            _warn("notify.topic.recreated", "the notifications sent so far are written to it", groups=self._write_all())
+        self._is_gone, self._end = False, end
+
+    def _records(self, client: KafkaConsumer) -> int:
+        partitions = [TopicPartition(TOPIC, number) for number in client.partitions_for_topic(TOPIC) or ()]
+        return sum(client.end_offsets(partitions).values()) if partitions else 0
+
+
+def _warn(event: str, meaning: str, **values: int) -> None:
+    log.warning(event, topic=TOPIC, meaning=meaning, **values)
+
+
+_AGAIN = "firing alerts are sent again"
+_MAKE = "create the topic with: logdirwatch topics create"
+
 
 log = structlog.get_logger(__name__)
 

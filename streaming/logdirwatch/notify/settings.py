@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import HOUR_MS, Ms, Section
-from logdirwatch.config.servers import is_web_url
+from logdirwatch.config.servers import Listen, is_web_url
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.links import Links

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from logdirwatch.config.listen import address
+from logdirwatch.config.servers import address
 from logdirwatch.errors import UserError
 from logdirwatch.observe.http_server import Channel, Server
 

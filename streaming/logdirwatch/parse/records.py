@@ -1,15 +1,21 @@
 """The only parser of the topics' records: bytes to one record, or the reason for rejecting it. Pure.
 
 Unknown fields are ignored. Nothing here raises, whatever the bytes are.
+
+Fields of an action that its struct calls a mapping have types too, which what shows them relies on: a part may lack
+fields, but those that it has must fit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from types import UnionType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from logdirwatch.model import topics
+from logdirwatch.model.actions import ACTION_PARTS, EXPECTED
+from logdirwatch.model.record_part import RecordPart
 from logdirwatch.model.records import (
     ActionRecord,
     AlertRecord,
@@ -28,9 +34,38 @@ from logdirwatch.model.records import (
     TopicRecord,
 )
 from logdirwatch.model.vocabulary import Decision, EventName
-from logdirwatch.parse.action_parts import refuse_misfits
 from logdirwatch.parse.decoding import FAILURES, LONGEST_REASON, one_line, why
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
+
+
+def refuse_misfits(value: bytes, record: ActionRecord) -> ActionRecord:
+    """Return an action, or raise msgspec.ValidationError, which names the field, if a part of it does not fit."""
+    _DECODERS[record.kind].decode(value)
+    return record
+
+
+def _optional(kind: Any) -> Any:
+    """Return the type of a part, of a list of parts, or of a part or null, without required fields; others as is."""
+    if get_origin(kind) is list:
+        return list[_optional(*get_args(kind))]  # type: ignore[misc]
+    if isinstance(kind, UnionType):
+        return _optional(get_args(kind)[0]) | None
+    if not (isinstance(kind, type) and issubclass(kind, RecordPart)):
+        return kind
+    fields = msgspec.structs.fields(kind)
+    return msgspec.defstruct(
+        kind.__name__, [(one.name, one.type, msgspec.field(name=one.encode_name, default=None)) for one in fields]
+    )
+
+
+def _decoder(types: Mapping[str, Any]) -> "msgspec.json.Decoder[Any]":
+    return msgspec.json.Decoder(
+        msgspec.defstruct("ActionParts", [(name, _optional(kind), None) for name, kind in types.items()])
+    )
+
+
+_DECODERS = {kind: _decoder({**ACTION_PARTS, "expected": expected}) for kind, expected in EXPECTED.items()}
+
 
 __all__ = ("LAST_MS", "LONGEST_REASON", "RECORDS", "Accepted", "Deleted", "Record", "Rejected", "parse")
 

@@ -5,7 +5,7 @@ A check that fails is repeated, and never stops a query.
 
 import json
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +16,31 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.model.times import until_round_ms
 from logdirwatch.observe.progress import Beat
 from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, QueryLag
-from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
+
+
+class Rejects:
+    """Rejected rows by query, recorded by its batches and taken by another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: defaultdict[str, list[RejectedRows]] = defaultdict(list)
+
+    def note(self, query: str, found: Sequence[RejectedRows]) -> None:
+        """Record the rejected rows of a batch."""
+        with self._lock:
+            self._found[query].extend(found)
+
+    def take(self, query: str) -> list[RejectedRows]:
+        """Return what was recorded since the last call."""
+        with self._lock:
+            return self._found.pop(query, [])
+
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeLogDirsResponse
 
 from logdirwatch.collect.exporter import mbeans
-from logdirwatch.collect.exporter.exposition import samples
+from logdirwatch.collect.exporter.mbeans import samples
 from logdirwatch.collect.host.records import event_record
 from logdirwatch.collect.host.server_properties import check_broker, log_dirs_of, parsed
 from logdirwatch.collect.kafka import responses

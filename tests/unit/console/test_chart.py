@@ -2,8 +2,7 @@
 
 import pytest
 
-from logdirwatch.console.chart import HEIGHT, WIDTH, Event, Frame, Outlook, chart, ticks
-from logdirwatch.console.period import period
+from logdirwatch.console.chart import HEIGHT, WIDTH, Event, Frame, Outlook, chart, period, ticks
 from tests.unit.report.builders import NOW_MS
 
 HOUR_MS = 3_600_000

@@ -4,11 +4,9 @@ import re
 
 import pytest
 
+from logdirwatch.console.affected import Touched, touched
 from logdirwatch.console.brokers import line, ordered, summary
-from logdirwatch.console.heatmap import heatmap
-from logdirwatch.console.overview import counts, is_healthy, racks, worst_first
-from logdirwatch.console.touched import Touched, touched
-from logdirwatch.console.vitals import vitals
+from logdirwatch.console.overview import counts, heatmap, is_healthy, racks, vitals, worst_first
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.report.status.cluster import brokers
 from logdirwatch.report.status.snapshot import Patience, TableRows, snapshot_of, statuses

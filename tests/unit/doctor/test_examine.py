@@ -13,9 +13,8 @@ from logdirwatch.doctor import examine as module
 from logdirwatch.doctor import here, look
 from logdirwatch.doctor.autopilot import judge_owner
 from logdirwatch.doctor.clocks import Clock
-from logdirwatch.doctor.connecting import principal, unreachable
 from logdirwatch.doctor.examine import Examination
-from logdirwatch.doctor.findings import CHECKS, Report
+from logdirwatch.doctor.findings import CHECKS, Report, principal, unreachable
 from logdirwatch.doctor.here import Folder, folder, judge_folder
 from logdirwatch.doctor.look import Monitored
 from logdirwatch.doctor.monitored import ClusterFacts

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import busy
+from logdirwatch.jobs import runner
 from logdirwatch.jobs import runner as runner_module
 from logdirwatch.jobs.runner import HEALTHY_AFTER_S, Runner
 from logdirwatch.jobs.supervision.supervised import Supervised
@@ -124,8 +124,8 @@ def test_a_machine_that_is_too_busy_is_one_line_that_says_so(clock):
         (line,) = logged
         assert line["error"].startswith("the machine is too busy: a Python worker did not start within 10 s")
         assert (supervised.failed, supervised.failures) == (1, 0)
-    assert not busy.is_busy(None)
-    assert not busy.is_busy(ILL)
+    assert not runner.is_busy(None)
+    assert not runner.is_busy(ILL)
 
 
 class Batches(Query):

@@ -10,8 +10,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Severity
-from logdirwatch.notify.next_steps import NextSteps
-from logdirwatch.notify.reader import POLL_MS, Reader, told_before
+from logdirwatch.notify.reader import POLL_MS, NextSteps, Reader, told_before
 from tests.unit.report.builders import NOW_MS, action, alert, heartbeat, message
 
 DAY_MS = 24 * 3_600_000

@@ -15,13 +15,12 @@ from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.notify import keeping, sending, service
+from logdirwatch.notify import sending, service
 from logdirwatch.notify.health import Health
 from logdirwatch.notify.heartbeats import Switch
-from logdirwatch.notify.keeping import CHECK_MS, Keeper
 from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
-from logdirwatch.notify.service import Notifier
+from logdirwatch.notify.service import CHECK_MS, Keeper, Notifier
 from logdirwatch.notify.settings import SwitchSettings
 from logdirwatch.observe.progress import ILL_AFTER, declared_s
 from logdirwatch.settings import Settings
@@ -194,7 +193,7 @@ def test_what_fires_and_ends_is_told_and_a_restart_tells_nothing_again(kafka, re
 
 
 def test_a_topic_of_what_was_told_that_is_made_anew_gets_all_of_it(kafka, receiver, monkeypatch, capsys):
-    monkeypatch.setattr(keeping, "CHECK_MS", 0)
+    monkeypatch.setattr(service, "CHECK_MS", 0)
     kafka.write(alert("a", 1))
     with notifying(kafka, url_of(receiver)):
         wait_for(receiver, 1)

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 from pydantic import TypeAdapter, ValidationError
 
-from logdirwatch.config.listen import Listen, address
+from logdirwatch.config.servers import Listen, address
 from logdirwatch.errors import UserError
 from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch_lab.ports import free_ports

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, ExecutionRecord
-from logdirwatch.observe.unreadable import UnreadableRecords
+from logdirwatch.observe.series import UnreadableRecords
 from logdirwatch.parse.reading import KEPT, LastByKey, RecordReader, Unreadable, logged
 from logdirwatch.parse.records import Deleted
 from tests.support.kafka_records import kafka_record

@@ -4,8 +4,8 @@ import threading
 
 from logdirwatch.model.records import LostRange, RejectedRows
 from logdirwatch.pipeline.meter import QueryLag
-from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import AFTERWARDS_MS, MOST_REASONS, QUIET_INTERVAL_MS, Teller, merged
+from logdirwatch.pipeline.watch import Rejects
 
 T0 = 1_700_000_000_000
 STEP_MS = 10_000

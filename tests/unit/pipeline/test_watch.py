@@ -7,9 +7,8 @@ import uuid
 
 from logdirwatch.model.records import RejectedRows
 from logdirwatch.pipeline.meter import Bounds, Meter
-from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
-from logdirwatch.pipeline.watch import Watched, Watcher, offsets
+from logdirwatch.pipeline.watch import Rejects, Watched, Watcher, offsets
 
 T0 = 1_700_000_000_000
 TOPIC = "logdir.metrics"

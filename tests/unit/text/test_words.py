@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.text.masking import MASK, masked
+from logdirwatch.text.printable import MASK, masked
 from logdirwatch.text.words import counted, did_you_mean, number_ranges, shortened, utc
 from tests.unit.report.builders import NOW_MS
 

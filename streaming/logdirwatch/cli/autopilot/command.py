@@ -24,7 +24,7 @@ from logdirwatch.kafka.turn import Turn
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.observe.endpoint import serving
-from logdirwatch.observe.unreadable import UnreadableRecords
+from logdirwatch.observe.series import UnreadableRecords
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable

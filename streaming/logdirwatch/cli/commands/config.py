@@ -12,7 +12,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import properties
 from logdirwatch.reference.configuration import reference_yaml
 from logdirwatch.settings import Settings
-from logdirwatch.text.masking import masked
+from logdirwatch.text.printable import masked
 
 commands = typer.Typer(help="Check the configuration, or print every key with its meaning.", no_args_is_help=True)
 

@@ -14,7 +14,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import serving
-from logdirwatch.observe.unreadable import UnreadableRecords
+from logdirwatch.observe.series import UnreadableRecords
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import Settings
 

@@ -18,7 +18,7 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import now_ms, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
-from logdirwatch.config.listen import address
+from logdirwatch.config.servers import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.decisions import AlertDecisions, Severities
 from logdirwatch.errors import UserError

@@ -1,7 +1,7 @@
 """The inputs of the host source, from its settings: directories, the broker's log, the kernel's."""
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from logdirwatch.collect.host import block_devices, server_properties
 from logdirwatch.collect.host.logs import BrokerLog, BrokerLogs, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.host.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
 from logdirwatch.collect.host.prober import Look, Prober
-from logdirwatch.collect.host.processes import is_running
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.tail import Position, Tail
 from logdirwatch.collect.host.tail_state import TailState
@@ -20,6 +19,52 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.parse.kernel_log.lines import KernelError, placed
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
+
+PROC = Path("/proc")
+MAINS = frozenset({b"kafka.Kafka", b"io.confluent.support.metrics.SupportedKafka"})
+"""The classes whose ``main`` is a broker; the properties file is the argument behind it."""
+
+
+def is_running(broker: int, proc: Path = PROC) -> bool:
+    """Tell whether a process runs whose properties file is this broker's; False if that cannot be seen."""
+    return any(_node_of(process, arguments) == broker for process, arguments in _brokers(proc))
+
+
+def _brokers(proc: Path) -> Iterator[tuple[Path, list[bytes]]]:
+    """Yield the processes of brokers with the arguments after the main class; no other command line is read."""
+    for process in proc.glob("[0-9]*"):
+        try:
+            if (process / "comm").read_bytes().strip() != b"java":
+                continue
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it ended meanwhile
+        at = next((index for index, word in enumerate(words) if word in MAINS), None)
+        if at is not None:
+            yield process, words[at + 1 :]
+
+
+def _node_of(process: Path, arguments: list[bytes]) -> int | None:
+    """Return the broker id of a process: overrides on its command line come before its file, as for Kafka."""
+    overrides = [word.decode(errors="replace") for word in arguments[1:] if b"=" in word]
+    given = dict(word.removeprefix("--override=").split("=", 1) for word in overrides)
+    named = {**_properties(process, arguments[0].decode(errors="replace") if arguments else ""), **given}
+    node = next((named[key].strip() for key in server_properties.NODE_ID_KEYS if key in named), "")
+    return int(node) if node.isdecimal() else None
+
+
+def _properties(process: Path, name: str) -> dict[str, str]:
+    """Read the properties file as the process sees it or, if that is forbidden, as this process does."""
+    seen = [process / "root" / name.lstrip("/"), Path(name)] if name.startswith("/") else [process / "cwd" / name]
+    return next((found for path in seen if (found := _read(path))), {})
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        return server_properties.parsed(path.read_text(server_properties.ENCODING))
+    except (OSError, UserError):
+        return {}
+
 
 log = structlog.get_logger(__name__)
 

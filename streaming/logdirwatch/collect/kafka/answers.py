@@ -145,3 +145,21 @@ def unlisted_topics(log_dirs: Iterable[LogDirAnswer], listed: Iterable[str]) -> 
     """Return the topics on the disks that are not ``listed``: hidden from the user, or deleted meanwhile."""
     on_disk = {replica.topic for log_dir in log_dirs for replica in log_dir.replicas}
     return sorted(on_disk.difference(listed))
+
+
+_ACLS = {
+    "configs of broker": "DescribeConfigs on the cluster",
+    "topic configs": "DescribeConfigs on topics",
+    "configs of some topics": "DescribeConfigs on topics",
+    "consumer groups": "Describe on groups",
+    "reassignments": "Describe on the cluster",
+    "quorum": "Describe on the cluster",
+    "some topics": "Describe on topics",
+    "broker": "Describe on the cluster",
+}
+
+
+def with_acl(what: str, error: str) -> str:
+    """Return an error with the missing ACL, if that is its cause; ``what`` is what was requested."""
+    acl = next((acl for asked, acl in _ACLS.items() if what.startswith(asked)), None)
+    return f"{error}: the user lacks the ACL {acl}" if acl and "AuthorizationFailed" in error else error

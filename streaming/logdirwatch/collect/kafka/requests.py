@@ -1,4 +1,7 @@
-"""The requests of the collector: each to one broker, each with its own time limit."""
+"""The requests of the collector: each to one broker, each with its own time limit.
+
+DescribeShareGroupOffsets (KIP-932, Kafka 4.1) is missing in kafka-python 3.0.12; its schemas are Kafka's.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -13,6 +16,7 @@ from kafka.protocol.admin import (
     ListGroupsRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
@@ -20,11 +24,19 @@ from logdirwatch.collect.kafka import answers, responses
 from logdirwatch.collect.kafka.capabilities import release_of
 from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
-from logdirwatch.collect.kafka.share_groups import DescribeShareGroupOffsetsRequest
 from logdirwatch.collect.kafka.split import by_weight, in_parts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import deadline
 from logdirwatch.kafka.cluster_description import describe_cluster_request, metadata_request
+
+
+class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg]
+    """Asks a coordinator where share groups stand; without topics, for all of each."""
+
+
+class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg]
+    """For each partition of a group its start offset: what lies before it is done."""
+
 
 METADATA_TOPIC = "__cluster_metadata"
 # Kafka's own upper bound of a page (max.request.partition.size.limit).

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import structlog
 
-from logdirwatch.collect.kafka.answers import LogDirsAnswer
+from logdirwatch.collect.kafka.answers import LogDirsAnswer, with_acl
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf, no_capacity
-from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Outgoing

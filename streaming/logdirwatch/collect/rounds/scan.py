@@ -15,13 +15,13 @@ from logdirwatch.collect.kafka.answers import (
     Reassignment,
     Topic,
     unlisted_topics,
+    with_acl,
     with_reassignments,
 )
 from logdirwatch.collect.kafka.config_keys import BROKER_KEYS, MIN_ISR_KEYS, TOPIC_KEYS
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.consumer_groups import with_unread
 from logdirwatch.collect.kafka.log_dir_usage import Partition, usages
-from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.collect.kafka.partition_health import partition_health
 from logdirwatch.collect.kafka.replica_moves import copy_threads, replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.kafka.requests import ASK_ERRORS

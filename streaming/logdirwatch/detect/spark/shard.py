@@ -3,6 +3,9 @@
 A key is (cluster, shard of its brokers). All memories of a shard are one value, read with the first broker of a batch
 and written after the last: an entry for each broker would cost two requests to the JVM for each, which is most of a
 batch's time.
+
+They are compressed together: they resemble each other, and what Spark reads and writes for a batch is then a fraction
+of what it was with an entry for each broker (docs/decisions/0062-one-value-a-shard.md).
 """
 
 from collections.abc import Iterable, Iterator

@@ -2,6 +2,8 @@
 
 Spark keeps it as one value ``struct<version:int, body:string>``; the same body is in ``logdir.state`` records, so
 that a lost checkpoint can be restored from the topic.
+
+Names and texts from outside are bounded: writers to the topics may send anything.
 """
 
 from collections.abc import Mapping

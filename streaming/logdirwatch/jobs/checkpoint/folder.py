@@ -1,5 +1,6 @@
 """A folder on any file system, through Spark's JVM: checkpoints and tables need not be local."""
 
+import json
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -79,3 +80,14 @@ class Folder:
 
     def _of(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
+
+
+def notes(spark: SparkSession, checkpoint: str, operator: str) -> tuple[Folder, list[str]]:
+    """Return the folder of an operator's metadata and the names of its files, the oldest first."""
+    folder = Folder(spark, f"{checkpoint}/state/{operator}/_metadata/v2")
+    return folder, sorted(filter(str.isdecimal, folder.names()), key=int)
+
+
+def content(note: str) -> Any:
+    """Return the content of a metadata file."""
+    return json.loads(note.split("\n", 1)[1])

@@ -7,8 +7,7 @@ checkpoint is found relative to the checkpoint.
 import structlog
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs.checkpoint.folder import Folder
-from logdirwatch.jobs.checkpoint.state_notes import content, notes
+from logdirwatch.jobs.checkpoint.folder import Folder, content, notes
 
 log = structlog.get_logger(__name__)
 

@@ -10,8 +10,7 @@ from collections.abc import Collection
 import structlog
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs.checkpoint.folder import Folder
-from logdirwatch.jobs.checkpoint.state_notes import content, notes
+from logdirwatch.jobs.checkpoint.folder import Folder, content, notes
 
 log = structlog.get_logger(__name__)
 

@@ -21,8 +21,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from logdirwatch.jobs.checkpoint import older
-from logdirwatch.jobs.checkpoint.folder import Folder, TornError
-from logdirwatch.jobs.checkpoint.state_notes import notes
+from logdirwatch.jobs.checkpoint.folder import Folder, TornError, notes
 
 log = structlog.get_logger(__name__)
 

@@ -1,17 +1,108 @@
-"""Splits a broker's log into entries. Pure; bytes in, entries out.
+"""Splits a broker's log into entries, joins lines that a container runtime split. Pure; bytes in, entries out.
 
-``log_layouts`` recognises the lines that begin one; the lines below (a Java exception, its causes, its frames) belong
+``Layout`` recognises the lines that begin one; the lines below (a Java exception, its causes, its frames) belong
 to it. A line that neither begins an entry nor belongs to one is counted as not understood. The result does not depend
 on how the bytes are split into reads.
+
+A small table of prefixes and one of patterns may be combined in any way; an unknown prefix is learnt from a line with
+a date and level behind it. A container runtime splits lines that are longer than 16 KiB.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from logdirwatch.parse.broker_log.heads import Head, is_aside
-from logdirwatch.parse.broker_log.layouts import Layout
-from logdirwatch.parse.broker_log.parts import Parts
+from logdirwatch.parse.broker_log.heads import Head, head_of, is_aside
+from logdirwatch.parse.broker_log.json_lines import read_object
+from logdirwatch.parse.broker_log.prefixes import CRI, cleaned, shape_of, unknown_prefix, without_prefix
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
+
+LONGEST = 65_536
+"""The maximum length of a line that is kept."""
+DOCKER_BYTES = 16_384
+"""The maximum that Docker writes at once; shorter text without a line end comes from a program that strips it."""
+_DOCKER, _STREAM = '{"log":"', '","stream":"'
+_ESCAPED_END = compiled(r"(?<!\\)(?:\\\\)*\\n$")
+
+
+class Parts:
+    """Keeps the parts of a line until the last one arrives; the two streams of a container may be interleaved."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[str, int]] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of unfinished lines."""
+        return sum(size for _, size in self._held.values())
+
+    def joined(self, text: str, size: int) -> tuple[str, int] | None:
+        """Return the line that ``text`` completes, with its length in bytes; None for an unfinished part."""
+        stream, begin, is_part = _part(text)
+        before, before_size = self._held.pop(stream, ("", 0))
+        whole = before + text[begin if before else 0 :]
+        if not is_part:
+            return whole, before_size + size
+        end = whole.rfind(_STREAM) if whole.startswith(_DOCKER) else len(whole)
+        self._held[stream] = whole[:end][:LONGEST], before_size + size
+        return None
+
+    def end(self) -> list[tuple[str, int]]:
+        """Return the unfinished lines, because nothing follows."""
+        left, self._held = self._held, {}
+        return [
+            (f'{text}{_STREAM}{stream}"}}' if text.startswith(_DOCKER) else text, size)
+            for stream, (text, size) in left.items()
+        ]
+
+
+def _part(text: str) -> tuple[str, int, bool]:
+    """Return the stream of a line, the start of its content, and whether it continues in another line."""
+    if text.startswith(_DOCKER) and (end := text.rfind(_STREAM)) > 0:
+        written, stream = text[len(_DOCKER) : end], text[end + len(_STREAM) :].partition('"')[0]
+        is_part = len(written.encode()) >= DOCKER_BYTES and _ESCAPED_END.search(written) is None
+        return stream, len(_DOCKER), is_part
+    cut = CRI.match(text)
+    return ("", 0, False) if cut is None else (cut["stream"], cut.end(), cut["tag"] == "P")
+
+
+NESTED = 5
+
+
+class Layout:
+    """Reads the lines of one log."""
+
+    def __init__(self) -> None:
+        self._learnt: re.Pattern[str] | None = None
+
+    def read(self, line: str) -> Head | str:
+        """Return the head of an entry, or what a line adds to the open one.
+
+        A date without a level may belong to a prefix, so the text behind it is parsed first.
+        """
+        text, vague = cleaned(line), None
+        for _ in range(NESTED):
+            found = read_object(text)
+            head = found if isinstance(found, Head) else head_of(text)
+            if head is not None and head.level:
+                return head
+            vague = vague or head
+            inner = found if isinstance(found, str) else without_prefix(text)
+            if inner is None:
+                break
+            text = cleaned(inner)
+        found = self._behind_unknown(text)
+        return vague if vague is not None and isinstance(found, str) else found
+
+    def _behind_unknown(self, text: str) -> Head | str:
+        prefix = unknown_prefix(text)
+        head = None if prefix is None else head_of(text[len(prefix) :])
+        if prefix is not None and head is not None:
+            self._learnt = shape_of(prefix)
+            return head
+        known = self._learnt.match(text) if self._learnt else None
+        return text if known is None else text[known.end() :]
+
 
 # More than any useful line, including an exception as a JSON object; the rest of a longer one is only counted.
 LINE_BYTES = 65_536

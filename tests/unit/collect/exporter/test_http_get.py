@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdirwatch.collect.exporter.http_get import LOOKUP_THREADS, Getter, HttpError
+from logdirwatch.collect.exporter.scrape import LOOKUP_THREADS, Getter, HttpError
 from tests.support.waiting import DEADLINE_S
 from tests.unit.collect.exporter.exporters import GOOD, Answer, answering, serving
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.collect.exporter import mbeans
-from logdirwatch.collect.exporter.exposition import Sample, samples
+from logdirwatch.collect.exporter.mbeans import Sample, samples
 
 # A broker with two directories, of which the second one failed, as three configurations of the exporter show it.
 NO_RULES = r"""

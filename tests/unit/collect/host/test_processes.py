@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.collect.host.logs import LOOKS_TO_END, KernelLog
-from logdirwatch.collect.host.processes import is_running
+from logdirwatch.collect.host.sources import is_running
 
 KILLED = "[ 12.5] Out of memory: Killed process 811 (java) total-vm:1kB\n"
 

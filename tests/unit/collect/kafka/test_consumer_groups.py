@@ -14,7 +14,7 @@ from kafka.protocol.consumer import ListOffsetsResponse, OffsetFetchResponse
 from logdirwatch.collect.kafka import responses
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.consumer_groups import OFFSETS_TOPIC, coordinators, told, unread_ratio, with_unread
-from logdirwatch.collect.kafka.share_groups import DescribeShareGroupOffsetsResponse
+from logdirwatch.collect.kafka.requests import DescribeShareGroupOffsetsResponse
 from logdirwatch.collect.rounds.scan import Scanner
 from logdirwatch.model.records import TopicRecord
 from tests.unit.collect.builders import (

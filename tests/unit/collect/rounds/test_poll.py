@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 import structlog
 
-from logdirwatch.collect.kafka.answers import LogDirsAnswer
-from logdirwatch.collect.kafka.missing_acls import with_acl
+from logdirwatch.collect.kafka.answers import LogDirsAnswer, with_acl
 from logdirwatch.collect.rounds.poll import LAST_WORDS
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
-from logdirwatch.console.answers import HEADERS
+from logdirwatch.console.guard import HEADERS
 from logdirwatch.console.login import users
 from logdirwatch.console.login.tries import FREE_TRIES
 from tests.support.login import PASSWORD, Browser, Written, console

@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.checkpoint import moved, older, state_notes, torn
+from logdirwatch.jobs.checkpoint import folder, moved, older, torn
 from logdirwatch.jobs.checkpoint.folder import Folder, TornError
 from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS, SOURCES
 
@@ -55,7 +55,7 @@ BATCHES = ["offsets/9", "commits/9", "offsets/10", "commits/10"]
 @pytest.fixture
 def sound(tmp_path, monkeypatch):
     """The files of a checkpoint whose newest batch is 10, by their paths; a batch 9 comes before it, a note 3 too."""
-    for module in (moved, older, state_notes, torn):
+    for module in (moved, older, folder, torn):
         monkeypatch.setattr(module, "Folder", Disk)
     offsets = {f"offsets/{batch}": OFFSETS for batch in (9, 10)} | {"offsets/.10.crc": "?", "offsets/11.tmp": CUT}
     commits = {f"commits/{batch}": COMMITS for batch in (9, 10)}

@@ -1,11 +1,19 @@
-"""The records that a process could not read, as a metric."""
+"""Series for Prometheus: the open alerts, and the records that a process could not read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from logdirwatch.parse.reading import RecordReader
+
+
+def firing_alerts(counts: Mapping[tuple[str, str, str], int]) -> Metric:
+    """Return the numbers of open alerts by cluster, rule and severity."""
+    gauge = GaugeMetricFamily("logdirwatch_alerts_firing", "Open alerts", labels=["cluster", "rule", "severity"])
+    for labels, count in sorted(counts.items()):
+        gauge.add_metric(list(labels), count)
+    return gauge
 
 
 class UnreadableRecords(Collector):
