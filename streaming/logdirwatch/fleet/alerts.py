@@ -3,20 +3,19 @@
 Only this module writes alert records of the ``fleet`` query. Revisions increase by one; none follows the resolving one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect.alerts.lifecycle import needs_renewal, next_revision
+from logdirwatch.detect.alerts.lifecycle import Alerts, Place, opened
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import OpenAlert
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
 from logdirwatch.model.evidence import Evidence
-from logdirwatch.model.identity import alert_id
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
 Subject = int | str | None
@@ -39,14 +38,14 @@ class Details(NamedTuple):
     summary: str
 
 
-class ClusterAlerts:
-    """The alerts of one cluster; ``records`` collects the revisions to write."""
+class ClusterAlerts(Alerts):
+    """The alerts of one cluster."""
 
     def __init__(self, memory: FleetMemory, update_interval_ms: int, detect: DetectSettings) -> None:
+        super().__init__()
         self._memory = memory
         self._flapping_times, self._flapping_hold_ms = detect.flapping_times, detect.flapping_hold_ms
         self._update_interval_ms = update_interval_ms
-        self.records: list[AlertRecord] = []
 
     def get(self, rule: Rule, subject: Subject = None) -> FleetAlert | None:
         """Return the open alert of a rule about a subject."""
@@ -88,7 +87,7 @@ class ClusterAlerts:
         if alert.evidence.flapping is None:
             alert.evidence = replace(alert.evidence, flapping=times)
             alert.summary = wording.held(self._memory.cluster, rule, times, calm_since_ms, until_ms)
-            self._write(alert, AlertStatus.FIRING, at_ms)
+            self._fires(alert, at_ms)
         return True
 
     def fire(
@@ -104,7 +103,7 @@ class ClusterAlerts:
             alert.from_status, alert.to_status = alert.to_status, claim.to_status
         alert.severity, alert.figures, alert.stale_since_ms = claim.severity, claim.figures, None
         alert.evidence, alert.affected, alert.summary = details()
-        self._write(alert, AlertStatus.FIRING, at_ms)
+        self._fires(alert, at_ms)
         return alert
 
     def mark_stale(self, rule: Rule, since_ms: int, at_ms: int) -> None:
@@ -112,13 +111,14 @@ class ClusterAlerts:
         alert = self.get(rule)
         if alert is not None and alert.stale_since_ms is None:
             alert.stale_since_ms = since_ms
-            self._write(alert, AlertStatus.FIRING, at_ms)
+            self._fires(alert, at_ms)
 
-    def renew(self, at_ms: int) -> None:
-        """Write unchanged alerts again when their last revision is old."""
-        for alert in self._memory.alerts.values():
-            if needs_renewal(alert, at_ms):
-                self._write(alert, AlertStatus.FIRING, at_ms)
+    def open_alerts(self) -> Iterable[tuple[Rule, Place, OpenAlert]]:
+        """Return every open alert of the cluster."""
+        return ((alert.rule, self._place(alert), alert) for alert in self._memory.alerts.values())
+
+    def _place(self, alert: FleetAlert) -> Place:
+        return self._memory.cluster, alert.broker, None
 
     def resolve(
         self,
@@ -134,23 +134,15 @@ class ClusterAlerts:
         alert = self._memory.alerts.pop(alert_key(rule, subject), None)
         if alert is None:
             return
-        alert.from_status, alert.to_status = alert.to_status, to_status
-        alert.stale_since_ms = None
         alert.summary = wording.resolved(self._memory.cluster, subject, reason)
-        self._write(alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
+        place, at_ms = self._place(alert), _not_back(alert, at_ms)
+        self._close(rule, place, alert, at_ms, reason, to_status=to_status, merged_into=merged_into)
 
     def _open(self, rule: Rule, subject: Subject, claim: Claim, at_ms: int, origin: str) -> FleetAlert:
         broker = subject if isinstance(subject, int) else None
-        alert = FleetAlert(
-            alert_id=alert_id(self._memory.cluster, broker, None, rule, origin),
-            revision=0,
-            rule=rule,
-            broker=broker,
-            severity=claim.severity,
-            opened_at_ms=at_ms,
-            from_status=None,
-            to_status=claim.to_status,
-        )
+        place = self._memory.cluster, broker, None
+        begun = opened(place, rule, claim.severity, at_ms, origin, (None, claim.to_status))
+        alert = FleetAlert(**asdict(begun), rule=rule, broker=broker)
         self._memory.alerts[alert_key(rule, subject)] = alert
         return alert
 
@@ -164,18 +156,10 @@ class ClusterAlerts:
             or moved(alert.figures, claim.figures, NEWS_LATER if is_due else NEWS_AT_ONCE)
         )
 
-    def _write(
-        self,
-        alert: FleetAlert,
-        status: AlertStatus,
-        at_ms: int,
-        *,
-        reason: str | None = None,
-        merged_into: str | None = None,
-    ) -> None:
-        # A timer's time and a record's time come from two clocks; an alert's own time never decreases.
-        at_ms = max(alert.said_ms, at_ms)
-        place = self._memory.cluster, alert.broker, None
-        self.records.append(
-            next_revision(alert, alert.rule, place, status, at_ms, reason=reason, merged_into=merged_into)
-        )
+    def _fires(self, alert: FleetAlert, at_ms: int) -> None:
+        self._write(alert.rule, self._place(alert), alert, AlertStatus.FIRING, _not_back(alert, at_ms))
+
+
+def _not_back(alert: FleetAlert, at_ms: int) -> int:
+    """Return the time of a revision: a timer's and a record's come from two clocks; an alert's own never decreases."""
+    return max(alert.said_ms, at_ms)

@@ -5,7 +5,7 @@ the alert has changed.
 """
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,13 +28,87 @@ RENEWED_AFTER_MS = 7 * DAY_MS
 """Maximum age of the last revision of a firing alert: the topic may delete records after 30 days."""
 
 
-class BrokerAlerts:
-    """The alerts of one broker and its directories; ``records`` collects the revisions to write."""
+Transition = tuple[str | None, str | None]
+"""The status before, and after."""
+Place = tuple[str, int | None, str | None]
+"""What an alert is about: cluster, broker and directory."""
+
+
+class Alerts:
+    """The alerts of one subject; ``records`` collects the revisions to write."""
+
+    def __init__(self) -> None:
+        self.records: list[AlertRecord] = []
+
+    def open_alerts(self) -> Iterable[tuple[Rule, Place, OpenAlert]]:
+        """Return every open alert with its rule and place."""
+        raise NotImplementedError
+
+    def renew(self, at_ms: int) -> None:
+        """Write unchanged firing alerts again when their last revision is old."""
+        for rule, place, alert in self.open_alerts():
+            if at_ms - alert.said_ms >= RENEWED_AFTER_MS:
+                self._write(rule, place, alert, AlertStatus.FIRING, at_ms)
+
+    def _close(
+        self,
+        rule: Rule,
+        place: Place,
+        alert: OpenAlert,
+        at_ms: int,
+        reason: str,
+        *,
+        to_status: str | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        """Write the last revision of an alert, with the summary that it has."""
+        alert.from_status, alert.to_status = alert.to_status, to_status
+        alert.stale_since_ms = None
+        self._write(rule, place, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
+
+    def _write(
+        self,
+        rule: Rule,
+        place: Place,
+        alert: OpenAlert,
+        status: AlertStatus,
+        at_ms: int,
+        *,
+        reason: str | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        self.records.append(next_revision(alert, rule, place, status, at_ms, reason=reason, merged_into=merged_into))
+
+
+def opened(
+    place: Place, rule: Rule, severity: Severity, at_ms: int, origin: str, transition: Transition = (None, None)
+) -> OpenAlert:
+    """Return an alert of which nothing is written yet; its identity follows from its place and the record behind it."""
+    return OpenAlert(
+        alert_id=alert_id(*place, rule, origin),
+        revision=0,
+        severity=severity,
+        opened_at_ms=at_ms,
+        from_status=transition[0],
+        to_status=transition[1],
+    )
+
+
+class BrokerAlerts(Alerts):
+    """The alerts of one broker and its directories."""
 
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
+        super().__init__()
         self._memory = memory
         self._settings = settings
-        self.records: list[AlertRecord] = []
+
+    def _place(self, path: str | None) -> Place:
+        return self._memory.cluster, self._memory.broker, path
+
+    def open_alerts(self) -> Iterable[tuple[Rule, Place, OpenAlert]]:
+        """Return those of the broker, then those of its directories."""
+        for path, holder in self.holders():
+            yield from ((rule, self._place(path), alert) for rule, alert in holder.alerts.items())
 
     def holder(self, path: str | None) -> Holder:
         """Return the holder of the alerts of a directory, or of the broker (None)."""
@@ -52,7 +126,7 @@ class BrokerAlerts:
         path: str | None,
         *,
         severity: Severity,
-        transition: tuple[str | None, str | None],
+        transition: Transition,
         cause: Cause | None = None,
         evidence: Evidence,
         affected: dict[str, Any],
@@ -68,15 +142,8 @@ class BrokerAlerts:
         holder = self.holder(path)
         alert = holder.alerts.get(rule)
         if alert is None:
-            alert = OpenAlert(
-                alert_id=identity or alert_id(self._memory.cluster, self._memory.broker, path, rule, origin),
-                revision=0,
-                severity=severity,
-                opened_at_ms=at_ms,
-                from_status=transition[0],
-                to_status=transition[1],
-            )
-            holder.alerts[rule] = alert
+            alert = holder.alerts[rule] = opened(self._place(path), rule, severity, at_ms, origin, transition)
+            alert.alert_id = identity or alert.alert_id
         was_held, alert.calm_since_ms = alert.evidence.flapping is not None, None
         flapping = self._flapping(rule, holder, alert, at_ms)
         says = _digest(severity, transition[1], cause, evidence)
@@ -97,7 +164,7 @@ class BrokerAlerts:
             summary = messages.flapping(self._memory, path, rule, flapping, self._settings.flapping_hold_ms, summary)
         alert.evidence = replace(evidence, **common, flapping=flapping)
         alert.affected, alert.summary = affected, summary
-        self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+        self._write(rule, self._place(path), alert, AlertStatus.FIRING, at_ms)
         return alert
 
     def _flapping(self, rule: Rule, holder: Holder, alert: OpenAlert, at_ms: int) -> int | None:
@@ -134,14 +201,7 @@ class BrokerAlerts:
         for rule, alert in self.holder(path).alerts.items():
             if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
                 alert.stale_since_ms = since_ms
-                self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
-
-    def renew(self, at_ms: int) -> None:
-        """Write unchanged firing alerts again when their last revision is old."""
-        for path, holder in self.holders():
-            for rule, alert in holder.alerts.items():
-                if needs_renewal(alert, at_ms):
-                    self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+                self._write(rule, self._place(path), alert, AlertStatus.FIRING, since_ms)
 
     def resolve(
         self,
@@ -162,13 +222,11 @@ class BrokerAlerts:
         if alert is None or (reason == RECOVERED and self._is_held(rule, path, alert, at_ms)):
             return
         del holder.alerts[rule]
-        alert.from_status, alert.to_status = alert.to_status, to_status
-        alert.stale_since_ms = None
         alert.summary = messages.resolved(self._memory, path, reason, rule)
         if reason == RECOVERED and rule in _COMES_BACK:
             alert.summary += hints.catching_up(self._memory)
         merged_into = None if into is None else into.alert_id
-        self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
+        self._close(rule, self._place(path), alert, at_ms, reason, to_status=to_status, merged_into=merged_into)
 
     def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
         """Tell whether a flapping alert stays open; write one revision that says so, and when it would have ended.
@@ -186,7 +244,7 @@ class BrokerAlerts:
         if alert.evidence.flapping is None:
             alert.summary = self._flaps(rule, path, alert.summary, alert.calm_since_ms, len(ended))
             alert.evidence = replace(alert.evidence, flapping=len(ended))
-            self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+            self._write(rule, self._place(path), alert, AlertStatus.FIRING, at_ms)
         return at_ms - alert.calm_since_ms < settings.flapping_hold_ms
 
     def _flaps(self, rule: Rule, path: str | None, summary: str, calm_since_ms: int, times: int) -> str:
@@ -203,39 +261,16 @@ class BrokerAlerts:
     def answer_fast(self, identity: str, event_ms: int, at_ms: int, merged_into: str | None) -> None:
         """Close an alert that only the fast lane opened: merged into another one, or unconfirmed."""
         summary = messages.merged(self._memory) if merged_into else messages.unconfirmed(self._memory)
-        answered = OpenAlert(
-            alert_id=identity,
-            revision=0,
-            severity=Severity.INFO,
-            opened_at_ms=event_ms,
-            from_status=None,
-            to_status=None,
-            summary=summary,
-        )
+        answered = opened(self._place(None), Rule.LOG_DIR_OFFLINE, Severity.INFO, event_ms, identity)
+        answered.alert_id, answered.summary = identity, summary
         reason = "merged" if merged_into else "unconfirmed"
-        self._write(
-            Rule.LOG_DIR_OFFLINE, None, answered, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into
-        )
-
-    def _write(
-        self,
-        rule: Rule,
-        path: str | None,
-        alert: OpenAlert,
-        status: AlertStatus,
-        at_ms: int,
-        *,
-        reason: str | None = None,
-        merged_into: str | None = None,
-    ) -> None:
-        place = self._memory.cluster, self._memory.broker, path
-        self.records.append(next_revision(alert, rule, place, status, at_ms, reason=reason, merged_into=merged_into))
+        self._close(Rule.LOG_DIR_OFFLINE, self._place(None), answered, at_ms, reason, merged_into=merged_into)
 
 
 def next_revision(
     alert: OpenAlert,
     rule: Rule,
-    place: tuple[str, int | None, str | None],
+    place: Place,
     status: AlertStatus,
     at_ms: int,
     *,
@@ -269,11 +304,6 @@ def next_revision(
         merged_into=merged_into,
         stale_since_ms=alert.stale_since_ms,
     )
-
-
-def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
-    """Tell whether the last revision of a firing alert is so old that it must be written again."""
-    return at_ms - alert.said_ms >= RENEWED_AFTER_MS
 
 
 def _digest(severity: Severity, to_status: str | None, cause: Cause | None, evidence: Evidence) -> int:

@@ -3,10 +3,10 @@
 Time is that of the records alone. Each alert is about one query; it has neither cluster nor broker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from logdirwatch.detect.alerts.lifecycle import RECOVERED, needs_renewal, next_revision
+from logdirwatch.detect.alerts.lifecycle import RECOVERED, Alerts, Place, opened
 from logdirwatch.detect.alerts.messages import ended
 from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
 from logdirwatch.detect.settings import DetectSettings, PipelineSettings
@@ -18,7 +18,7 @@ from logdirwatch.model.evidence.stream import (
     PipelineLaggingEvidence,
     PipelineRejectsEvidence,
 )
-from logdirwatch.model.identity import Origin, alert_id
+from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, PipelineRecord
 from logdirwatch.model.scalars import total
 from logdirwatch.model.times import effective_ms
@@ -31,6 +31,7 @@ NEWS = 2
 EXAMPLES = 20
 LOSS_TOLD_EVERY_MS = 60_000
 """Between two revisions of one loss: each batch of a query that falls behind retention may lose something."""
+_PLACE: Place = (NO_CLUSTER, None, None)
 _ALERTS_WAIT_FOR = frozenset({"detect", "fleet", "fast_lane"})
 
 
@@ -54,17 +55,21 @@ def take(memory: PipelineMemory, seen: QueryProgress, settings: DetectSettings) 
     _judge_rejects(alerts, record, settings.pipeline)
     _judge_loss(alerts, record, settings.pipeline)
     _judge_quality(alerts, record)
-    alerts.renew()
+    alerts.renew(at_ms)
     return alerts.records
 
 
-class _QueryAlerts:
-    """The alerts of one query; ``records`` collects the revisions to write."""
+class _QueryAlerts(Alerts):
+    """The alerts of one query."""
 
     def __init__(self, memory: QueryMemory, name: str, at_ms: int, origin: str) -> None:
+        super().__init__()
         self.memory, self.name, self.at_ms = memory, name, at_ms
         self._origin = origin
-        self.records: list[AlertRecord] = []
+
+    def open_alerts(self) -> Iterable[tuple[Rule, Place, OpenAlert]]:
+        """Return those of the query."""
+        return ((rule, _PLACE, alert) for rule, alert in self.memory.alerts.items())
 
     def fire(
         self, rule: Rule, severity: Severity, figure: str | None, evidence: PipelineEvidence, summary: str
@@ -72,39 +77,19 @@ class _QueryAlerts:
         """Open or revise the alert of a rule; with a ``figure``, revise it only if that number moved enough."""
         alert = self.memory.alerts.get(rule)
         if alert is None:
-            alert = self.memory.alerts[rule] = self._opened(rule, severity)
+            alert = self.memory.alerts[rule] = opened(_PLACE, rule, severity, self.at_ms, self._origin)
         elif figure is not None and not _moved(getattr(alert.evidence, figure, None), getattr(evidence, figure)):
             alert.calm_since_ms = None
             return
         alert.calm_since_ms, alert.evidence, alert.summary = None, evidence, summary
-        self._write(rule, alert, AlertStatus.FIRING, None)
+        self._write(rule, _PLACE, alert, AlertStatus.FIRING, self.at_ms)
 
     def resolve(self, rule: Rule, reason: str) -> None:
         """Close the alert of a rule if it is open."""
         alert = self.memory.alerts.pop(rule, None)
         if alert is not None:
             alert.summary = resolved(self.name, reason)
-            self._write(rule, alert, AlertStatus.RESOLVED, reason)
-
-    def renew(self) -> None:
-        """Write unchanged firing alerts again when their last revision is old."""
-        for rule, alert in self.memory.alerts.items():
-            if needs_renewal(alert, self.at_ms):
-                self._write(rule, alert, AlertStatus.FIRING, None)
-
-    def _opened(self, rule: Rule, severity: Severity) -> OpenAlert:
-        return OpenAlert(
-            alert_id=alert_id(NO_CLUSTER, None, None, rule, self._origin),
-            revision=0,
-            severity=severity,
-            opened_at_ms=self.at_ms,
-            from_status=None,
-            to_status=None,
-        )
-
-    def _write(self, rule: Rule, alert: OpenAlert, status: AlertStatus, reason: str | None) -> None:
-        place = NO_CLUSTER, None, None
-        self.records.append(next_revision(alert, rule, place, status, self.at_ms, reason=reason))
+            self._close(rule, _PLACE, alert, self.at_ms, reason)
 
 
 def _moved(before: Any, after: Any) -> bool:
