@@ -1,6 +1,6 @@
 """The status of a cluster for people: faults first, stale data before everything else.
 
-Brokers and directories are listed the worst first; healthy ones are one line a group.
+Brokers and directories are listed the worst first; healthy ones are one line per group.
 """
 
 from collections import Counter
