@@ -6,6 +6,7 @@ The steps are those of ``logdirwatch.execute``, and so are the reasons to halt t
 from msgspec.structs import replace
 
 from logdirwatch.execute.begin import begun
+from logdirwatch.execute.ports import Halt
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.set_config import SetConfig
@@ -35,24 +36,24 @@ class Execution:
 
     @property
     def is_over(self) -> bool:
-        return self.record.state in {ExecutionState.DONE, ExecutionState.STUCK}
+        return self.record.state in {ExecutionState.DONE, ExecutionState.STUCK, ExecutionState.ROLLED_BACK}
 
     def go_on(self, at_ms: int) -> None:
         """Begin every step whose turn it is; halt what must not go on."""
         reason = reason_to_stop(self._first, self._surroundings(), self._around)
         if reason is not None and not self.is_over:
-            self.halt(reason, at_ms)
+            self.halt(Halt(reason), at_ms)
         while not self.is_over and self._is_reached(at_ms):
             if self.record.step == len(self._steps):
                 self._note(ExecutionState.DONE, at_ms)
                 return
             self._begin(at_ms)
 
-    def halt(self, reason: str, at_ms: int) -> None:
+    def halt(self, halt: Halt, at_ms: int) -> None:
         """End the copies that run; what has moved stays."""
         for found in self._running():
             del self._world.copies[found]
-        self._note(ExecutionState.STUCK, at_ms, reason)
+        self._note(ExecutionState.ROLLED_BACK if halt.need_is_over else ExecutionState.STUCK, at_ms, halt.reason)
 
     def _is_reached(self, at_ms: int) -> bool:
         """Tell whether the last step has its effect; a copy that Kafka gave up leaves the execution stuck."""

@@ -4,6 +4,8 @@ import random
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from logdirwatch.autopilot.candidates import candidates
 from logdirwatch.autopilot.facts import MARK, Facts
 from logdirwatch.autopilot.judge import refusal
@@ -11,8 +13,9 @@ from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSe
 from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.execute.need import Shown
+from logdirwatch.execute.ports import Halt
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Severity
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ExecutionState, Severity
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from loop_execution import Execution
 from loop_orders import Disks, Orders
@@ -87,7 +90,7 @@ class Logdirwatch(Way):
     def wanted_ms(self, actions: Iterable[ActionRecord], now_ms: int) -> int | None:
         """Return when something may be started that could not be now."""
 
-    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> str | None:
+    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> Halt | None:
         """Return why an execution must be halted."""
         del record, at_ms
         return None
@@ -135,9 +138,9 @@ class Logdirwatch(Way):
         """Remember an acceptance."""
 
     def _go_on(self, running: Execution, at_ms: int) -> None:
-        reason = self.may_go_on(running.record, at_ms)
-        if reason is not None:
-            running.halt(reason, at_ms)
+        halt = self.may_go_on(running.record, at_ms)
+        if halt is not None:
+            running.halt(halt, at_ms)
         running.go_on(at_ms)
         if running.is_over:
             self._executions.append(running.record)
@@ -180,6 +183,21 @@ class Autopilot(Logdirwatch):
     def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
         super().__init__(world, seed, step_ms, disks=disks)
         self._said: dict[str, DecisionRecord] = {}
+        self._released_ms = 0
+
+    def act(self, now_ms: int) -> None:
+        self._release(EPOCH_MS + now_ms)
+        super().act(now_ms)
+
+    def _release(self, at_ms: int) -> None:
+        """A person who is told of a stop (``execution_stopped``) releases the cluster."""
+        if not self._executions or self._executions[-1].state is not ExecutionState.STUCK:
+            self._released_ms = 0
+        elif not self._released_ms:
+            chance = random.Random(f"{self._seed}/{len(self._executions)}")
+            self._released_ms = at_ms + delay_ms(chance, at_ms, is_page=False)
+        elif at_ms >= self._released_ms:
+            self._executions.append(replace(self._executions[-1], state=ExecutionState.RELEASED, at_ms=at_ms))
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
         facts = self._facts(at_ms)
@@ -190,7 +208,7 @@ class Autopilot(Logdirwatch):
         refused = [found.reason for action in actions if (found := refusal(action, facts, at_ms)) is not None]
         return now_ms + self._step_ms if any(reason.startswith("waits") for reason in refused) else None
 
-    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> str | None:
+    def may_go_on(self, record: ExecutionRecord, at_ms: int) -> Halt | None:
         return reason_to_stop(record, self._watch.actions.get(record.action_id), self._facts(at_ms), at_ms)
 
     def accepted(self, decision: DecisionRecord) -> None:

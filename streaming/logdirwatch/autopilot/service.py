@@ -287,7 +287,7 @@ class Autopilot:
                     next=f"go on with logdirwatch apply --resume {end.action_id}, or back with --undo",
                 )
             elif end.state is ExecutionState.ROLLED_BACK:
-                told.warning("autopilot.not_begun", why=end.reason)
+                told.warning("autopilot.ended_early", why=end.reason)
             else:
                 told.info("autopilot.done", undo=f"logdirwatch apply --undo {end.action_id}")
         elif isinstance(about, ActionRecord):

@@ -2,26 +2,28 @@
 
 from logdirwatch.autopilot.facts import Facts
 from logdirwatch.autopilot.rules import pause_of
+from logdirwatch.execute.ports import Halt
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
 
+NOT_NEEDED = frozenset({ActionStatus.EXPIRED, ActionStatus.SUPERSEDED, ActionStatus.WITHDRAWN})
+"""The planner proposes something else instead, if anything is needed."""
 GOES_ON = OPEN | {ActionStatus.DONE}
 """Of an action that is seen to be done, the copies and throttles may have to be waited for and deleted."""
 
 
-def reason_to_stop(record: ExecutionRecord, action: ActionRecord | None, facts: Facts, now_ms: int) -> str | None:
+def reason_to_stop(record: ExecutionRecord, action: ActionRecord | None, facts: Facts, now_ms: int) -> Halt | None:
     """Return why an execution must make no further call; None if it may continue."""
     if action is None:
-        return "its action is not on the topic any more"
+        return Halt("its action is not on the topic any more")
     if facts.kind(record.cluster, record.kind) is None:
-        return f"the configuration does not allow {record.kind} on {record.cluster} any more"
-    return (
-        pause_of(record.cluster, facts)
-        or revoked(facts.said.get(record.action_id), record, now_ms)
-        or _ended(action)
-        or _changed(action, record)
-    )
+        return Halt(f"the configuration does not allow {record.kind} on {record.cluster} any more")
+    reason = pause_of(record.cluster, facts) or revoked(facts.said.get(record.action_id), record, now_ms)
+    if reason is not None:
+        return Halt(reason)
+    over = _ended(action) or _changed(action, record)
+    return None if over is None else Halt(over, need_is_over=action.status in OPEN | NOT_NEEDED)
 
 
 def revoked(said: DecisionRecord | None, record: ExecutionRecord, now_ms: int) -> str | None:

@@ -178,7 +178,8 @@ class _Permits:
         self._is_away = False
         facts = place.board.facts(record.cluster, reading)
         action, now_ms = reading.actions.get(record.action_id), place.now_ms()
-        reason = reason_to_stop(record, action, facts, now_ms)
-        if reason is None and action is not None and deletes_history(record):
+        halt = reason_to_stop(record, action, facts, now_ms)
+        if halt is None and action is not None and deletes_history(record):
             reason = facts.shown.reason_against(action.alert_id, record.cluster, now_ms)
-        return self._watch(record) if reason is None else Halt(reason)
+            halt = None if reason is None else Halt(reason)
+        return self._watch(record) if halt is None else halt

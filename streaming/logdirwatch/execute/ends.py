@@ -46,17 +46,18 @@ def finished(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
     return ports.noted(record, ExecutionState.ROLLED_BACK if was_cancelled else ExecutionState.DONE)
 
 
-def halted(
-    record: ExecutionRecord, steps: Sequence[Step], reason: str, ports: Ports, *, must_end: bool
-) -> ExecutionRecord:
+def halted(record: ExecutionRecord, steps: Sequence[Step], halt: Halt, ports: Ports) -> ExecutionRecord:
     """End an execution that must not go on.
 
-    If all steps that are left have their effect already, nothing is stopped: the execution is done.
+    If all steps that are left have their effect already, nothing is stopped: the execution is done. If its need is over
+    and nothing of it is left, it has ended: what has moved stays, and nobody has to decide about the rest.
     """
     if not record.back and record.step == 0 and record.state in _NOTHING_CALLED:
-        ports.say(f"stops: {reason}")
-        return ports.noted(record, ExecutionState.ROLLED_BACK, reason)
-    return stuck(record, steps, reason, ports, must_end=must_end, may_be_done=True)
+        ports.say(f"stops: {halt.reason}")
+        return ports.noted(record, ExecutionState.ROLLED_BACK, halt.reason)
+    return stuck(
+        record, steps, halt.reason, ports, must_end=halt.must_end, may_be_done=True, need_is_over=halt.need_is_over
+    )
 
 
 def stuck(
@@ -67,6 +68,7 @@ def stuck(
     *,
     must_end: bool = True,
     may_be_done: bool = False,
+    need_is_over: bool = False,
 ) -> ExecutionRecord:
     """End an execution that a person has to decide about: end its copies, then clear its throttles.
 
@@ -86,7 +88,8 @@ def stuck(
         return finished(end.record, ports)
     record, left = _cleaned(end.record, ports)
     found = (reason, *end.told, *(() if left is None else (f"throttles are left: {left}",)))
-    return ports.noted(record, ExecutionState.STUCK, "; ".join(found))
+    has_ended = need_is_over and len(found) == 1 and not record.back
+    return ports.noted(record, ExecutionState.ROLLED_BACK if has_ended else ExecutionState.STUCK, "; ".join(found))
 
 
 class _Copies(Hand):

@@ -50,10 +50,11 @@ class Hold:
 
 @dataclass(frozen=True)
 class Halt:
-    """The execution must not go on; ``must_end``: nor may its copies."""
+    """The execution must not go on; ``must_end``: nor may its copies; ``need_is_over``: nobody has to decide more."""
 
     reason: str
     must_end: bool = field(default=False, compare=False)
+    need_is_over: bool = field(default=False, compare=False)
 
 
 Permit = Callable[[ExecutionRecord], Hold | Halt | None]

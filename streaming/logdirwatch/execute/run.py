@@ -54,7 +54,7 @@ def stopped(record: ExecutionRecord, reason: str, ports: Ports) -> ExecutionReco
 
     Its copies are cancelled, its throttles cleared, and it can be resumed.
     """
-    return halted(record, changes.steps(record), reason, ports, must_end=True)
+    return halted(record, changes.steps(record), Halt(reason, must_end=True), ports)
 
 
 def rolling_back(record: ExecutionRecord, ports: Ports) -> ExecutionRecord:
@@ -82,14 +82,17 @@ class _Run(Hand):
         """Return the end."""
         if self.record.reason is not None:
             # A process before this one was stopping it.
-            return halted(self.record, self._steps, stopped_for(self.record.reason), self.ports, must_end=False)
+            now = self.ports.permit(self.record)
+            is_over = isinstance(now, Halt) and now.need_is_over
+            halt = Halt(stopped_for(self.record.reason), need_is_over=is_over)
+            return halted(self.record, self._steps, halt, self.ports)
         while self.record.step < len(self._steps):
             against: Stuck | Halt | Hold | None = self.ports.permit(self.record)
             if against is None:
                 against = self._advance(self._steps[self.record.step])
             if isinstance(against, Halt):
                 record = replace(self.record, cause_is_seen=against.must_end)
-                return halted(record, self._steps, against.reason, self.ports, must_end=against.must_end)
+                return halted(record, self._steps, against, self.ports)
             if isinstance(against, Stuck):
                 return stuck(self.record, self._steps, against.reason, self.ports)
             if isinstance(against, Hold):

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.standing import reason_to_stop
+from logdirwatch.execute.ports import Halt
 from logdirwatch.model.vocabulary import ActionStatus, Decision, ExecutionState
 from tests.unit.autopilot.world import accepted, execution, facts, move
 from tests.unit.plan.builders import NOW_MS
@@ -12,8 +13,13 @@ MADE = move()
 RUNNING = execution(MADE, state=ExecutionState.COPYING)
 
 
-def stops(made=MADE, given=None):
+def halt(made=MADE, given=None):
     return reason_to_stop(RUNNING, made, given or facts(MADE), NOW_MS)
+
+
+def stops(made=MADE, given=None):
+    found = halt(made, given)
+    return None if found is None else found.reason
 
 
 @pytest.mark.parametrize("status", [ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING])
@@ -34,7 +40,25 @@ def test_an_action_that_ended_stops_it(status):
 
 def test_another_content_or_no_action_stops_it():
     assert stops(replace(MADE, commands=["x"])) == "the action says something else by now"
-    assert reason_to_stop(RUNNING, None, facts(MADE), NOW_MS) == "its action is not on the topic any more"
+    assert reason_to_stop(RUNNING, None, facts(MADE), NOW_MS) == Halt("its action is not on the topic any more")
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "is_over"),
+    [
+        (replace(MADE, status=ActionStatus.WITHDRAWN), None, True),
+        (replace(MADE, status=ActionStatus.SUPERSEDED), None, True),
+        (replace(MADE, status=ActionStatus.EXPIRED), None, True),
+        (replace(MADE, commands=["x"]), None, True),
+        (replace(MADE, status=ActionStatus.FAILED), None, False),
+        (replace(MADE, status=ActionStatus.REJECTED), None, False),
+        (MADE, facts(MADE, pause=accepted(MADE, Decision.PAUSE)), False),
+        (replace(MADE, status=ActionStatus.WITHDRAWN), facts(MADE, pause=accepted(MADE, Decision.PAUSE)), False),
+        (MADE, facts(replace(MADE, kind="reassign")), False),
+    ],
+)
+def test_only_where_nothing_is_needed_any_more_nobody_has_to_decide(made, given, is_over):
+    assert halt(made, given).need_is_over is is_over
 
 
 def test_a_decision_that_is_revoked_stops_it():

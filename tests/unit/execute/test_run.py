@@ -228,12 +228,13 @@ class Keeping(FakeCluster):
 
 
 @pytest.mark.parametrize("error", [None, RefusedError("no ACL"), NoAnswerError("gone")])
+@pytest.mark.parametrize("need_is_over", [False, True])
 @pytest.mark.parametrize("reason", [None, "ann rejected it"])
-def test_throttles_that_are_left_are_said_and_nothing_is_done_then(error, reason):
+def test_throttles_that_are_left_are_said_and_nothing_is_done_then(error, reason, need_is_over):
     world = World(MOVE)
     world.cluster = Keeping(error)
     world.ports = Ports(world.cluster, world.notes.append, world.said.append, world.pause, world.now)
-    answers = [None, None, Halt(reason)] if reason else []
+    answers = [None, None, Halt(reason, need_is_over=need_is_over)] if reason else []
     ended = carry_out(world.record, permitted(world, *answers))
     left = f"throttles are left: broker 1 ({error or 'it is still shown'})"
     said = f"done, but {left}" if reason is None else f"{reason}; {left}"
@@ -251,13 +252,15 @@ def permitted(world, *answers):
 
 
 @pytest.mark.parametrize("before", range(8))
-def test_what_must_not_go_on_ends_its_copies_and_leaves_no_throttle(before):
+@pytest.mark.parametrize("need_is_over", [False, True])
+def test_what_must_not_go_on_ends_its_copies_and_leaves_no_throttle(before, need_is_over):
     world = World(MOVE)
-    ended = carry_out(world.record, permitted(world, *[None] * before, Halt("ann rejected it")))
+    halt = Halt("ann rejected it", need_is_over=need_is_over)
+    ended = carry_out(world.record, permitted(world, *[None] * before, halt))
     if ended.state is ExecutionState.DONE:
         assert before >= 5
         return
-    state = ExecutionState.ROLLED_BACK if before == 0 else ExecutionState.STUCK
+    state = ExecutionState.ROLLED_BACK if before == 0 or need_is_over else ExecutionState.STUCK
     assert (ended.state, ended.reason, not world.cluster.made) == (state, "ann rejected it", before < 2)
     assert world.cluster.future is None
     assert world.cluster.configs["brokers", "1"] == {}
@@ -274,6 +277,15 @@ def test_a_stop_says_whether_its_cause_can_be_seen_to_be_over(halt, is_seen, bef
     assert (ended.state in {ExecutionState.STUCK, ExecutionState.ROLLED_BACK}, ended.cause_is_seen) == (True, is_seen)
     again = carry_out(ended, world.ports) if ended.state is ExecutionState.STUCK else None
     assert again is None or (again.state, again.cause_is_seen) == (ExecutionState.DONE, False)
+
+
+@pytest.mark.parametrize(("is_over_now", "state"), [(True, ExecutionState.ROLLED_BACK), (False, ExecutionState.STUCK)])
+def test_whoever_finishes_a_stop_asks_whether_anything_is_needed(is_over_now, state):
+    world = World(MOVE)
+    stopping = replace(world.record, step=1, state=ExecutionState.COPYING, reason="stopping: the action is withdrawn")
+    now = Halt("the action is withdrawn", need_is_over=True) if is_over_now else None
+    ended = carry_out(stopping, permitted(world, now))
+    assert (ended.state, ended.reason) == (state, "the action is withdrawn")
 
 
 def test_where_something_is_left_a_person_has_to_see_to_it():
