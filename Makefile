@@ -27,7 +27,7 @@ CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -101,8 +101,12 @@ test-sql: java $(STAMP) ## every panel's query in Spark and in a real Trino serv
 	$(PYTEST) tests/sql $(ARGS)
 
 test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (TEST_CHROMIUM=/path/to/chromium)
-	@.ci/chromium
+	@.ci/program Chromium TEST_CHROMIUM chromium chromium-browser google-chrome
 	$(PYTEST) tests/browser $(ARGS)
+
+test-prometheus: $(STAMP) ## backtest, alerting rules and dashboards with a real Prometheus (TEST_PROMETHEUS=/path/to/prometheus)
+	@.ci/program Prometheus TEST_PROMETHEUS prometheus
+	$(PYTEST) tests/prometheus $(ARGS)
 
 test-chart: $(STAMP) ## the Helm chart with a real helm: linted, rendered, held against the schemas of Kubernetes
 	@.ci/helm
@@ -140,7 +144,7 @@ dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and D
 	$(BIN)/python -m dashboards $(ARGS)
 
 screenshots: $(STAMP) ## write the pictures of the console in docs/images, with a Chromium that is here
-	@.ci/chromium
+	@.ci/program Chromium TEST_CHROMIUM chromium chromium-browser google-chrome
 	$(BIN)/python -m tests.browser.screenshots docs/images
 
 dist: $(STAMP) ## build the source distribution, and from it the wheel, into dist/, and check both (twine)
@@ -158,7 +162,7 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	$(BIN)/python .ci/vocabulary
 	@.ci/units
 	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
-	$(PYTEST) --collect-only -qq tests/browser tests/chart tests/cluster tests/kafka tests/scenarios tests/spark tests/sql tests/versions
+	$(PYTEST) --collect-only -qq tests/browser tests/chart tests/cluster tests/kafka tests/prometheus tests/scenarios tests/spark tests/sql tests/versions
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure

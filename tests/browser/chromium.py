@@ -30,5 +30,5 @@ def program() -> str:
         return named
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        raise FileNotFoundError(f"no browser: run .ci/chromium, or name a Chromium in {NAMED}")
+        raise FileNotFoundError(f"no browser: run make test-browser, or name a Chromium in {NAMED}")
     return found

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import chromium
 
-SCRIPT = Path(__file__).parents[2] / ".ci" / "chromium"
+SCRIPT = Path(__file__).parents[2] / ".ci" / "program"
 
 
 def a_program(folder, name, text="exit 0"):
@@ -27,7 +27,13 @@ def path(tmp_path, monkeypatch):
 
 
 def run():
-    return subprocess.run(["/bin/sh", SCRIPT], env=dict(os.environ), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["/bin/sh", SCRIPT, "Chromium", chromium.NAMED, *chromium.NAMES],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("name", chromium.NAMES)
@@ -50,7 +56,7 @@ def test_a_wrong_name_is_one_line(path, monkeypatch):
 
 
 def test_without_one_it_is_said_what_to_do(path):
-    with pytest.raises(FileNotFoundError, match=r"^no browser: run \.ci/chromium, or name a Chromium in [A-Z_]+$"):
+    with pytest.raises(FileNotFoundError, match=r"^no browser: run make test-browser, or name a Chromium in [A-Z_]+$"):
         chromium.program()
 
 

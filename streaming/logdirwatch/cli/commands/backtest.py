@@ -1,8 +1,9 @@
-"""``logdirwatch backtest``: the alerts that other settings would have raised, from stored samples."""
+"""``logdirwatch backtest``: the alerts that other settings would have raised, from stored samples or Prometheus."""
 
 import itertools
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Annotated, Any
@@ -12,6 +13,8 @@ import typer
 import yaml
 from pydantic import ValidationError
 
+from logdirwatch.cli.reading.prometheus.replay import PrometheusHistory
+from logdirwatch.cli.reading.prometheus.server import Server, Steps
 from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
@@ -22,9 +25,12 @@ from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.backtest import Fired, fired, view
+from logdirwatch.report.backtest_rules import Compared
+from logdirwatch.report.backtest_rules import view as comparison
 from logdirwatch.report.stored import SOURCE, Row, observations
 from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.sql import quoted
+from logdirwatch.text.units import written_bytes, written_ms
 
 
 @dataclass(frozen=True)
@@ -47,28 +53,73 @@ def backtest(
         typer.Option("--set", help="A setting of detect, such as filling_ratio=0.7; may be repeated."),
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="Show only this cluster.")] = None,
+    prometheus: Annotated[
+        str | None,
+        typer.Option(
+            help="Read the history of this Prometheus server instead, such as http://prometheus:9090, and compare "
+            "with rules over free space. PROMETHEUS_TOKEN is its bearer token."
+        ),
+    ] = None,
+    select: Annotated[
+        str | None, typer.Option(help="With --prometheus: which series, such as 'mountpoint=~\"/data.*\"'.")
+    ] = None,
+    capacity: Annotated[
+        str | None, typer.Option(help="With --prometheus: size of a broker's disks; the JMX exporter does not tell it.")
+    ] = None,
+    step: Annotated[str, typer.Option(help="With --prometheus: time between two samples.")] = "30m",
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rule", help="With --prometheus: a rule of yours to compare, in PromQL; may be repeated."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON alert per line.")] = False,
 ) -> None:
     """Replay stored samples through the state machine and print the alerts it would have raised, and when.
 
     Without --set the present settings are used; with it they are replayed too, for comparison. Alerts about the whole
-    cluster and about silence are left out, and past maintenance has no effect.
+    cluster and about silence are left out, and past maintenance has no effect. With --prometheus only the alerts about
+    space are shown.
     """
     settings = ctx.obj.settings
     chosen = Range(time_ms(from_, now_ms()), time_ms(to, now_ms()), cluster)
     if chosen.from_ms >= chosen.to_ms:
         raise UserError("backtest: --from must be before --to", exit_code=2)
     other = with_changes(settings.detect, changed or [])
-    reader = table_reader(settings)
-    found = fired(run(reader, chosen, other))
+    if prometheus is None:
+        judge = _of_tables(table_reader(settings), chosen)
+    else:
+        server = Server(prometheus, os.environ.get("PROMETHEUS_TOKEN"))
+        size = None if capacity is None else _written("--capacity", written_bytes(capacity), capacity)
+        times = _steps(chosen, _written("--step", written_ms(step), step))
+        judge = PrometheusHistory(server, times, select, cluster, size, tuple(rules or ())).judge
+    found, rows = judge(other)
     if as_json:
-        for alert in found:
-            typer.echo(msgspec.json.encode(alert))
+        for line in (*found, *rows):
+            typer.echo(msgspec.json.encode(line))
         return
     terminal = console()
     terminal.print(view(found, terminal.width)) if found else typer.echo("No alert would have fired.")
+    if rows:
+        terminal.print(comparison(rows, terminal.width))
     if changed:
-        _compare(found, fired(run(reader, chosen, settings.detect)))
+        _compare(found, judge(settings.detect)[0])
+
+
+Judge = Callable[[DetectSettings], tuple[list[Fired], list[Compared]]]
+
+
+def _of_tables(reader: TableReader, chosen: Range) -> Judge:
+    return lambda detect: (fired(run(reader, chosen, detect)), [])
+
+
+def _written(option: str, value: int | None, text: str) -> int:
+    if not value:
+        raise UserError(f"backtest: {option} {text}: write a number with its unit, such as 15m or 2TiB", exit_code=2)
+    return value
+
+
+def _steps(chosen: Range, step_ms: int) -> Steps:
+    """Return the times to ask Prometheus for, at whole steps: its hours are those of the forecast."""
+    return Steps(chosen.from_ms - chosen.from_ms % step_ms, chosen.to_ms, step_ms)
 
 
 def _compare(found: list[Fired], present: list[Fired]) -> None:

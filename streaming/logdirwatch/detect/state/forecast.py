@@ -8,9 +8,9 @@ for two weeks. Moves add bytes that no producer wrote; they are subtracted. How 
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from itertools import accumulate, chain, pairwise
 from zlib import crc32
 
+import numpy as np
 from msgspec import Struct
 
 from logdirwatch.config.section import HOUR_MS
@@ -118,22 +118,29 @@ def _take_out_what_came(peaks: Peaks, at_ms: int, used_bytes: int, moving: Movin
 
 
 def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
-    past = [*_past(peaks), peaks.peak_bytes, *[None] * (hour - peaks.hour - 1)][1 - KEPT_HOURS :]
-    peaks.unit_bytes = max(1, -(-total_bytes // STEPS))
-    steps = (NO_SAMPLE if used is None else round(used / peaks.unit_bytes) for used in past)
-    peaks.changes = packed(max(NO_SAMPLE, min(step, 2**15 - 1)) for step in steps)
-    peaks.past, peaks.hour = "", hour
+    unit_bytes = max(1, -(-total_bytes // STEPS))
+    # Of an unchanged volume the hours before stay as they are: this is most of what a forecast costs.
+    is_unchanged = bool(peaks.changes) and unit_bytes == peaks.unit_bytes
+    before = unpacked(peaks.changes) if is_unchanged else [_step(used, unit_bytes) for used in _past(peaks)]
+    unseen = [NO_SAMPLE] * (hour - peaks.hour - 1)
+    peaks.changes = packed([*before, _step(peaks.peak_bytes, unit_bytes), *unseen][1 - KEPT_HOURS :])
+    peaks.unit_bytes, peaks.past, peaks.hour = unit_bytes, "", hour
+
+
+def _step(used_bytes: int | None, unit_bytes: int) -> int:
+    return NO_SAMPLE if used_bytes is None else max(NO_SAMPLE, min(round(used_bytes / unit_bytes), 2**15 - 1))
 
 
 def packed(steps: Iterable[int]) -> str:
     """Return numbers of two bytes as the changes between them, whose text compresses far better than their own."""
-    changes = array("H", ((step - before) % 2**16 for before, step in pairwise(chain([0], steps))))
+    changes = np.diff(np.fromiter(steps, np.int16), prepend=np.int16(0))
     return b64encode(changes.tobytes()).decode()
 
 
 def unpacked(changes: str) -> list[int]:
     """Return the numbers that were packed."""
-    return [(step + 2**15) % 2**16 - 2**15 for step in accumulate(array("H", b64decode(changes)))]
+    found: list[int] = np.cumsum(np.frombuffer(b64decode(changes), np.int16), dtype=np.int16).tolist()
+    return found
 
 
 def _past(peaks: Peaks) -> list[int | None]:

@@ -1,0 +1,1 @@
+"""The history of log directories that a Prometheus server has."""
