@@ -15,6 +15,8 @@ from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import DELTA_CONF, SESSION_CONF
+from logdirwatch.observe.log_dir_metrics import LogDirMetrics
+from logdirwatch.observe.series import firing_alerts
 from logdirwatch.reference.support import DATABRICKS_RUNTIMES
 
 ROOT = Path(__file__).parents[2]
@@ -118,15 +120,29 @@ def test_a_unit_may_do_nothing_on_its_host_that_it_does_not_need(path):
     assert unit["ProtectSystem"] == ["full" if "watch-host" in path.name else "strict"]
 
 
+PROMETHEUS_RULES = [
+    rule
+    for group in yaml.safe_load((ROOT / "conf" / "prometheus" / "alerts.yaml").read_text())["groups"]
+    for rule in group["rules"]
+]
+
+
 def test_prometheus_is_asked_for_metrics_that_there_are():
-    groups = yaml.safe_load((ROOT / "conf" / "prometheus" / "alerts.yaml").read_text())["groups"]
-    asked = {
-        name for group in groups for rule in group["rules"] for name in re.findall(r"logdirwatch_\w+", rule["expr"])
-    }
+    asked = {name for rule in PROMETHEUS_RULES for name in re.findall(r"logdirwatch_\w+", rule["expr"])}
     served = {
         metric.name + ("_total" if metric.type == "counter" else "")
-        for metrics in (CollectorMetrics([], Publisher(lambda: None, 1, 1)), StreamMetrics(Runner(None, None, {})))
+        for metrics in (
+            CollectorMetrics([], Publisher(lambda: None, 1, 1)),
+            StreamMetrics(Runner(None, None, {})),
+            LogDirMetrics(),
+        )
         for metric in metrics.collect()
     }
     assert asked
-    assert asked <= served
+    assert asked <= served | {firing_alerts({}).name}
+
+
+@pytest.mark.parametrize("rule", PROMETHEUS_RULES, ids=lambda rule: rule["alert"])
+def test_a_rule_of_prometheus_leads_to_a_runbook_that_is_there(rule):
+    page = rule["annotations"]["runbook_url"].removeprefix("https://docs.example.com/").rstrip("/")
+    assert page == "runbooks/{{ $labels.rule }}" or (ROOT / "docs" / f"{page}.md").is_file()
