@@ -1,4 +1,7 @@
-"""Write the dashboards' JSON: ``python -m dashboards [--config FILE] [--out DIR] [--databricks C.S] [--trino C.S]``."""
+"""Write the dashboards' JSON: ``python -m dashboards [--config FILE] [--out DIR] [--databricks C.S] [--trino C.S]``.
+
+Those for Prometheus are written too; they need no tables.
+"""
 
 import argparse
 from collections.abc import Iterator
@@ -6,6 +9,7 @@ from pathlib import Path
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
+from dashboards import prometheus
 from dashboards.boards import BOARDS, dashboard
 from dashboards.engines import ENGINES
 from dashboards.fields import Limits
@@ -36,8 +40,13 @@ def files(settings: Settings, tables: dict[str, str]) -> Iterator[tuple[str, str
     for engine in ENGINES:
         for board in BOARDS:
             content = dashboard(board, engine, limits(settings), tables.get(engine.name, engine.tables))
-            text = JSONEncoder(sort_keys=True, indent=2, ensure_ascii=False).encode(content)
-            yield f"{engine.name}/{board.name}.json", text + "\n"
+            yield f"{engine.name}/{board.name}.json", _text(content)
+    for board in prometheus.boards():
+        yield f"{prometheus.NAME}/{board.name}.json", _text(prometheus.dashboard(board, limits(settings)))
+
+
+def _text(content: object) -> str:
+    return JSONEncoder(sort_keys=True, indent=2, ensure_ascii=False).encode(content) + "\n"
 
 
 def main() -> None:

@@ -1,13 +1,13 @@
 """The kinds of panels. What a panel shows follows from the columns of its query, so none needs settings of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
 from grafana_foundation_sdk.builders import common as common_builders
 from grafana_foundation_sdk.builders import dashboard as builders
-from grafana_foundation_sdk.builders import stat, table, timeseries
+from grafana_foundation_sdk.builders import heatmap, stat, statetimeline, table, timeseries
 from grafana_foundation_sdk.models import common
 from grafana_foundation_sdk.models import dashboard as model
 
@@ -15,7 +15,7 @@ from dashboards import fields, sql
 from dashboards.engines import TABLE, TIME_SERIES, Engine, TargetBuilder
 from dashboards.fields import FIELDS, Limits
 
-Builder: TypeAlias = stat.Panel | table.Panel | timeseries.Panel
+Builder: TypeAlias = stat.Panel | table.Panel | timeseries.Panel | statetimeline.Panel | heatmap.Panel
 WHOLE_WIDTH = 24
 # Shorter gaps are what the width of a bucket makes.
 GAP_MS = 1_800_000.0
@@ -34,6 +34,8 @@ class Kind(Enum):
     LISTING = "rows, of which words and numbers have their colours"
     LINES = "use over time as lines between the levels, and the band of a forecast"
     BARS = "counts over time as stacked bars, statuses in their colours"
+    STATES = "numbers that stand for statuses, over time, a row each"
+    HEAT = "how many series had which use, over time"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def made(panel: Panel, making: Making) -> Builder:
     """Return a panel for the SDK."""
     form = TIME_SERIES if panel.kind in (Kind.LINES, Kind.BARS) else TABLE
     built = (
-        _STYLES[panel.kind](making.limits)
+        STYLES[panel.kind](making.limits)
         .title(panel.title)
         .description(sql.description(panel.query))
         .datasource(making.engine.data_source)
@@ -80,7 +82,7 @@ def made(panel: Panel, making: Making) -> Builder:
         .with_target(TargetBuilder(making.target(panel.query, form)))
     )
     if form == TABLE:
-        _with_columns(built, panel, making.limits)
+        with_columns(built, panel.kind, sql.columns(panel.query), making.limits)
     elif label := _label(panel.query):
         built.display_name(f"${{__field.labels.{label}}}")
     return built
@@ -120,8 +122,8 @@ def _lines(limits: Limits) -> Builder:
         .insert_nulls(GAP_MS)
     )
     for name, style in _BAND.items():
-        properties = [_property(key, value) for key, value in style.items()]
-        built.override_by_name(name, [_property("displayName", FIELDS[name].title), *properties])
+        properties = [changed(key, value) for key, value in style.items()]
+        built.override_by_name(name, [changed("displayName", FIELDS[name].title), *properties])
     return built
 
 
@@ -130,15 +132,30 @@ def _bars(limits: Limits) -> Builder:
     built = _series(common.GraphDrawStyle.BARS).unit(fields.NUMBER).min(0).fill_opacity(80)
     built.stacking(common_builders.StackingConfig().mode(common.StackingMode.NORMAL))
     for word, colour in fields.STATUSES.items():
-        built.override_by_regexp(f"/\\b{word}$/", [_property("color", _fixed(colour))])
+        built.override_by_regexp(f"/\\b{word}$/", [changed("color", _fixed(colour))])
     return built
 
 
-_STYLES: Mapping[Kind, Callable[[Limits], Builder]] = {
+def _states(limits: Limits) -> Builder:
+    del limits
+    return statetimeline.Panel().show_value(common.VisibilityMode.NEVER).row_height(0.9).merge_values(True)
+
+
+def _heat(limits: Limits) -> Builder:
+    del limits
+    buckets = common_builders.HeatmapCalculationOptions().y_buckets(
+        common_builders.HeatmapCalculationBucketConfig().value("0.05")
+    )
+    return heatmap.Panel().calculate(True).calculation(buckets).unit(fields.RATIO).min(0).max(1)
+
+
+STYLES: Mapping[Kind, Callable[[Limits], Builder]] = {
     Kind.NUMBERS: _numbers,
     Kind.LISTING: _listing,
     Kind.LINES: _lines,
     Kind.BARS: _bars,
+    Kind.STATES: _states,
+    Kind.HEAT: _heat,
 }
 
 
@@ -177,29 +194,29 @@ _BAND: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def _with_columns(built: Builder, panel: Panel, limits: Limits) -> None:
-    names = sql.columns(panel.query)
+def with_columns(built: Builder, kind: Kind, names: Sequence[str], limits: Limits) -> None:
+    """Give each column its title, unit and colours."""
     for name in names:
         properties = _usual(name, limits)
-        if panel.kind is Kind.LISTING:
+        if kind is Kind.LISTING:
             properties += _in_a_row(name)
         if PLACE in names and name in LINKED:
-            properties.append(_property("links", [{"title": "Go there", "url": PLACE_URL, "targetBlank": False}]))
+            properties.append(changed("links", [{"title": "Go there", "url": PLACE_URL, "targetBlank": False}]))
         built.override_by_name(name, properties)
 
 
 def _usual(name: str, limits: Limits) -> list[model.DynamicConfigValue]:
     field = FIELDS[name]
-    found = [_property("displayName", field.title)]
+    found = [changed("displayName", field.title)]
     if mappings := fields.own_mappings(field):
-        found.append(_property("mappings", mappings))
+        found.append(changed("mappings", mappings))
     if field.unit:
-        found.append(_property("unit", field.unit))
+        found.append(changed("unit", field.unit))
     if field.unit in (fields.RATIO, fields.BYTES, fields.SPAN):
-        found.append(_property("decimals", 1))
+        found.append(changed("decimals", 1))
     if field.colouring:
         steps = [_step(begin, colour) for begin, colour in limits.steps(field.colouring)]
-        found.append(_property("thresholds", model.ThresholdsConfig(model.ThresholdsMode.ABSOLUTE, steps)))
+        found.append(changed("thresholds", model.ThresholdsConfig(model.ThresholdsMode.ABSOLUTE, steps)))
     return found
 
 
@@ -208,16 +225,17 @@ def _in_a_row(name: str) -> list[model.DynamicConfigValue]:
     if field.colouring or field.is_word or field.is_cell:
         is_loud = field.is_cell or name in ("severity", "status")
         found.append(
-            _property("custom.cellOptions", {"type": "color-background" if is_loud else "color-text", "mode": "basic"})
+            changed("custom.cellOptions", {"type": "color-background" if is_loud else "color-text", "mode": "basic"})
         )
     if field.width:
-        found.append(_property("custom.width", field.width))
+        found.append(changed("custom.width", field.width))
     if name == PLACE:
-        found.append(_property("custom.hidden", True))
+        found.append(changed("custom.hidden", True))
     return found
 
 
-def _property(name: str, value: object) -> model.DynamicConfigValue:
+def changed(name: str, value: object) -> model.DynamicConfigValue:
+    """Return one property of a column."""
     return model.DynamicConfigValue(id_val=name, value=value)
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dashboards import __main__ as command
-from dashboards import fields, sql
+from dashboards import fields, prometheus, sql
 from dashboards.boards import BOARDS
 from dashboards.engines import DATA_SOURCE_UID, ENGINES
 from dashboards.panels import Kind
@@ -18,6 +18,7 @@ from logdirwatch.settings import Settings
 
 FOLDER = Path(command.__file__).parent
 FILES = [f"{engine.name}/{board.name}.json" for engine in ENGINES for board in BOARDS]
+OF_PROMETHEUS = [f"{prometheus.NAME}/{board.name}.json" for board in prometheus.boards()]
 PROVISIONED = sorted((FOLDER / "provisioning").rglob("*.yaml"))
 
 
@@ -26,16 +27,16 @@ def made():
     return dict(command.files(Settings(), {}))
 
 
-def test_the_committed_files_are_what_the_code_makes_for_trino_and_no_others(made):
+def test_the_committed_files_are_what_the_code_makes_for_trino_and_prometheus_and_no_others(made):
     command = ["git", "ls-files", "-z", "*.json"]
     listed = subprocess.run(command, cwd=FOLDER, capture_output=True, check=True, text=True).stdout
     committed = {name: (FOLDER / name).read_text() for name in listed.split("\0") if name}
-    assert set(committed) == {name for name in made if name.startswith("trino/")}
+    assert set(committed) == {name for name in made if not name.startswith("databricks/")}
     stale = [name for name, text in committed.items() if made[name] != text]
     assert not stale, "run: make dashboards"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", FILES + OF_PROMETHEUS)
 def test_panels_fill_the_width_and_do_not_overlap(made, name):
     taken = set()
     for panel in json.loads(made[name])["panels"]:
@@ -63,7 +64,7 @@ def test_every_variable_that_a_query_reads_is_one_of_the_dashboard(made, name):
     assert set(re.findall(r"\$\{(\w+):", json.dumps(document["panels"]).replace("${__data", ""))) <= there
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", FILES + OF_PROMETHEUS)
 def test_a_missing_value_is_never_shown_as_good(made, name):
     for panel in json.loads(made[name])["panels"]:
         defaults = panel["fieldConfig"]["defaults"]
