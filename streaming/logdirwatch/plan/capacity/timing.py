@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from logdirwatch.config.section import HOUR_MS
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -58,9 +58,12 @@ def _ended(ramp: Ramp, left_ms: int | None) -> float:
 
 
 def full_sooner(destination: LogDir, taken_bytes: int, source: LogDir) -> Veto | None:
-    """Veto a destination that with the replicas it takes would be full before the source is without the move."""
+    """Veto a destination that with the replicas it takes would be full before the source is without the move.
+
+    A source that is not known to be full one day does not need a destination that is within a day.
+    """
     left_ms, source_left_ms = time_to_full_ms(destination, -taken_bytes), time_to_full_ms(source)
-    if left_ms is None or source_left_ms is None or left_ms >= source_left_ms:
+    if left_ms is None or left_ms >= (DAY_MS if source_left_ms is None else source_left_ms):
         return None
     where = destination.path + ("" if destination.broker == source.broker else f" on broker {destination.broker}")
     return Veto("destination_full_sooner", f"{where} would be full {human_in(left_ms)}, before {source.path}")
