@@ -44,6 +44,36 @@ FLOORS = [
 ]
 
 
+def written(size, a_second=700.0, count=500, **configs):
+    """A topic of many replicas of ``size`` bytes that are written ``a_second`` each, with their growth."""
+    parts = small(size, count, **configs)
+    rates = {} if a_second is None else {(HERE, ("t", number)): a_second for number in range(count)}
+    return parts, rates
+
+
+AN_HOUR = {"retention.ms": str(HOUR_MS)}
+HUNDRED_MIB = {"retention.ms": "-1", "retention.bytes": str(100 << 20)}
+SEGMENTS = [
+    ("an age that an open segment outlasts", True, *written(GIB, **AN_HOUR)),
+    ("bytes far below a segment", True, *written(GIB, **HUNDRED_MIB)),
+    ("written at an unknown rate", True, *written(GIB, None, **HUNDRED_MIB)),
+    ("the age alone, at an unknown rate", False, *written(GIB, None, **AN_HOUR)),
+    ("the nearer limit counts", True, *written(GIB, **AN_HOUR, **{"retention.bytes": str(900 << 20)})),
+    (
+        "what is left locally",
+        True,
+        *written(GIB, **AN_HOUR, **{"remote.storage.enable": "true", "local.retention.ms": "-2"}),
+    ),
+    ("few replicas", False, *written(GIB, count=100, **HUNDRED_MIB)),
+    ("little of each", False, *written(120 << 20, **HUNDRED_MIB)),
+    ("more than a segment: deletion is stuck", False, *written(3 * GIB, **HUNDRED_MIB)),
+    ("written fast", False, *written(GIB, 10 * MB, **AN_HOUR)),
+    ("kept for long", False, *written(GIB)),
+    ("compacted", False, *written(GIB, **HUNDRED_MIB, **{"cleanup.policy": "compact"})),
+    ("nothing limits it", False, *written(GIB, **FOR_EVER)),
+]
+
+
 def full(ratio=0.9, growth=5 * MB, number=1, path="/d1", total=4 * TIB):
     return directory(number, path, int(ratio * total), total=total, growth_bytes_per_s=growth)
 
@@ -217,6 +247,16 @@ ADVICE = [
     *(
         Advice(name, given(*parts), never=("lower_retention", "delete_records"), says=(says,))
         for name, says, *parts in FLOORS
+    ),
+    *(
+        Advice(
+            name,
+            given(*parts, growth=growth),
+            order=("investigate", "expand_disk") if is_told else (),
+            says=("ask the owner of t for smaller segments",) if is_told else (),
+            never_says=() if is_told else ("ask the owner of t for smaller segments",),
+        )
+        for name, is_told, parts, growth in SEGMENTS
     ),
 ]
 

@@ -46,7 +46,12 @@ from logdirwatch.plan.relief.order import (
 )
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
-from logdirwatch.plan.relief.stuck_deletion import propose_cleaner_check, propose_retention_check, remote_copy_drafts
+from logdirwatch.plan.relief.stuck_deletion import (
+    propose_cleaner_check,
+    propose_retention_check,
+    propose_segment_check,
+    remote_copy_drafts,
+)
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
 from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
@@ -161,6 +166,7 @@ def _answer(
     checks = [
         *propose_retention_check(source, snapshot, policy),
         *propose_cleaner_check(source, snapshot, policy),
+        *propose_segment_check(source, snapshot, policy),
         *remote_copy_drafts(source, snapshot),
     ]
     looks = apply_decisions(checks, snapshot.decisions)

@@ -15,16 +15,19 @@ from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import describe_configs
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect, owner_of
 from logdirwatch.plan.retention.cut import effective_after_ms
-from logdirwatch.plan.retention.limits import is_copy_delayed
+from logdirwatch.plan.retention.limits import bytes_kept_by_segments, is_copy_delayed, segment_bytes
 from logdirwatch.plan.retention.overdue import overdue, overdue_in, past_limit_bytes
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import some_of
 
 STEP = "remote_copies"
 MOSTLY = 0.5
 _NAMED = 3
+SEGMENT_MS = 604_800_000
+"""Kafka's default of ``segment.ms`` (``LogConfig``)."""
 
 
 def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[ProposedAction]:
@@ -94,6 +97,38 @@ def propose_retention_check(source: LogDir, snapshot: ClusterSnapshot, policy: P
                 ),
             ),
         )
+    ]
+
+
+SEGMENTS_STEP = "segments"
+MUCH = 0.1
+"""The share of a directory that the segments of one topic must keep to be worth a change."""
+
+
+def propose_segment_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the check of a topic's segments where they keep much that its limits let go; else empty.
+
+    Kafka deletes whole segments, and never the one that is written: with smaller ones a limit that is there already
+    frees the rest, and no more is lost than the topic's owner allows.
+    """
+    kept: Counter[str] = Counter()
+    for replica in snapshot.replicas_in(source.place):
+        kept[replica.topic] += bytes_kept_by_segments(replica, snapshot)
+    found = [(name, size) for name, size in kept.most_common(_NAMED) if size >= MUCH * (source.total_bytes or 1)]
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": SEGMENTS_STEP, "topic": name},
+            reason=f"ask {owner_of(name, policy)} for smaller segments: they are up to "
+            f"{human_bytes(segment_bytes(snapshot.topics[name]))} large (segment.bytes) and roll after "
+            f"{human_ms(snapshot.topics[name].number('segment.ms', SEGMENT_MS))} (segment.ms), and keep about "
+            f"{human_bytes(size)} in {source.path} beyond its retention; smaller ones free that as they roll, and "
+            "nothing that it has to keep",
+            expected=effect(),
+            commands=(describe_configs(policy.tools, "topics", name, "--all"),),
+        )
+        for name, size in found
+        if replica_vetoes.never_touch(name, policy.limits) is None
     ]
 
 

@@ -161,6 +161,18 @@ def kept_bytes(topic: Topic) -> int | None:
     return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
 
 
+def bytes_kept_by_segments(replica: Replica, snapshot: ClusterSnapshot) -> int:
+    """Return the bytes that a replica within its limits keeps beyond them, as Kafka deletes whole closed segments."""
+    topic, size = snapshot.topics.get(replica.topic), replica.size_bytes or 0
+    if topic is None or topic.is_compacted or topic.is_internal:
+        return 0
+    age_ms, rate = kept_ms(topic), snapshot.growth_of_partitions.get(replica.key)
+    by_age = None if age_ms is None or not rate or rate <= 0 else int(rate * age_ms / 1000)
+    limits = [limit for limit in (kept_bytes(topic), by_age) if limit is not None]
+    beyond = size - min(limits, default=size)
+    return beyond if 0 < beyond <= segment_bytes(topic) else 0
+
+
 def is_deleted(topic: Topic) -> bool:
     """Whether Kafka deletes the topic's old segments by its retention."""
     return "delete" in (topic.configs.get("cleanup.policy") or "").split(",")
