@@ -1,12 +1,19 @@
-"""What the unit tests share: none leaves a thread that draws random numbers behind."""
+"""What the unit tests share: the lines that are logged; none leaves a thread that draws random numbers behind."""
 
 import threading
 
 import pytest
+import structlog
 
 from tests.support.waiting import DEADLINE_S, wait_until
 
 KAFKA_THREADS = ("asks-kafka", "connects-to-kafka", "kafka-io")
+
+
+@pytest.fixture
+def logged():
+    with structlog.testing.capture_logs() as lines:
+        yield lines
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 import msgspec
 import pytest
-import structlog
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
@@ -39,12 +38,6 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path):
     return Desk(tmp_path)
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 def acknowledged(**fields):

@@ -3,7 +3,6 @@
 import base64
 
 import pytest
-import structlog
 from pydantic import ValidationError
 
 from logdirwatch.console.login.tries import FORGOTTEN_AFTER_MS, FREE_TRIES
@@ -40,12 +39,6 @@ class House:
 @pytest.fixture
 def house():
     return House()
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8787", "127.0.0.1:8787", "[::]:8787"])

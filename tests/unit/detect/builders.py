@@ -187,3 +187,16 @@ class Scans(Driver):
         for _ in range(count):
             self.scan(*dirs, **moves)
         return self
+
+
+def offline(path="/d1"):
+    return log_dir(path, error_code=56)
+
+
+def suspected(driver):
+    """The places of open suspicions, each with the suspicions."""
+    return [(a.log_dir, a.evidence["why"]) for a in driver.open_alerts() if a.rule == "log_dir_suspect"]
+
+
+def suspicions(driver):
+    return [why for _, why in suspected(driver)]

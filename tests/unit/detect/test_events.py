@@ -4,11 +4,7 @@ import pytest
 
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.builders import POLL_MS, Driver, log_dir
-
-
-def offline(path="/d1"):
-    return log_dir(path, error_code=56)
+from tests.unit.detect.builders import POLL_MS, Driver, log_dir, offline
 
 
 def test_an_event_with_a_directory_takes_it_offline_under_the_fast_lanes_identity():

@@ -7,11 +7,7 @@ from msgspec.structs import replace
 from logdirwatch.config.section import MIB
 from logdirwatch.detect import state_view
 from logdirwatch.model.records import KernelNews, LogDirSample, PartitionHealth
-from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
-
-
-def offline(path="/d1"):
-    return log_dir(path, error_code=56)
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir, offline
 
 
 def test_the_first_sample_decides_at_once():

@@ -3,15 +3,11 @@
 import pytest
 
 from logdirwatch.detect.state.broker_state import encode
-from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
+from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics, offline
 
 SLOW_MS = 60_000
 SKEW_MS = 20_000
 HOUR_MS = 3_600_000
-
-
-def offline(path="/d1"):
-    return log_dir(path, error_code=56)
 
 
 class Two(Driver):

@@ -3,11 +3,7 @@
 from logdirwatch.detect import machine
 from logdirwatch.detect.unnamed_failures import MOST
 from logdirwatch.model.identity import alert_id
-from tests.unit.detect.builders import POLL_MS, Driver, log_dir
-
-
-def offline(path="/d1"):
-    return log_dir(path, error_code=56)
+from tests.unit.detect.builders import POLL_MS, Driver, log_dir, offline
 
 
 def test_a_bare_event_waits_and_the_one_directory_that_fails_carries_its_alert():

@@ -7,7 +7,6 @@ import shutil
 
 import msgspec
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,12 +33,6 @@ def log(tmp_path):
     path = tmp_path / "server.log"
     path.write_text("old\n")
     return path
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 def append(path, text):

@@ -3,7 +3,6 @@
 import shutil
 
 import pytest
-import structlog
 
 from logdirwatch.collect.host.tail import END_OF_FILE, Position
 from logdirwatch.collect.host.tail_state import StateFile, TailState
@@ -17,12 +16,6 @@ def _closed():
     yield
     while _OPENED:
         _OPENED.pop().close()
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 def read(tail):

@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-import structlog
 
 from logdirwatch.collect.publish import publisher as publisher_module
 from logdirwatch.collect.publish.arrivals import Arrivals
@@ -64,12 +63,6 @@ class Telemetry:
 @pytest.fixture
 def telemetry():
     return Telemetry()
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import structlog
 
 from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.guard import HEADERS
@@ -42,12 +41,6 @@ def inside(house):
     browser = house.browser()
     assert browser.log_in().status_code == 303
     return browser
-
-
-@pytest.fixture
-def logged():
-    with structlog.testing.capture_logs() as lines:
-        yield lines
 
 
 def is_in(browser):

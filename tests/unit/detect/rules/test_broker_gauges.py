@@ -6,14 +6,10 @@ from logdirwatch.detect.state.broker_state import decode
 from logdirwatch.detect.state_view import state_record
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision, PollStatus
-from tests.unit.detect.builders import GIB, Driver, log_dir
+from tests.unit.detect.builders import GIB, Driver, log_dir, suspected
 
 DEAD = {"DeadThreadCount": 1.0}
 WELL = {"DeadThreadCount": 0.0, "UncleanableBytes:/d1": 0.0}
-
-
-def suspected(driver):
-    return [(a.log_dir, a.evidence["why"]) for a in driver.open_alerts() if a.rule == "log_dir_suspect"]
 
 
 def space_alert(driver):

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.detect.rules.broker_tasks import TOLD_AFTER_MS
 from logdirwatch.detect.rules.remote_copies import SILENT_MS
-from tests.unit.detect.builders import POLL_MS, Driver, Scans, host_view, log_dir
+from tests.unit.detect.builders import POLL_MS, Driver, Scans, host_view, log_dir, suspicions
 from tests.unit.detect.rules.test_kernel_errors import healthy
 
 RETENTION, COPIES, OPEN_FILES = "kafka-log-retention", "ReplicaAlterLogDirsThread-0", "open_files"
@@ -19,10 +19,6 @@ def polls(driver, ms, *dirs):
     for _ in range(ms // POLL_MS):
         driver.poll(*(dirs or (log_dir(),)))
     return driver
-
-
-def suspected(driver):
-    return [alert.evidence["why"] for alert in driver.open_alerts() if alert.rule == "log_dir_suspect"]
 
 
 def fails_for_an_hour(task):
@@ -62,36 +58,36 @@ def test_a_thread_that_copies_and_died_is_a_hint_where_its_moves_stand_still():
 
 def test_a_task_that_fails_at_each_run_is_a_warning_after_an_hour_and_one_exception_is_none():
     driver = polls(fails(Driver().polls(0.5), RETENTION), TOLD_AFTER_MS + POLL_MS)
-    assert suspected(driver) == []
+    assert suspicions(driver) == []
     driver = fails_for_an_hour(RETENTION)
-    assert suspected(driver) == [["task_fails"]]
+    assert suspicions(driver) == [["task_fails"]]
     assert [alert.severity for alert in driver.open_alerts()] == ["warning"]
     assert "no old segment is deleted" in driver.open_alerts()[0].summary
 
 
 def test_a_dead_thread_is_a_warning_after_an_hour_until_it_runs_again():
     driver = polls(fails(Driver().polls(0.5), COPIES), TOLD_AFTER_MS + POLL_MS)
-    assert suspected(driver) == [["task_fails"]]
+    assert suspicions(driver) == [["task_fails"]]
     polls(driver.show(host_view(driver.at_ms, log_entries=9)), SILENT_MS + POLL_MS)
-    assert suspected(driver) == [["task_fails"]], "that a log says nothing of it brings no thread back"
+    assert suspicions(driver) == [["task_fails"]], "that a log says nothing of it brings no thread back"
     driver.event("BrokerTaskResumed", reason=COPIES)
-    assert suspected(driver) == []
+    assert suspicions(driver) == []
 
 
 def test_reads_that_fail_are_told_at_once_until_the_broker_starts_again():
     driver = fails(Driver().polls(0.5), "read_errors").polls(0.5)
-    assert suspected(driver) == [["read_errors"]]
+    assert suspicions(driver) == [["read_errors"]]
     assert "a disk cannot be read, and its directory stays online" in driver.open_alerts()[0].summary
     for _ in range(SILENT_MS // 60_000 + 1):
         polls(driver, 60_000).show(host_view(driver.at_ms, log_entries=9))
-    assert suspected(driver) == [["read_errors"]], "a consumer that gave up proves nothing"
+    assert suspicions(driver) == [["read_errors"]], "a consumer that gave up proves nothing"
     driver.event("BrokerTaskResumed", reason="read_errors").polls(0.5)
-    assert suspected(driver) == []
+    assert suspicions(driver) == []
 
 
 def test_too_many_open_files_are_a_warning_at_once():
     driver = fails(Driver().polls(0.5), OPEN_FILES).polls(0.5)
-    assert suspected(driver) == [["open_files"]]
+    assert suspicions(driver) == [["open_files"]]
     (alert,) = driver.open_alerts()
     assert (alert.severity, alert.log_dir) == ("warning", None)
     assert "its limit of open files is reached" in alert.summary
@@ -106,10 +102,10 @@ def test_it_is_over_when_a_log_that_is_read_has_not_named_it_for_an_hour(is_read
         if is_read:
             driver.show(host_view(driver.at_ms, log_entries=9))
     driver.polls(0.5)
-    assert suspected(driver) == ([] if is_read else [["open_files"]])
+    assert suspicions(driver) == ([] if is_read else [["open_files"]])
 
 
 def test_a_person_may_declare_it_healthy():
     driver = fails_for_an_hour(RETENTION)
     healthy(driver, path=None)
-    assert suspected(driver) == []
+    assert suspicions(driver) == []

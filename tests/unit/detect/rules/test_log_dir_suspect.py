@@ -3,13 +3,9 @@
 import pytest
 
 from logdirwatch.detect.rules.log_dir_suspect import LEARNING
-from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir
+from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir, suspected
 
 MINUTE_MS = 60_000
-
-
-def suspected(driver):
-    return [(a.log_dir, a.evidence["why"]) for a in driver.open_alerts() if a.rule == "log_dir_suspect"]
 
 
 def test_a_partition_without_which_a_coordinator_stands_still_is_critical_and_told_first():

@@ -162,10 +162,6 @@ def test_a_broker_that_was_away_has_its_time_again_and_its_alert_says_so():
     assert other.said("move_stalled") == []
 
 
-def left(driver):
-    return next((a for a in driver.open_alerts() if a.rule == "throttle_left"), None)
-
-
 def test_a_destination_that_fails_together_with_another_directory_is_told_by_their_alert():
     driver = Scans().scans(16, STILL, coming(10))
     driver.scan(log_dir("/d1", error_code=56, incoming_bytes=0), log_dir("/d2", error_code=56, incoming_bytes=10 * GIB))
