@@ -3,9 +3,7 @@
 import pytest
 
 from logdirwatch.detect.settings import Thresholds
-from logdirwatch.fleet.disks import disks
-from logdirwatch.fleet.intake import digest
-from tests.unit.fleet.builders import T0, TB, disks_of, filling, log_dir, state
+from tests.unit.fleet.builders import T0, TB, disks_of, filling, log_dir
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -26,6 +24,9 @@ GB = 10**9
         (log_dir(used=0.99, status="offline"), True),  # full
         (log_dir(used=0.4, status="offline"), False),  # broken
         (log_dir(used=0.4, status="offline", full_at_ms=T0), False),
+        (log_dir(used=0.75, status="offline"), True),
+        (log_dir(used=0.749, status="offline"), False),
+        (log_dir(full_at_ms=T0 - DAY_MS), True),  # overdue
         (log_dir(used=None, status="offline"), False),
     ],
 )
@@ -39,6 +40,7 @@ def test_what_counts_as_filling(view, expected):
     [
         (log_dir(used=0.5), 0, 250 * GB, 350 * GB),
         (filling(used=0.8), 50 * GB, 0, 50 * GB),
+        (filling(used=0.72), 0, 0, 130 * GB),  # on its way back
         (log_dir(used=0.96, status="saturated"), 210 * GB, 0, 0),
         (log_dir(used=0.5, full_at_ms=T0 + DAY_MS), 250 * GB, 0, 350 * GB),  # it will be full
         (log_dir(used=0.5, is_cordoned=True), 0, 0, 0),
@@ -51,13 +53,6 @@ def test_what_counts_as_filling(view, expected):
 def test_what_is_too_much_and_what_is_free(view, above, room, rebuild):
     (disk,) = disks_of(view)
     assert (disk.above_bytes, disk.room_bytes, disk.rebuild_bytes) == (above, room, rebuild)
-
-
-def test_two_directories_on_one_volume_count_once():
-    shared = [filling("/a", volume="sda", replica_bytes=1), filling("/b", volume="sda", replica_bytes=2)]
-    first, second = disks_of(*shared, filling("/c", volume="sdb"))
-    assert (first.paths, first.above_bytes, first.replica_bytes) == (("/a", "/b"), 50 * GB, 3)
-    assert second.paths == ("/c",)
 
 
 @pytest.mark.parametrize("count", [2, 3, 12])
@@ -132,12 +127,6 @@ def test_a_disk_of_which_nobody_knows_the_space_is_unknown(view, is_unknown, use
     assert (disk.is_unknown, disk.used_ratio) == (is_unknown, used_ratio)
 
 
-@pytest.mark.parametrize(("used", "is_filling"), [(0.75, True), (0.749, False)])
-def test_an_offline_disk_is_short_of_space_from_the_filling_threshold(used, is_filling):
-    (disk,) = disks_of(log_dir(used=used, status="offline"))
-    assert disk.is_filling is is_filling
-
-
 @pytest.mark.parametrize(
     ("used", "room", "rebuild"),
     [(0.0, 750 * GB, 850 * GB), (0.75, 0, 100 * GB), (0.76, 0, 90 * GB), (0.85, 0, 0), (0.9, 0, 0)],
@@ -145,11 +134,6 @@ def test_an_offline_disk_is_short_of_space_from_the_filling_threshold(used, is_f
 def test_room_is_never_less_than_none(used, room, rebuild):
     (disk,) = disks_of(log_dir(used=used))
     assert (disk.room_bytes, disk.rebuild_bytes, disk.above_bytes) == (room, rebuild, 0)
-
-
-def test_an_overdue_forecast_counts_as_now():
-    (disk,) = disks_of(log_dir(full_at_ms=T0 - DAY_MS))
-    assert (disk.is_filling, disk.full_at_ms) == (True, T0 - DAY_MS)
 
 
 def test_each_directory_without_a_volume_is_its_own_disk_in_order_of_the_paths():
@@ -182,14 +166,3 @@ def test_a_volume_of_which_nothing_is_known_has_no_numbers():
 def test_replicas_that_nobody_counted_in_one_directory_make_those_of_the_volume_unknown():
     (disk,) = disks_of(log_dir("/a", volume="v"), log_dir("/b", volume="v", replica_bytes=None))
     assert disk.replica_bytes is None
-
-
-def test_a_disk_on_its_way_back_has_nothing_too_much():
-    (disk,) = disks_of(filling(used=0.72))
-    assert (disk.is_filling, disk.above_bytes) == (True, 0)
-
-
-def test_each_directory_is_judged_by_its_own_thresholds():
-    digested = digest(state(1, log_dir("/a", 0.2), log_dir("/b", 0.2)), None, T0)
-    found = disks(1, digested, lambda path: Thresholds(filling_ratio=0.5 if path == "/a" else 0.7))
-    assert [disk.room_bytes for disk in found] == [300 * GB, 500 * GB]

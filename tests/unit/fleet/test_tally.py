@@ -27,14 +27,6 @@ def sums(*dirs, **fields):
     return tally({1: seen(1, *dirs, **fields)}).sums
 
 
-def test_what_a_healthy_broker_adds():
-    assert sums() == Sums(brokers=1, room_bytes=250 * GB)
-
-
-def test_what_partitions_add():
-    assert sums(health=HEALTH) == Sums(brokers=1, room_bytes=250 * GB, **OF_HEALTH)
-
-
 def test_a_broker_of_which_no_partitions_are_known_adds_none():
     found = sums(log_dir(), sequence=2)
     assert (found.leaderless, found.under_min_isr, found.sole_replica) == (0, 0, 0)
