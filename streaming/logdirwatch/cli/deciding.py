@@ -25,6 +25,13 @@ By = Annotated[str, typer.Option("--by", help="The person who decides.")]
 Reason = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
+def written_id(identity: str | None) -> str | None:
+    """Return an id without the blanks around it; raises UserError when nothing is left."""
+    if identity is not None and not identity.strip():
+        raise UserError("an id needs at least one character", exit_code=2)
+    return identity and identity.strip()
+
+
 SeveritiesOf = Callable[[str], Severities]
 
 
@@ -50,6 +57,11 @@ def lasting_ms(text: str, longest_ms: int, setting: str) -> int:
     if duration_ms > longest_ms:
         raise UserError(f"--for {text} is too long: at most {human_ms(longest_ms)} ({setting})", exit_code=2)
     return duration_ms
+
+
+def decision_ms(settings: Settings, text: str) -> int:
+    """Return the duration of ``--for`` of a decision about alerts or the autopilot, as :func:`lasting_ms` does."""
+    return lasting_ms(text, settings.decisions.longest_ms, "decisions.longest_ms")
 
 
 def decided(context: Context) -> list[DecisionRecord]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import written_id
 from logdirwatch.cli.reading.records import print_unreadable, read_into, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.errors import UserError
@@ -20,7 +21,9 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import ACTIONS
 from logdirwatch.text.printable import printable
 
-ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.")]
+ActionId = Annotated[
+    str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.", callback=written_id)
+]
 
 
 def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:

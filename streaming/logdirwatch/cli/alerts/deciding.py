@@ -1,7 +1,5 @@
 """Decisions on alerts, as the command line and the console write them: which alert, and until when."""
 
-from typing import Any
-
 import msgspec
 
 from logdirwatch.cli import deciding
@@ -16,8 +14,6 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.words import named
-
-SETTING = "decisions.longest_ms"
 
 
 def known_alerts(context: Context) -> LatestAlerts:
@@ -40,31 +36,23 @@ def of_alert(
     decision: Decision,
     alert: AlertRecord,
     signed: Signed,
-    lasting: str,
+    duration_ms: int,
     *,
     owner: str | None = None,
     severity: Severity | None = None,
 ) -> DecisionRecord:
     """Return a decision about one alert; it covers ``severity``, or the alert's present one."""
-    return lasting_decision(
-        context,
+    return deciding.new_decision(
+        deciding.decided(context),
         decision,
         alert.alert_id,
         signed,
-        lasting,
+        duration_ms,
         cluster=alert.cluster,
         owner=owner,
         severity=severity or alert.severity,
         revision=alert.revision,
     )
-
-
-def lasting_decision(
-    context: Context, decision: Decision, spoken_of: str, signed: Signed, lasting: str, **about: Any
-) -> DecisionRecord:
-    """Return a decision that ends after ``lasting``; raises UserError if that is no duration, or too long."""
-    lasting_ms = deciding.lasting_ms(lasting, context.settings.decisions.longest_ms, SETTING)
-    return deciding.new_decision(deciding.decided(context), decision, spoken_of, signed, lasting_ms, **about)
 
 
 def ended(context: Context, decision: Decision, identity: str, signed: Signed, at_ms: int) -> DecisionRecord:

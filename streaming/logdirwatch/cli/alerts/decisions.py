@@ -6,8 +6,8 @@ import msgspec
 import typer
 
 from logdirwatch.cli import deciding
-from logdirwatch.cli.alerts.deciding import ended, firing, known_alerts, lasting_decision, of_alert
-from logdirwatch.cli.deciding import By, Reason, Signed
+from logdirwatch.cli.alerts.deciding import ended, firing, known_alerts, of_alert
+from logdirwatch.cli.deciding import By, Reason, Signed, written_id
 from logdirwatch.cli.reading.records import console, now_ms, telemetry, waiting_for_kafka
 from logdirwatch.errors import UserError
 from logdirwatch.model.identity import identity as identity_of
@@ -18,7 +18,9 @@ from logdirwatch.report.words import place
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean, short_id, utc
 
-AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id or the beginning of it.")]
+AlertId = Annotated[
+    str, typer.Argument(metavar="ID", help="The alert's id or the beginning of it.", callback=written_id)
+]
 Taken = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
@@ -37,8 +39,9 @@ def ack(
     ] = None,
 ) -> None:
     """Acknowledge an alert, which keeps firing; the acknowledgement ends when the severity rises, or in time."""
+    signed, duration_ms = deciding.signed(by, reason), deciding.decision_ms(ctx.obj.settings, lasting)
     alert = _firing(ctx, identity)
-    _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
+    _say(ctx, Decision.ACKNOWLEDGE, alert, signed, duration_ms, owner=(owner or "").strip() or None)
 
 
 @commands.command()
@@ -62,7 +65,8 @@ def silence(
     by: By,
     reason: Reason,
     identity: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.")
+        str | None,
+        typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.", callback=written_id),
     ] = None,
     lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "4h",
     cluster: Annotated[str | None, typer.Option("--cluster", help="Silence all alerts of this cluster.")] = None,
@@ -90,21 +94,24 @@ def silence(
         raise UserError(
             "name one alert by its id, or several by --cluster, --rule, --broker and --log-dir", exit_code=2
         )
-    signed = deciding.signed(by, reason)
+    signed, duration_ms = deciding.signed(by, reason), deciding.decision_ms(ctx.obj.settings, lasting)
     if identity is None:
-        _silence_all(ctx, pattern, signed, lasting, up_to)
+        _silence_all(ctx, pattern, signed, duration_ms, up_to)
         return
     alert = _firing(ctx, identity)
     covered = up_to or alert.severity
     if covered.rank < alert.severity.rank:
         raise UserError(f"alert {alert.alert_id} is {alert.severity}: silencing it up to {covered} changes nothing")
-    _say(ctx, Decision.SILENCE, alert, signed, lasting, severity=covered)
+    _say(ctx, Decision.SILENCE, alert, signed, duration_ms, severity=covered)
 
 
 @commands.command()
 def unsilence(
     ctx: typer.Context,
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.")],
+    identity: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.", callback=written_id),
+    ],
     by: By,
     reason: Taken = "withdrawn",
 ) -> None:
@@ -143,13 +150,13 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     """
     from logdirwatch.report.healthy import effect  # noqa: PLC0415 - imports the planner, which takes a moment
 
+    signed = deciding.signed(by, reason)
     alert = _firing(ctx, identity)
     heard = effect(alert)
     if not heard.is_heard:
         raise UserError(f"alert {short_id(alert.alert_id)}: {heard.note}")
     if alert.broker is None:
         raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to declare healthy")
-    signed = deciding.signed(by, reason)
     spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
     record = deciding.new_decision(
         deciding.decided(ctx.obj),
@@ -173,13 +180,14 @@ def _firing(ctx: typer.Context, identity: str) -> AlertRecord:
 
 
 def _silence_all(
-    ctx: typer.Context, pattern: AlertPattern, signed: Signed, lasting: str, up_to: Severity | None
+    ctx: typer.Context, pattern: AlertPattern, signed: Signed, duration_ms: int, up_to: Severity | None
 ) -> None:
     parts = (pattern.cluster, pattern.rule, pattern.broker, pattern.log_dir)
     spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
     named = {"cluster": pattern.cluster, "severity": up_to, "matching": pattern}
     with waiting_for_kafka():
-        record = lasting_decision(ctx.obj, Decision.SILENCE, spoken_of, signed, lasting, **named)
+        known = deciding.decided(ctx.obj)
+        record = deciding.new_decision(known, Decision.SILENCE, spoken_of, signed, duration_ms, **named)
     _send(ctx, record, about(record))
 
 
@@ -188,12 +196,12 @@ def _say(
     decision: Decision,
     alert: AlertRecord,
     signed: Signed,
-    lasting: str,
+    duration_ms: int,
     *,
     owner: str | None = None,
     severity: Severity | None = None,
 ) -> None:
-    record = of_alert(ctx.obj, decision, alert, signed, lasting, owner=owner, severity=severity)
+    record = of_alert(ctx.obj, decision, alert, signed, duration_ms, owner=owner, severity=severity)
     _send(ctx, record, about(record, alert))
 
 

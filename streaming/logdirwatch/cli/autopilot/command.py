@@ -30,7 +30,6 @@ from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import utc
 
-SETTING = "decisions.longest_ms"
 
 commands = typer.Typer(invoke_without_command=True)
 
@@ -48,7 +47,7 @@ def pause(
     """Pause the autopilot on a cluster: nothing starts, and a running execution stops before its next call."""
     settings: Settings = ctx.obj.settings
     signed = deciding.signed(by, reason)
-    _decide(ctx, cluster, signed, deciding.lasting_ms(lasting, settings.decisions.longest_ms, SETTING))
+    _decide(ctx, cluster, signed, deciding.decision_ms(settings, lasting))
 
 
 @commands.command()

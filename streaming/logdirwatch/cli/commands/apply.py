@@ -7,7 +7,7 @@ import typer
 
 from logdirwatch.cli import releasing
 from logdirwatch.cli.actions.check import still_against
-from logdirwatch.cli.actions.lookup import find_action
+from logdirwatch.cli.actions.lookup import ActionId, find_action
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import signed
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
@@ -27,7 +27,7 @@ from logdirwatch.plan.content_hash import content_hash
 
 def apply(
     ctx: typer.Context,
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.")],
+    identity: ActionId,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show and check what would be done; change nothing.")
     ] = False,

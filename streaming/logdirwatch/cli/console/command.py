@@ -39,12 +39,12 @@ class ConsoleDecisions:
         self, decision: Decision, alert_id: str, severity: str, by: str, reason: str, lasting: str
     ) -> DecisionRecord:
         """Acknowledge or silence a firing alert; raises UserError if its severity is not the one that was seen."""
-        said = deciding.signed(by, reason)
+        said, duration_ms = deciding.signed(by, reason), deciding.decision_ms(self._context.settings, lasting)
         with waiting_for_kafka(time.monotonic()):
             alert = firing(known_alerts(self._context), alert_id)
             if alert.severity != severity:
                 raise UserError(f"alert {alert.alert_id} is {alert.severity} by now: read it again before you decide")
-            return self._written(of_alert(self._context, decision, alert, said, lasting))
+            return self._written(of_alert(self._context, decision, alert, said, duration_ms))
 
     def withdraw(self, decision: Decision, alert_id: str, by: str, reason: str) -> DecisionRecord:
         """End an acknowledgement or silence."""
