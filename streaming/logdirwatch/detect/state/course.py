@@ -13,6 +13,7 @@ With less than a day and a half of history there is only the median slope betwee
 ``TRUST`` times the observed time.
 """
 
+import math
 import statistics
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -186,17 +187,18 @@ def _by_weeks(points: Sequence[Point], limit: int) -> Course | None:
     if not weeks:
         return None
 
-    def expected(hour: int) -> float | None:
-        known = [used[hour - ago] + grown for ago, grown in weeks.items() if hour - ago in used]
-        return max(known, default=None)
+    def expected(hours: range) -> list[float]:
+        by_week = [[used.get(hour - ago, -math.inf) + grown for hour in hours] for ago, grown in weeks.items()]
+        return list(map(max, *by_week)) if len(by_week) > 1 else by_week[0]
 
-    above = max(used[hour] - more for hour in compared if hour in used and (more := expected(hour)) is not None)
+    known = [(used[hour], more) for hour, more in zip(compared, expected(compared), strict=True) if hour in used]
+    above = max(bytes_in_use - more for bytes_in_use, more in known if more > -math.inf)
     last_week = [used[hour] for hour in range(now - WEEK, now) if hour in used]
     if above > EXPLAINED_RATIO * (max(last_week) - min(last_week)):
         return None
     higher = max(0.0, above)
-    ahead = [(hour, more + higher) for hour in range(1, WEEK + 1) if (more := expected(now + hour)) is not None]
-    full_in_hours = next((hour for hour, more in ahead if more >= limit), None)
+    ahead = enumerate(expected(range(now + 1, now + WEEK + 1)), start=1)
+    full_in_hours = next((hour for hour, more in ahead if more + higher >= limit), None)
     return Course(weeks[WEEK] / WEEK, full_in_hours)
 
 
