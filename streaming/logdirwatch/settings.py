@@ -6,7 +6,7 @@ Validating never connects. Every key is listed with its meaning in ``conf/refere
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -33,6 +33,8 @@ from logdirwatch.report.capacity.settings import ReportSettings
 from logdirwatch.store.settings import MaintainSettings, TableSettings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import did_you_mean
+
+_Section = TypeVar("_Section", bound=BaseModel)
 
 
 class _Environment(EnvSettingsSource):
@@ -165,7 +167,7 @@ def find_config(explicit: Path | None) -> Path | None:
     named = explicit or (Path(value) if (value := os.environ.get(environment.CONFIG)) else None)
     if named is not None:
         return named
-    home = Path(os.environ.get(f"{environment.PREFIX}HOME", ".logdirwatch")).absolute()
+    home = Path(os.environ.get(f"{environment.PREFIX}HOME", ".logdirwatch")).expanduser().absolute()
     return next((path for path in (Path("logdirwatch.yaml"), local_cluster_config(home)) if path.is_file()), None)
 
 
@@ -185,6 +187,21 @@ def load(path: Path | None = None) -> Settings:
     except ValidationError as error:
         problems = (_problem(found["loc"], found["type"], found["msg"]) for found in error.errors(include_input=False))
         raise _refused(where, "; ".join(problems)) from None
+
+
+def replaced(section: _Section, option: str, **values: Any) -> _Section:
+    """Return a section with values of the command line; raises UserError naming the ``option`` for a wrong one."""
+    try:
+        return type(section).model_validate({**dict(section), **values})
+    except ValidationError as error:
+        raise refused_option(option, error) from None
+
+
+def refused_option(option: str, error: ValidationError) -> UserError:
+    """Return what is wrong with an option that stands for a key; it shows no value."""
+    found = error.errors(include_input=False)[0]
+    words = _words_of(found["type"], found["msg"], found["loc"])
+    return UserError(printable(f"{option}: {words}"), exit_code=2)
 
 
 def _refused(where: str, problem: str) -> UserError:

@@ -78,3 +78,41 @@ def test_every_question_to_kafka_has_the_deadline(run, monkeypatch, words):
     assert "cannot be reached: no answer" in ended.err
     assert limits
     assert max(limits) <= deadline.ANSWER_MS
+
+
+NOWHERE = "127.0.0.1:1"
+DURATION = "is not a duration; write 2h, 90m or 1d"
+TYPED_WRONG = (
+    (("alerts", "ack", "x", *SIGNED, "--for", "4hours"), f"--for '4hours' {DURATION}"),
+    (("alerts", "ack", "x", *SIGNED, "--for", "0h"), f"--for '0h' {DURATION}"),
+    (("alerts", "ack", "x", *SIGNED, "--for="), f"--for '' {DURATION}"),
+    (("alerts", "silence", "x", *SIGNED, "--for=-1h"), f"--for '-1h' {DURATION}"),
+    (("alerts", "silence", "x", *SIGNED, "--for", "8d"), "at most 7 d (decisions.longest_ms)"),
+    (("alerts", "silence", "--cluster", "prod", *SIGNED, "--for", "1.5h"), f"--for '1.5h' {DURATION}"),
+    (("autopilot", "pause", "prod", *SIGNED, "--for", "8d"), "at most 7 d (decisions.longest_ms)"),
+    (
+        ("maintenance", "start", "--cluster", "p", "--broker", "1", *SIGNED, "--for", "8d"),
+        "(detect.maintenance_max_ms)",
+    ),
+    (("alerts", "ack", "x", "--by", "", "--reason", "r"), "a decision needs a name"),
+    (("alerts", "healthy", "x", "--by", "ada", "--reason", " "), "a decision needs a name (--by) and a reason"),
+    (("actions", "accept", "x", "--by", "ada", "--reason", ""), "a decision needs a name (--by) and a reason"),
+    (("alerts", "ack", "", *SIGNED), "an id needs at least one character"),
+    (("alerts", "silence", " ", *SIGNED), "an id needs at least one character"),
+    (("alerts", "unsilence", "", "--by", "ada"), "an id needs at least one character"),
+    (("actions", "show", ""), "an id needs at least one character"),
+    (("apply", " "), "an id needs at least one character"),
+    (("watch", NOWHERE, "--listen", "x"), "watch: --listen: expected host:port, such as 127.0.0.1:9464"),
+    (("watch", NOWHERE, "--listen", "h:70000"), "watch: --listen: expected host:port"),
+    (("watch", NOWHERE, "--notify", "slak://x"), "does not know URL 1"),
+    (("console", "--listen", "x"), "console: --listen: expected host:port, such as 127.0.0.1:9464"),
+    (("console", "--listen", "0.0.0.0:1"), "console: --listen: listens beyond this machine: set console.password"),
+    (("look", "a b:1"), "look: expected host:port, such as kafka-1:9092"),
+)
+
+
+@pytest.mark.parametrize(("words", "problem"), TYPED_WRONG)
+def test_what_is_typed_wrong_is_one_line_before_kafka_is_asked(run, words, problem):
+    ended = run(*words)
+    assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert problem in ended.err

@@ -28,9 +28,11 @@ from logdirwatch.report.backtest import Fired, fired, view
 from logdirwatch.report.backtest_rules import Compared
 from logdirwatch.report.backtest_rules import view as comparison
 from logdirwatch.report.stored import SOURCE, Row, observations
+from logdirwatch.settings import refused_option
 from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
 from logdirwatch.store.sql import quoted
 from logdirwatch.text.units import written_bytes, written_ms
+from logdirwatch.text.words import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,9 @@ def time_ms(text: str, at_ms: int) -> int:
     return int((told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp() * 1000)
 
 
+_SETTABLE = (*Thresholds.model_fields, *DetectSettings.model_fields)
+
+
 def with_changes(settings: DetectSettings, changes: Iterable[str]) -> DetectSettings:
     """Return the settings with ``name=value`` changes; a threshold needs no prefix. Raises UserError if it is wrong."""
     content: dict[str, Any] = settings.model_dump()
@@ -150,14 +155,15 @@ def with_changes(settings: DetectSettings, changes: Iterable[str]) -> DetectSett
         name, sign, value = change.partition("=")
         if not sign:
             raise UserError(f"backtest: --set {change}: expected name=value", exit_code=2)
+        if name not in _SETTABLE:
+            raise UserError(f"backtest: --set {name}: there is no such key{did_you_mean(name, _SETTABLE)}", exit_code=2)
         is_threshold = name in Thresholds.model_fields
         (content["thresholds"] if is_threshold else content)[name] = yaml.safe_load(value)
     try:
         return DetectSettings.model_validate(content)
     except ValidationError as error:
-        problem = error.errors(include_input=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise UserError(f"backtest: --set {place}: {problem['msg']}".replace(": :", ":"), exit_code=2) from None
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise refused_option(f"backtest: --set {place}", error) from None
 
 
 def run(reader: TableReader, chosen: Range, settings: DetectSettings) -> Iterator[AlertRecord]:

@@ -17,7 +17,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import StrEnum
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import ToolSettings
-from logdirwatch.settings import Settings
+from logdirwatch.settings import Settings, refused_option
 from logdirwatch.text.printable import printable
 
 FILE = Path("logdirwatch.yaml")
@@ -172,9 +172,8 @@ def _checked(found: dict[str, Any]) -> Settings:
     try:
         return Settings(**found)
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UserError(printable(f"init: {where}: {first['msg']}"), exit_code=2) from None
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise refused_option(f"init: {where}", error) from None
 
 
 def _write(files: Sequence[tuple[Path, str, int]]) -> None:

@@ -26,7 +26,7 @@ from logdirwatch.observe.watchdog import watching
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.report.alerts import line
 from logdirwatch.report.look import head, next_step
-from logdirwatch.settings import ClusterSettings, Settings
+from logdirwatch.settings import ClusterSettings, Settings, replaced
 from logdirwatch.text.words import short_id
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def watch(
     clusters = dict(named(name, settings, "watch") for name in names)
     if len(clusters) < len(set(names)):
         raise UserError("watch: one address without a name at a time; name several in the configuration", exit_code=2)
-    asyncio.run(_watch(settings, clusters, listen or settings.collect.listen, _receivers(settings.notify, notify)))
+    listen = replaced(settings.collect, "watch: --listen", listen=listen).listen if listen else settings.collect.listen
+    asyncio.run(_watch(settings, clusters, listen, _receivers(settings.notify, notify)))
 
 
 class _Printer:
@@ -95,7 +96,7 @@ def _receivers(configured: NotifySettings, urls: list[str] | None) -> NotifySett
     if not urls:
         return configured
     receiver = ReceiverSettings(urls=tuple(map(SecretStr, urls)))
-    return NotifySettings.model_validate(configured.model_dump() | {"receivers": {"watch": receiver}, "routes": ()})
+    return replaced(configured, "watch: --notify", receivers={"watch": receiver}, routes=())
 
 
 async def _watch(

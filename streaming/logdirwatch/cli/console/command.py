@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import structlog
 import typer
-from pydantic import ValidationError
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.actions.deciding import new_decision
@@ -25,6 +24,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.status.snapshot import Patience
+from logdirwatch.settings import replaced
 
 LOOK = "at this page again in a few seconds"
 
@@ -102,7 +102,7 @@ def console(
 
     context: Context = ctx.obj
     settings = context.settings
-    own = _listening(settings.console, listen)
+    own = replaced(settings.console, "console: --listen", listen=listen) if listen else settings.console
     tables = table_reader(settings)
     live = LiveAlerts(telemetry(context))
     reader = Reader(tables.select, tables.rows, live.alerts, live.records)
@@ -162,14 +162,3 @@ def _proxy(settings: ConsoleSettings) -> dict[str, Any]:
         return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto", "x-forwarded-for"}}
     # The login refuses requests that another program forwarded, so it has to see these headers.
     return {"clear_untrusted_proxy_headers": False}
-
-
-def _listening(settings: ConsoleSettings, listen: str | None) -> ConsoleSettings:
-    if listen is None:
-        return settings
-    try:
-        return ConsoleSettings.model_validate({**dict(settings), "listen": listen})
-    except ValidationError as error:
-        raise UserError(
-            f"console: --listen {listen}: {error.errors(include_input=False)[0]['msg']}", exit_code=2
-        ) from None

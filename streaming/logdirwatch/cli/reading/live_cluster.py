@@ -15,7 +15,7 @@ from logdirwatch.model.vocabulary import Cause, NotReported
 from logdirwatch.plan.cluster.from_brokers import live_facts
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.settings import ClusterSettings, Settings
+from logdirwatch.settings import ClusterSettings, Settings, refused_option
 from logdirwatch.text.words import counted
 
 
@@ -37,8 +37,7 @@ def addressed(bootstrap_server: str, client: dict[str, str], option: str) -> Kaf
     try:
         return KafkaSettings(bootstrap_servers=bootstrap_server, client=client)
     except ValidationError as error:
-        problem = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise UserError(f"{option}: {problem}", exit_code=2) from None
+        raise refused_option(option, error) from None
 
 
 def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:

@@ -104,7 +104,7 @@ def test_only_the_range_and_the_cluster_that_were_asked_for(backtest):
     ("arguments", "said"),
     [
         (["--set", "filling_ratio"], "--set filling_ratio: expected name=value"),
-        (["--set", "filing_ratio=0.7"], "--set filing_ratio: Extra inputs are not permitted"),
+        (["--set", "filing_ratio=0.7"], "--set filing_ratio: there is no such key; did you mean filling_ratio?"),
         (["--set", "filling_ratio=high"], "--set thresholds.filling_ratio: Input should be a valid number"),
         (["--from", "yesterday"], "'yesterday' is not a time"),
         (["--from", "1h", "--to", "2h"], "--from must be before --to"),
