@@ -48,6 +48,9 @@ class Thresholds(Section):
         if not self.filling_ratio < self.critical_ratio < self.saturated_ratio:
             msg = "filling_ratio, critical_ratio and saturated_ratio must rise in this order"
             raise ValueError(msg)
+        if self.back_ratio >= self.filling_ratio:
+            msg = "back_ratio must be below filling_ratio: no ratio is low enough for a level to go back"
+            raise ValueError(msg)
         return self
 
     def reserve_of(self, total_bytes: int) -> int:

@@ -10,7 +10,7 @@ from logdirwatch.config.section import HOUR_MS, Ms, Section
 from logdirwatch.config.servers import Listen, is_web_url
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
-from logdirwatch.notify.links import Links
+from logdirwatch.notify.links import RULE, Links
 from logdirwatch.text.words import did_you_mean
 
 
@@ -26,7 +26,23 @@ def _secret_with_host(url: SecretStr) -> SecretStr:
     return url
 
 
+def _extensible(url: str) -> str:
+    """Refuse what a page's path cannot be put behind."""
+    if {"?", "#"} & set(url):
+        raise ValueError("expected a URL without ? and #: the path of a page follows it")
+    return url
+
+
+def _of_rules(url: str) -> str:
+    """Refuse braces that nothing fills in."""
+    if {"{", "}"} & set(url.replace(RULE, "")):
+        raise ValueError(f"only {RULE} is filled in")
+    return url
+
+
 WebUrl = Annotated[str, AfterValidator(_with_host)]
+BaseUrl = Annotated[WebUrl, AfterValidator(_extensible)]
+RunbookUrl = Annotated[WebUrl, AfterValidator(_of_rules)]
 SecretWebUrl = Annotated[SecretStr, AfterValidator(_secret_with_host)]
 GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
 
@@ -63,8 +79,10 @@ def _lines(path: str | None, name: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text in UTF-8"
         raise UserError(f"notify.receivers.{name}.urls_file {path}: {reason}", exit_code=2) from None
-    lines = (line.strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    if not lines:
+        raise UserError(f"notify.receivers.{name}.urls_file {path}: it has no URL", exit_code=2)
+    return lines
 
 
 class RouteSettings(Section):
@@ -141,10 +159,10 @@ class NotifySettings(Section):
     backoff_max_ms: int = Field(
         300_000, ge=500, description="Maximum pause between attempts to reach a failing receiver."
     )
-    console_url: WebUrl | None = Field(
+    console_url: BaseUrl | None = Field(
         None, description="Base URL of the console, for links in messages; null: no such links."
     )
-    runbook_url: WebUrl | None = Field(
+    runbook_url: RunbookUrl | None = Field(
         None,
         description="URL of a runbook, for links in messages, with {rule} for the rule's name; null: no such links.",
     )

@@ -289,11 +289,54 @@ def test_urls_that_apprise_does_not_know_are_refused_by_their_position(run, tmp_
         assert SECRET not in ended.err
 
 
-def test_a_file_of_urls_that_cannot_be_read_here_is_remarked(run, tmp_path):
-    text = yaml.safe_dump({"notify": {"receivers": {"pager": {"urls_file": "/nowhere/urls"}}}})
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "No such file or directory"),
+        (b"", "it has no URL"),
+        (b"\n# json://commented/\n \n", "it has no URL"),
+        (b"\xff", "not text in UTF-8"),
+    ],
+)
+def test_a_file_of_urls_that_cannot_be_used_here_is_remarked(run, tmp_path, content, problem):
+    path = tmp_path / "urls"
+    if content is not None:
+        path.write_bytes(content)
+    text = yaml.safe_dump({"notify": {"receivers": {"pager": {"urls_file": str(path)}}}})
     ended = run("--config", write(tmp_path, text), "config", "check")
     assert ended.exit_code == 0
-    assert "notify.receivers.pager.urls_file /nowhere/urls: No such file or directory" in ended.err
+    assert f"notify.receivers.pager.urls_file {path}: {problem}" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("notify: {runbook_url: 'https://r/{alert}'}", "notify.runbook_url: only {rule} is filled in"),
+        ("notify: {runbook_url: 'https://r/{rule'}", "notify.runbook_url: only {rule} is filled in"),
+        (
+            "notify: {runbook_url: 'https://r/{rule}/{rule}?q={cluster}'}",
+            "notify.runbook_url: only {rule} is filled in",
+        ),
+        ("notify: {runbook_url: 'https://r/#rule}'}", "notify.runbook_url: only {rule} is filled in"),
+        ("notify: {console_url: 'https://c/x?a=b'}", "notify.console_url: expected a URL without ? and #"),
+        ("notify: {console_url: 'https://c/#/'}", "notify.console_url: expected a URL without ? and #"),
+        ("detect: {thresholds: {back_ratio: 0.8}}", "detect.thresholds: back_ratio must be below filling_ratio"),
+        ("detect: {thresholds: {back_ratio: 0.75}}", "detect.thresholds: back_ratio must be below filling_ratio"),
+        (
+            "detect: {rules: [{thresholds: {filling_ratio: 0.04}}]}",
+            "detect.rules.0.thresholds: back_ratio must be below filling_ratio",
+        ),
+    ],
+)
+def test_values_that_cannot_work_are_refused(run, tmp_path, text, problem):
+    ended = run("--config", write(tmp_path, text), "config", "check")
+    assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert problem in ended.err
+
+
+def test_urls_that_can_work_are_taken(tmp_path):
+    text = "notify: {runbook_url: 'https://r/{rule}?a=b#{rule}', console_url: 'https://c/x/'}"
+    assert load(Path(write(tmp_path, text))).notify.console_url == "https://c/x/"
 
 
 HARD_PASSWORDS = ["12345", "null", '{"x": 1}', '["a"', '"a"', " a ", "a\nb", "$(X) ${X} %h", "a\\b", "it's #1", "é"]
