@@ -22,6 +22,7 @@ from logdirwatch.text.printable import printable, printable_lines
 
 PATIENCE_MS = 1_000
 """How long a write to standard error may wait for whoever reads it; after one that was lost none waits."""
+COLUMNS = range(20, 10_001)
 _PIECE_BYTES = select.PIPE_BUF
 """A pipe or socket that is ready takes as much at once, so that the write does not wait."""
 _OF_A_FILE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
@@ -72,10 +73,20 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
 
 
+def _forget_no_width() -> None:
+    """Take COLUMNS for unset when it is no width: rich prints nothing for 0, and fails for more than it can count."""
+    text = os.environ.get("COLUMNS", "")
+    if not text.isdecimal() or int(text) not in COLUMNS:
+        os.environ.pop("COLUMNS", None)
+
+
 @contextmanager
 def prepared() -> Iterator[None]:
     """Make the standard streams usable, and raise UserError for what the system refuses and nobody else named."""
     _open_what_is_closed()
+    _forget_no_width()
+    with suppress(AttributeError):  # a test's
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names, in a locale without UTF-8
     with suppress(OSError, ValueError):  # the streams of a notebook or a test have no descriptor
         sys.stderr = io.TextIOWrapper(
             _StandardError(sys.stderr),

@@ -202,3 +202,21 @@ def test_debug_lines_are_for_those_who_ask(capsys, debug, lines):
         structlog.reset_defaults()
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", lines)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("ascii", rb"\xe9 \u043a"), ("latin-1", b"\xe9 \\u043a"), ("utf-8", "é к".encode())]
+)
+def test_names_are_shown_in_every_locale(monkeypatch, encoding, shown):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    with standard_streams.prepared():
+        sys.stdout.write("é к")
+        sys.stdout.flush()
+    assert written.getvalue() == shown
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "19", "-5", "abc", "", "10001", "9" * 20])
+def test_a_width_that_is_none_is_as_if_it_were_not_set(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert "Usage: logdirwatch" in run("--help").out
