@@ -113,9 +113,9 @@ class Vital(NamedTuple):
 
 
 def vitals(clusters: Sequence[ClusterStatus]) -> list[Vital]:
-    """Return them for the cluster in the worst state; empty if no cluster is known."""
+    """Return them for the cluster in the worst state; one if no cluster is known: no data is no good news."""
     if not clusters:
-        return []
+        return [Vital("data", "none", True)]
     return [_worst(map(_heartbeat, clusters)), _worst(map(_data, clusters)), _lag(clusters)]
 
 

@@ -81,8 +81,8 @@ class TestVitals:
         lag = vitals(found([broker()], alerts=[heartbeat(), late]))[-1]
         assert (lag.text, lag.is_bad) == ("4 min 18 s", True)
 
-    def test_without_a_cluster_there_is_nothing_to_say(self):
-        assert vitals([]) == []
+    def test_without_a_cluster_there_is_no_data(self):
+        assert vitals([]) == [("data", "none", True, None)]
 
 
 class TestHeatmap:

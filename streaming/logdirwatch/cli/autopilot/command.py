@@ -30,7 +30,6 @@ from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import utc
 
-
 commands = typer.Typer(invoke_without_command=True)
 
 ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="The cluster's name in the configuration.")]

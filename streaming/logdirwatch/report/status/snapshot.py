@@ -138,7 +138,7 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
     if only is not None:
         if only not in names:
             near = did_you_mean(only, names) or f"; the clusters: {', '.join(names) or 'none yet'}"
-            raise UserError(f"no cluster {only} in the tables{near}")
+            raise UserError(f"no cluster {only} in the tables{near}", exit_code=2)
         names = [only]
     return [_status(snapshot, name, now_ms, patience) for name in names]
 

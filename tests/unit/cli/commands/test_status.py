@@ -240,5 +240,5 @@ def test_a_cluster_that_is_not_there_is_named(run, tables, topic):
     tables("broker_state", broker())
     tables("log_dir_state", log_dir())
     ended = run("status", "--cluster", "prd")
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert "no cluster prd" in ended.err
