@@ -41,6 +41,7 @@ def test_one_replica_and_several_are_told_apart():
     assert nothing_fits(repair(AWAY)).endswith("Would help: bring broker 2 back")
 
 
+KIB = 1024
 FULL = directory(1, "/d1", 850 * MIB)
 ALONE = [
     FULL,
@@ -167,14 +168,14 @@ def test_a_dead_broker_takes_nothing():
 
 
 def test_nothing_goes_where_the_directory_is_full_before_the_copy_ends():
-    growing = directory(3, "/d1", 200 * MIB, growth_bytes_per_s=5.0 * MIB)
+    growing = directory(3, "/d1", 200 * MIB, growth_bytes_per_s=5.0 * KIB)
 
     def moved(**limits):
         (action,) = reassigned(recommended(*ALONE[:2], growing, *ALONE[3:], **limits))
         return [assignment.label for assignment in from_json(action.reassignment)]
 
     assert moved() == ["t-0"]
-    assert moved(replication_throttle_bytes_per_s=2 * MIB) == ["t-1"], "the smaller one"
+    assert moved(replication_throttle_bytes_per_s=2 * KIB) == ["t-1"], "the smaller one"
 
 
 def test_the_writes_to_all_that_leaves_stay_below_the_rate():
