@@ -169,7 +169,7 @@ def slowed_by_others(rate: int, snapshot: ClusterSnapshot) -> frozenset[int]:
 def foreign(keys: Mapping[int, Iterable[str]], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:
     """Yield the throttles among ``keys`` that are set already: broker, key, and bytes per second."""
     for broker, named in sorted(keys.items()):
-        configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+        configs = snapshot.configs_of(broker)
         for key in sorted(set(named)):
             if (value := configs.get(key)) is not None and is_limit(value):
                 yield broker, key, int(value)

@@ -90,13 +90,13 @@ def end_in_words(directory: LogDir) -> str:
 
 def delete_delay_ms(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return how long a broker keeps deleted files (``file.delete.delay.ms``)."""
-    found = snapshot.brokers[broker].configs.get("log.segment.delete.delay.ms") if broker in snapshot.brokers else None
+    found = snapshot.configs_of(broker).get("log.segment.delete.delay.ms")
     return DELETE_DELAY_MS if found is None else int(found)
 
 
 def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return how many copies between its directories a broker runs at once; Kafka's default is one per directory."""
-    configured = snapshot.brokers[broker].configs.get(COPY_THREADS) if broker in snapshot.brokers else None
+    configured = snapshot.configs_of(broker).get(COPY_THREADS)
     if configured is not None and configured.isdigit():
         return max(1, int(configured))
     return max(1, len(snapshot.directories_of.get(broker, ())))

@@ -50,6 +50,11 @@ def to_json(assignments: Iterable[Assignment]) -> dict[str, Any]:
     }
 
 
+def keys_in(plan: Mapping[str, Any] | None) -> list[TopicPartition]:
+    """Return the partitions that a plan or an election in Kafka's format names; empty for None."""
+    return [(entry["topic"], entry["partition"]) for entry in (plan or {}).get("partitions", ())]
+
+
 def from_json(plan: Mapping[str, Any]) -> tuple[Assignment, ...]:
     """Read what :func:`to_json` wrote."""
     return tuple(

@@ -13,7 +13,7 @@ def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
 
     What a directory reports itself is newer than the configuration, which only an inventory reads.
     """
-    configured = (snapshot.brokers[broker].configs.get(KEY) or "") if broker in snapshot.brokers else ""
+    configured = snapshot.configs_of(broker).get(KEY) or ""
     reported = {directory.path: directory.is_cordoned for directory in snapshot.directories_of.get(broker, ())}
     listed = [] if configured.strip() == ALL else _parted(configured)
     kept = [path for path in listed if reported.get(path) is not False]
@@ -22,7 +22,7 @@ def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
 
 def listed_dirs(broker: int, snapshot: ClusterSnapshot) -> list[str]:
     """Return the log directories as the broker's configuration spells them; empty if unknown."""
-    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    configs = snapshot.configs_of(broker)
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 

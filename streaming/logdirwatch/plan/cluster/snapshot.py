@@ -184,7 +184,7 @@ class ClusterSnapshot:
 
     def is_configured(self, directory: LogDir) -> bool | None:
         """Whether the ``log.dirs`` of its broker has a directory; None if its configuration is unknown."""
-        configs = self.brokers[directory.broker].configs if directory.broker in self.brokers else {}
+        configs = self.configs_of(directory.broker)
         listed = configs.get("log.dirs") or configs.get("log.dir")
         return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
 
@@ -227,6 +227,10 @@ class ClusterSnapshot:
 
     def _volume_of(self, place: LogDirId) -> tuple[int, str]:
         return place[0], self.directories[place].volume or place[1]
+
+    def configs_of(self, broker: int) -> Mapping[str, str | None]:
+        """Return the configuration of a broker; empty if the broker is not known."""
+        return self.brokers[broker].configs if broker in self.brokers else {}
 
     def on_disk_ratio(self, place: LogDirId) -> float:
         """Return the share of its size that a replica takes in a directory: below 1 if its file system compresses.

@@ -13,6 +13,7 @@ from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, OperationKind, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
@@ -150,7 +151,7 @@ def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
         yield "the topics cannot be listed, so nobody knows where their replicas are"
         return
     yield from standing_against(action, snapshot, policy)
-    own = {(entry["topic"], entry["partition"]) for entry in action.reassignment["partitions"]}
+    own = set(keys_in(action.reassignment))
     others = sorted(p.label for p in snapshot.partitions.values() if p.is_reassigned and p.key not in own)
     is_beside = any(one.args.additional for one in from_record(action.operations or ()))
     if others and not (is_beside or any(ADDITIONAL in command for command in action.commands)):

@@ -32,7 +32,6 @@ from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import stops_broker
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
-_CORDONS = frozenset({ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR})
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
 _OUTLOOK = ("lasting_growth_bytes_per_s", "full_at_ms")
 
@@ -94,7 +93,9 @@ def with_own_cordons(snapshot: ClusterSnapshot, actions: Iterable[ActionRecord])
     done = [
         action
         for action in actions
-        if action.kind in _CORDONS and action.status is ActionStatus.DONE and action.cluster == snapshot.cluster
+        if ACTION_TYPES[action.kind].sets_whole_list
+        and action.status is ActionStatus.DONE
+        and action.cluster == snapshot.cluster
     ]
     last = {(a.target["broker"], a.target["log_dir"]): a for a in sorted(done, key=lambda action: action.at_ms)}
     return replace(snapshot, own_cordons=frozenset(place for place, action in last.items() if _is_own(action)))

@@ -53,7 +53,8 @@ from logdirwatch.plan.relief.stuck_deletion import (
     remote_copy_drafts,
 )
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
-from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
+from logdirwatch.plan.retention.cut import RetentionCuts
+from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_parts
 

@@ -16,6 +16,7 @@ from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEFT, foreign, written_to
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
+from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.throttles import from_data
@@ -194,8 +195,7 @@ def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnap
 
 
 def _written(proposal: ProposedAction, snapshot: ClusterSnapshot) -> float:
-    moved = {(one["topic"], one["partition"]) for one in (proposal.reassignment or {"partitions": ()})["partitions"]}
-    return sum(written_to(snapshot.partitions[key], snapshot) for key in moved)
+    return sum(written_to(snapshot.partitions[key], snapshot) for key in set(keys_in(proposal.reassignment)))
 
 
 def _without(broker: Broker) -> Broker:

@@ -11,7 +11,7 @@ from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import MOVES, ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.actions.action_type import Stage
+from logdirwatch.plan.actions.action_type import FixRole, Stage
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propo
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
@@ -37,8 +37,6 @@ from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
 """The evidence's value when inodes run out, not space."""
-
-_BUYS = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -97,7 +95,12 @@ def _looked_in_place(
 
     Where they are most of the directory, moving replicas away does not help either.
     """
-    after = _BUYS | (MOVES if _is_mostly_foreign(directory) else frozenset())
+    is_foreign = _is_mostly_foreign(directory)
+    after = {
+        kind
+        for kind, of in ACTION_TYPES.items()
+        if of.fix_role is FixRole.MAKES_ROOM and (is_foreign or kind not in MOVES)
+    }
     costly = (n for n, one in enumerate(proposals) if not one.vetoes and (one.data_loss or one.kind in after))
     place = next(costly, len(proposals))
     return [*proposals[:place], *looks, *proposals[place:]]
@@ -147,14 +150,9 @@ def leaders_off(
     if directory.status is not LogDirStatus.SATURATED:
         return []
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
-    moved = {key for proposal in proposals for key in _named(proposal)}
+    moved = {key for proposal in proposals for key in keys_in(proposal.reassignment)}
     led = partitions_led_from(directory, snapshot)
     return demote(directory.broker, directory.path, led, snapshot, policy, why, besides=moved)
-
-
-def _named(proposal: ProposedAction) -> list[TopicPartition]:
-    plan = proposal.reassignment or {"partitions": []}
-    return [(entry["topic"], entry["partition"]) for entry in plan["partitions"]]
 
 
 RESPONSE = Response(

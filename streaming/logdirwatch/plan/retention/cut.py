@@ -65,7 +65,7 @@ def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
 
 def effective_on_ms(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> int:
     """Return the same for one broker; unknown values count as Kafka's defaults."""
-    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    configs = snapshot.configs_of(broker)
     check_ms = int(configs.get(CHECK_INTERVAL) or CHECK_INTERVAL_MS)
     return check_ms + topic.number("file.delete.delay.ms", delete_delay_ms(broker, snapshot))
 

@@ -9,7 +9,15 @@ from logdirwatch.plan.cluster.layout import Partition, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, Veto, owner_of
 from logdirwatch.plan.retention.cut import RetentionCut
-from logdirwatch.plan.retention.limits import LOCAL, RETENTION_MS, effective, is_copy_delayed, unread_of
+from logdirwatch.plan.retention.limits import (
+    LOCAL,
+    RETENTION_MS,
+    effective,
+    fastest,
+    is_copy_delayed,
+    unread_of,
+    wanted_ms,
+)
 from logdirwatch.plan.retention.retention_vetoes import (
     KEEPING_UP_RATIO,
     kept_for_ever,
@@ -17,7 +25,6 @@ from logdirwatch.plan.retention.retention_vetoes import (
     unread_goes,
     unread_text,
 )
-from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 

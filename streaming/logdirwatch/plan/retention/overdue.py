@@ -122,7 +122,7 @@ def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:
     is_limited = int(limits[0] or -1) >= 0 or kept_ms(topic) is not None
     if policy_of(topic) != DELETE or topic.is_tiered or limits[0] is None or not is_limited:
         return False
-    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    configs = snapshot.configs_of(broker)
     inherited = {RETENTION_BYTES, RETENTION_MS} - (topic.overridden or frozenset())
     # What a topic does not set itself is each broker's own, and another broker was asked.
     own = {key: configs.get(f"log.{key}") for key in inherited}

@@ -17,24 +17,13 @@ from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
+from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, kept_bytes, limits_of, segment_bytes
 from logdirwatch.plan.retention.overdue import is_reached, past_limit_bytes
 from logdirwatch.plan.retention.shares import RetentionCandidate, spread, turn_of
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
-
-__all__ = [
-    "RetentionCut",
-    "RetentionCuts",
-    "cut_topic",
-    "cuttable",
-    "effective_after_ms",
-    "freed_bytes",
-    "giving",
-    "plan_cuts",
-]
 
 WORTH_AN_ESTIMATE = 1.1
 REASONS = 3

@@ -15,13 +15,14 @@ from logdirwatch.plan.retention.limits import (
     RETENTION_BYTES,
     RETENTION_MS,
     effective,
+    fastest,
     freed_bytes,
     history_bytes,
     is_copy_delayed,
     segment_bytes,
     unread_of,
+    wanted_ms,
 )
-from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 

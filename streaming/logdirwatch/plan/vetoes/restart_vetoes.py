@@ -130,7 +130,7 @@ def quorum_safe(snapshot: ClusterSnapshot, broker: int) -> Precondition:
     and static voters come from the brokers' configuration, which does not contain KIP-853's dynamic voters.
     """
     text = f"a majority of controllers is caught up without broker {broker}"
-    roles = None if broker not in snapshot.brokers else snapshot.brokers[broker].configs.get("process.roles")
+    roles = snapshot.configs_of(broker).get("process.roles")
     if roles is not None and "controller" not in _words(roles):
         return Precondition("quorum_safe", f"{text}: it is none of them", holds=True)
     if voters(snapshot) == {broker}:

@@ -670,34 +670,3 @@ class TestThrottles:
         story = Story(*self.parts("/d1"))
         story.look(*self.parts("/d2", **{RATE: "50000000"}), after=3)
         assert "clear_throttles" not in dict(story.look(*self.parts("/d2", **{"log.dirs": "/d1"}), after=4))
-
-
-class TestNotCarriedOut:
-    """What nobody did has nothing to take back, whatever the facts look like."""
-
-    def follows(self, kind, known, **fields):
-        begun = {"observed": {"started_at_ms": NOW_MS}, "at_ms": NOW_MS - 60 * MINUTE}
-        one = action(kind, **{**begun, "status": ActionStatus.FAILED, **fields})
-        over = space_alert(status=AlertStatus.RESOLVED, to="online", reason="recovered")
-        return kinds(follow_ups(over, [one], known, policy(**RESERVED), NOW_MS, is_over=True))
-
-    def test_a_cordon_that_somebody_else_set_stays(self):
-        known = facts(directory(1, "/d1", is_cordoned=True), metadata_version=CORDON)
-        accepted = {"decision": "accept", "by": "ann", "reason": "", "at_ms": NOW_MS}
-        assert self.follows(ActionKind.CORDON_LOG_DIR, known) == []
-        assert self.follows(ActionKind.CORDON_LOG_DIR, known, decision=accepted) == ["uncordon_log_dir"]
-        assert self.follows(ActionKind.CORDON_LOG_DIR, known, status=ActionStatus.DONE) == ["uncordon_log_dir"]
-        assert self.follows(ActionKind.CORDON_LOG_DIR, known, status=ActionStatus.REJECTED, decision=accepted) == []
-
-    def test_a_reserve_that_nobody_gave_up_is_not_made_a_second_time(self):
-        known = facts(directory(1, "/d1"))
-        assert self.follows(ActionKind.RELEASE_RESERVE, known) == []
-        assert self.follows(ActionKind.RELEASE_RESERVE, known, status=ActionStatus.DONE) == ["recreate_reserve"]
-
-    def test_a_quota_that_nobody_agreed_to_set_is_not_taken_away(self):
-        known = facts(directory(1, "/d1"))
-        assert self.follows(ActionKind.THROTTLE_PRODUCERS, known) == []
-        rejected = {"decision": "reject", "by": "ann", "reason": "", "at_ms": NOW_MS}
-        assert self.follows(ActionKind.THROTTLE_PRODUCERS, known, decision=rejected) == []
-        accepted = rejected | {"decision": "accept"}
-        assert self.follows(ActionKind.THROTTLE_PRODUCERS, known, decision=accepted) == ["clear_throttles"]

@@ -2,8 +2,18 @@
 
 import pytest
 
-from logdirwatch.plan.retention.limits import copy_lag_floor, is_copy_delayed, limits_of, segment_bytes, unread_bytes
-from logdirwatch.plan.retention.write_rates import fastest, floor_bytes, floor_of_replica, wanted_ms, written_per_s
+from logdirwatch.plan.retention.limits import (
+    copy_lag_floor,
+    fastest,
+    floor_bytes,
+    floor_of_replica,
+    is_copy_delayed,
+    limits_of,
+    segment_bytes,
+    unread_bytes,
+    wanted_ms,
+    written_per_s,
+)
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 

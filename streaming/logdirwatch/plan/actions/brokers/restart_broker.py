@@ -126,7 +126,7 @@ def rejoin_steps(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -
 
 def _has_dynamic_voters(broker: int, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker is a controller of a quorum with dynamic voters (KIP-853)."""
-    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
+    configs = snapshot.configs_of(broker)
     return "controller" in (configs.get("process.roles") or "") and not configs.get("controller.quorum.voters")
 
 

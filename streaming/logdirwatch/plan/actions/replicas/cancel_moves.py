@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, St
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, keys_in, to_json
 from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -245,7 +245,7 @@ def _is_cancelled(target: Assignment, snapshot: ClusterSnapshot) -> bool:
 def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     if "cancels" not in action.expected:
         return
-    keys = [(entry["topic"], entry["partition"]) for entry in action.expected["cancels"]["partitions"]]
+    keys = keys_in(action.expected["cancels"])
     running = [
         snapshot.partitions[key]
         for key in keys

@@ -127,9 +127,7 @@ def _is_cleared(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
         return None
     # An action of release 0.2.0, which proposed the command.
     raised = action.expected["raises"]
-    value = (
-        snapshot.brokers[raised["broker"]].configs.get(raised["key"]) if raised["broker"] in snapshot.brokers else None
-    )
+    value = snapshot.configs_of(raised["broker"]).get(raised["key"])
     return None if value is None else int(value) >= action.expected["throttle_bytes_per_s"]
 
 

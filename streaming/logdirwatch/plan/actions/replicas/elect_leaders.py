@@ -15,6 +15,7 @@ from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole,
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
+from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.operations import elect_leaders, rendered
@@ -165,7 +166,7 @@ def _file_name(kind: str, target: Mapping[str, Any]) -> str:
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     if "election" not in action.expected:
         return None
-    keys = [(entry["topic"], entry["partition"]) for entry in action.expected["election"]["partitions"]]
+    keys = keys_in(action.expected["election"])
     is_preferred = action.target.get("election") == "preferred"
     reached = sum(_is_elected(key, snapshot, is_preferred=is_preferred) for key in keys)
     return in_steps(reached, reached, len(keys), snapshot)
@@ -181,8 +182,7 @@ def _is_elected(key: tuple[str, int], snapshot: ClusterSnapshot, *, is_preferred
 def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     """Yield why an election would elect no leader, or is no longer needed."""
     is_preferred = action.target.get("election") == "preferred"
-    entries = (action.expected.get("election") or {}).get("partitions", ())
-    keys = [(entry["topic"], entry["partition"]) for entry in entries]
+    keys = keys_in(action.expected.get("election"))
     for partition in (snapshot.partitions[key] for key in keys if key in snapshot.partitions):
         if is_preferred and not _may_lead(partition, snapshot):
             yield f"the preferred replica of {partition.label} is not alive and in sync"

@@ -25,10 +25,16 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.cut_conditions import consumers_done, keeps_too_little
-from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
+from logdirwatch.plan.retention.limits import (
+    RETENTION_MS,
+    fastest,
+    floor_of_replica,
+    freed_bytes,
+    segment_bytes,
+    wanted_ms,
+)
 from logdirwatch.plan.retention.overdue import is_reached
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
-from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
