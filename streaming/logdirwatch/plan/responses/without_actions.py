@@ -10,15 +10,14 @@ from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
     Runbook,
-    Step,
     list_reassignments,
     list_topics,
     quorum_status,
     select_rejected,
     show_status,
+    where_it_runs,
 )
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
-from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.responses.response import Response
 
 _GOES_ON = "once what stopped it is repaired, go on with the execution, or undo it, or end it as it is"
@@ -28,11 +27,7 @@ def _commands(alert: AlertRecord) -> Runbook:
     """Return the runbook with the commands of the execution."""
     shown = read_as(alert.evidence, ExecutionStoppedEvidence)
     text = f"{_GOES_ON}: {'; '.join(shown.commands)}" if shown.commands else _GOES_ON
-    return Runbook(text, (show_status, list_reassignments, *map(_run, shown.commands)))
-
-
-def _run(command: str) -> Step:
-    return lambda _, __: note(f"Where logdirwatch runs: {command}")
+    return Runbook(text, (show_status, list_reassignments, *map(where_it_runs, shown.commands)))
 
 
 RESPONSES: Mapping[Rule, Response] = {

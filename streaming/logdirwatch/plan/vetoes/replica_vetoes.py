@@ -60,22 +60,12 @@ def destination_not_serving(directory: LogDir) -> Veto | None:
 
 def destination_closed(directory: LogDir) -> Veto | None:
     """Veto a directory that must take nothing: cordoned in Kafka, excluded by configuration, or suspect."""
-    return destination_cordoned(directory) or destination_marked(directory) or destination_suspect(directory)
-
-
-def destination_suspect(directory: LogDir) -> Veto | None:
-    """Veto a directory whose disk an open alert suspects."""
-    if not directory.is_suspect:
-        return None
-    return Veto("destination_suspect", f"{directory.path} on broker {directory.broker} is suspect")
-
-
-def destination_marked(directory: LogDir) -> Veto | None:
-    """Veto a directory that the configuration excludes as a destination."""
-    if not directory.is_marked:
-        return None
     where = f"{directory.path} on broker {directory.broker}"
-    return Veto("destination_marked", f"plan.log_dirs says that {where} is no destination")
+    if directory.is_cordoned:  # it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)
+        return Veto("destination_cordoned", f"{where} is cordoned")
+    if directory.is_marked:
+        return Veto("destination_marked", f"plan.log_dirs says that {where} is no destination")
+    return Veto("destination_suspect", f"{where} is suspect") if directory.is_suspect else None
 
 
 def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
@@ -90,13 +80,6 @@ def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
         f"Kafka itself may choose {', '.join(paths)} on broker {broker}, which plan.log_dirs says is no destination: "
         "cordon it first",
     )
-
-
-def destination_cordoned(directory: LogDir) -> Veto | None:
-    """Veto a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
-    if not directory.is_cordoned:
-        return None
-    return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
 
 
 def rack_spread_lost(snapshot: ClusterSnapshot, before: Iterable[int], after: Iterable[int]) -> Veto | None:

@@ -61,38 +61,28 @@ def describe_log_dirs(tools: Tools, alert: AlertRecord) -> str:
     return tools.call(LOG_DIRS, "--describe", *chosen)
 
 
-def describe_all_log_dirs(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Describe the log directories of all brokers."""
-    return tools.call(LOG_DIRS, "--describe")
+def _tool(*words: str) -> Step:
+    return lambda tools, _: tools.call(*words)
 
 
-def _topics(option: str) -> Step:
-    return lambda tools, _: tools.call(TOPICS, "--describe", option)
+def where_it_runs(command: str) -> Step:
+    """Return a command of logdirwatch, to be run where it runs."""
+    return lambda _, __: note(f"Where logdirwatch runs: {command}")
 
 
-def quorum_status(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Show the state of the metadata quorum."""
-    return tools.call(QUORUM, "describe", "--status")
-
-
-def list_reassignments(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """List the running reassignments."""
-    return tools.call(REASSIGN, "--list")
-
-
-def show_status(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Say which command shows the state that logdirwatch stores."""
-    return note("Where logdirwatch runs: logdirwatch status")
+describe_all_log_dirs = _tool(LOG_DIRS, "--describe")
+quorum_status = _tool(QUORUM, "describe", "--status")
+list_reassignments = _tool(REASSIGN, "--list")
+UNAVAILABLE = _tool(TOPICS, "--describe", "--unavailable-partitions")
+UNDER_MIN_ISR = _tool(TOPICS, "--describe", "--under-min-isr-partitions")
+UNDER_REPLICATED = _tool(TOPICS, "--describe", "--under-replicated-partitions")
+show_status = where_it_runs("logdirwatch status")
+list_topics = where_it_runs("logdirwatch topics list")
 
 
 def select_rejected(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
     """Say which table counts rejected records."""
     return note("SELECT topic, reason, count(*), max(offset) FROM rejected_records GROUP BY topic, reason")
-
-
-def list_topics(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
-    """Say which command shows the retention of the telemetry topics."""
-    return note("Where logdirwatch runs: logdirwatch topics list")
 
 
 ASK_TO_RAISE = "ask_to_raise_limits"
@@ -127,10 +117,6 @@ def ask_to_raise(
         ),
     )
 
-
-UNAVAILABLE = _topics("--unavailable-partitions")
-UNDER_MIN_ISR = _topics("--under-min-isr-partitions")
-UNDER_REPLICATED = _topics("--under-replicated-partitions")
 
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",
