@@ -16,11 +16,11 @@ from logdirwatch.model.record_part import as_written
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import STOPPING_STEPS, ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.availability.impact import veto_predicted_harm
 from logdirwatch.plan.commands.operations import as_data
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
-from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 
 
 def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str:

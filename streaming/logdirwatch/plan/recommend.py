@@ -13,13 +13,13 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, Rule
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.availability.impact import veto_predicted_harm
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, too_old, unusable
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation, directory_of
 from logdirwatch.plan.retention.plateau import with_plateau
 from logdirwatch.plan.rule_responses import RESPONSES, investigate
-from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 
 WAITS = "moves and cuts wait for a new inventory"
 

@@ -7,6 +7,9 @@
     now ──▶ demoted                                another order of preference, and an election
     now ──▶ preferred                              an election
     now ──▶ cancelled                              a reassignment taken back
+
+A partition that loses its leader in a later step, or can no longer be written to, is a veto against the action until it
+is planned otherwise; one check for every kind, whoever planned the action.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +21,7 @@ from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.proposal import ProposedAction, Veto
 
 EXAMPLES = 20
 
@@ -172,3 +176,51 @@ def _example(label: str, path: Path) -> dict[str, Any]:
         "partition": label,
         **{name: {"leader": found.leader, "isr": list(found.isr)} for name, found in path.items()},
     }
+
+
+LEADERLESS, UNDER_MIN_ISR = "leaderless_after", "under_min_isr_after"
+_SAID_BY = {
+    LEADERLESS: frozenset({LEADERLESS, "last_in_sync_replica"}),
+    UNDER_MIN_ISR: frozenset({UNDER_MIN_ISR, "min_isr_lost"}),
+}
+"""Vetoes of a restart that already say the same."""
+_WHEN = {"stopped": "while the broker is away", "cancelled": "once that is cancelled"}
+_OTHERWISE = "afterwards"
+_NAMED = 3
+
+
+def veto_predicted_harm(proposal: ProposedAction) -> ProposedAction:
+    """Return a proposal with the vetoes that follow from its own prediction."""
+    named = {veto.name for veto in proposal.vetoes}
+    found = [veto for veto in against(proposal.expected) if not named & _SAID_BY[veto.name]]
+    return replace(proposal, vetoes=(*proposal.vetoes, *found)) if found else proposal
+
+
+def against(expected: Mapping[str, Any]) -> list[Veto]:
+    """Return the vetoes that follow from the prediction in an action's ``expected``."""
+    leadership = expected.get("leadership") or {}
+    harms = (
+        (
+            LEADERLESS,
+            leadership.get("becomes_leaderless"),
+            "have no leader",
+            "no replica that is alive is in sync then",
+        ),
+        (
+            UNDER_MIN_ISR,
+            leadership.get("falls_under_min_isr"),
+            "take no writes",
+            "too few replicas are in sync then for min.insync.replicas",
+        ),
+    )
+    return [Veto(name, f"{_named(harm)} would {what} {_when(harm)}: {why}") for name, harm, what, why in harms if harm]
+
+
+def _named(harmed: Mapping[str, Any]) -> str:
+    first = harmed["examples"][:_NAMED]
+    more = harmed["partitions"] - len(first)
+    return f"{', '.join(first)} and {more} more" if more else ", ".join(first)
+
+
+def _when(harmed: Mapping[str, Any]) -> str:
+    return _WHEN.get(str(harmed["step"]), _OTHERWISE)

@@ -18,6 +18,7 @@ from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
+from logdirwatch.plan.availability.impact import veto_predicted_harm
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics, has_runaway
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
@@ -55,7 +56,6 @@ from logdirwatch.plan.relief.stuck_deletion import (
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
 from logdirwatch.plan.retention.cut import RetentionCuts
 from logdirwatch.plan.retention.planner import plan_cuts
-from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_parts
 
 LITTLE = 0.1

@@ -4,14 +4,13 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Decision, LogDirStatus
 from logdirwatch.plan.action_records import record
-from logdirwatch.plan.availability.impact import outlook
+from logdirwatch.plan.availability.impact import LEADERLESS, UNDER_MIN_ISR, outlook, veto_predicted_harm
 from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.proposal import ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.running_copies import dead_ends
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.plan.vetoes.predicted_impact import LEADERLESS, UNDER_MIN_ISR, veto_predicted_harm
 from tests.unit.plan.answers import kinds, of_kind, vetoed
 from tests.unit.plan.builders import (
     MIB,

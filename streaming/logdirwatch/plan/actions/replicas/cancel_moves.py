@@ -10,6 +10,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, Stage, always_valid, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
+from logdirwatch.plan.availability import impact
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, keys_in, to_json
@@ -32,7 +33,6 @@ from logdirwatch.plan.reassignment.running_copies import (
 )
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name
-from logdirwatch.plan.vetoes import predicted_impact
 from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import some_of
 
@@ -253,7 +253,7 @@ def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum 
     ]
     if not running:
         yield "none of its moves runs any more"
-    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, snapshot)}))
+    yield from (veto.reason for veto in impact.against({"leadership": of_cancelling(running, snapshot)}))
 
 
 ACTION_TYPE = ActionType(

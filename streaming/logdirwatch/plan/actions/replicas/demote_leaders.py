@@ -14,7 +14,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
-from logdirwatch.plan.actions.replicas.reassignment import reasons_against_reassignment
+from logdirwatch.plan.actions.replicas.reassign import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.impact import of_demotion

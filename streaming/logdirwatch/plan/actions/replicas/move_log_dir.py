@@ -8,7 +8,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
 from logdirwatch.plan.actions.progress import directory_of
-from logdirwatch.plan.actions.replicas.reassignment import (
+from logdirwatch.plan.actions.replicas.reassign import (
     CLEARS_THROTTLES,
     copying_progress,
     reasons_against_reassignment,

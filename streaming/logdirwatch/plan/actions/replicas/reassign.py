@@ -1,4 +1,7 @@
-"""``reassign``: rebuild lost replicas on other brokers, or move replicas there."""
+"""``reassign``: rebuild lost replicas on other brokers, or move replicas there.
+
+Progress and validity are those of every kind that reassigns.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,24 +9,23 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from logdirwatch.model.actions.operations import Operation
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, names_all_partitions
-from logdirwatch.plan.actions.replicas.reassignment import (
-    CLEARS_THROTTLES,
-    copying_progress,
-    reasons_against_reassignment,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, names_all_partitions
+from logdirwatch.plan.actions.progress import Progress, space_seen
+from logdirwatch.plan.actions.replicas.clear_throttles import clear_left_behind
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_reassignment
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_others
 from logdirwatch.plan.capacity.projected_use import on_disk, passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import to_json
+from logdirwatch.plan.cluster.assignment import Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import reassign, rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
+from logdirwatch.plan.operator_decisions import moved_topics
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
@@ -37,8 +39,82 @@ from logdirwatch.plan.reassignment.tool_run import (
 )
 from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
 from logdirwatch.plan.vetoes import replica_vetoes
+from logdirwatch.plan.vetoes.reassignment import violations
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of
+
+CLEARS_THROTTLES = FollowUp(clear_left_behind, while_firing=True)
+
+
+def copying_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    """Return how many partitions a reassignment has placed, and how many are on their way."""
+    if action.reassignment is None:
+        return None
+    assignments = from_json(action.reassignment)
+    reached = sum(_is_reached(assignment, snapshot) for assignment in assignments)
+    begun = sum(_is_begun(assignment, action, snapshot) for assignment in assignments)
+    observed = {
+        "reached": reached,
+        "of": len(assignments),
+        **_copied_bytes(action, snapshot),
+        **space_seen(action, snapshot),
+    }
+    return Progress(max(begun, reached), reached, len(assignments), observed)
+
+
+def reasons_against_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[str]:
+    """Return why a published reassignment may no longer be carried out."""
+    if action.reassignment is None:
+        return ()
+    changed = [
+        f"the replicas of {old.label} are no longer those that it was planned for"
+        for old in from_json(action.undo["reassignment"])
+        if old.key in snapshot.partitions and snapshot.partitions[old.key].replicas != old.replicas
+    ]
+    cut = sorted(moved_topics(action) & snapshot.decisions.cutting)
+    waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
+    return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), snapshot, policy)]
+
+
+def _is_reached(assignment: Assignment, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(assignment.key)
+    if partition is None or partition.replicas != assignment.replicas:
+        return False
+    places = {replica.place for replica in snapshot.replicas_of(assignment.key)}
+    return all(place in places and place[0] in partition.isr for place in assignment.chosen)
+
+
+def _is_begun(assignment: Assignment, action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(assignment.key)
+    copies = {
+        replica.place for replica in snapshot.layout.replicas if replica.key == assignment.key and replica.is_future
+    }
+    added = set(assignment.replicas) - set(_replicas_before(action, assignment))
+    return any(place in copies for place in assignment.chosen) or (
+        partition is not None and bool(added & set(partition.replicas))
+    )
+
+
+def _replicas_before(action: ActionRecord, assignment: Assignment) -> tuple[int, ...]:
+    before = {old.key: old.replicas for old in from_json(action.undo["reassignment"])}
+    return before.get(assignment.key, ())
+
+
+def _copied_bytes(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any]:
+    """Return the bytes that a reassignment has copied so far: of replicas that are where it wants them.
+
+    Within a broker these are also the bytes that left the source directory (KIP-113).
+    """
+    before = {old.key: old for old in from_json(action.undo["reassignment"])}
+    copied = 0
+    for assignment in from_json(action.reassignment or {"partitions": []}):
+        added = set(assignment.replicas) - set(before[assignment.key].replicas if assignment.key in before else ())
+        moved = set(assignment.chosen) - set(before[assignment.key].chosen if assignment.key in before else ())
+        for replica in snapshot.replicas_of(assignment.key):
+            if replica.broker in added or replica.place in moved:
+                copied += replica.size_bytes or 0
+    return {"copies_bytes": copied, **({"frees_bytes": copied} if action.kind is ActionKind.MOVE_LOG_DIR else {})}
+
 
 EXAMPLES = 20
 
