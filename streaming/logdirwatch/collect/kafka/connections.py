@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from kafka.cluster import collect_hosts
-from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
+from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 from kafka.net.selector import NetworkSelector
 
 from logdirwatch.config.servers import server_list
@@ -71,7 +71,7 @@ class _OneBroker(BoundedManager):
         connection = self.get_connection(ONLY_NODE, timeout_ms=timeout_ms, refresh_metadata_on_err=False)
         try:
             return await self.wait_for(connection.send_request(request, request_timeout_ms=timeout_ms), timeout_ms)
-        except KafkaConnectionError as error:
+        except KafkaError as error:
             raise told(connection, error) from error
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import socketserver
 import struct
@@ -143,6 +144,37 @@ def test_a_name_that_nobody_knows_is_said(names):
     (error,) = asked(question("slow.example", 9092))
     assert isinstance(error, KafkaConnectionError)
     assert "slow.example cannot be looked up: [Errno -2] Name or service not known" in str(error)
+
+
+NOT_KAFKA = "Invalid frame length: .*; does that port use TLS, or is it not Kafka"
+CLOSED = "socket disconnected; it happened before its first answer: does that port require TLS or a password"
+FOREIGN = {
+    "SSH": (b"SSH-2.0-OpenSSH_9.2\r\n", NOT_KAFKA),
+    "SMTP": (b"220 mail.example.com ESMTP\r\n", NOT_KAFKA),
+    "MySQL": (b"\x4a\x00\x00\x00\x0a8.0.36\x00", NOT_KAFKA),
+    "Redis": (b"-ERR unknown command\r\n", NOT_KAFKA),
+    "HTTP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", NOT_KAFKA),
+    "nothing": (b"", CLOSED),
+}
+
+
+@pytest.mark.parametrize(("sent", "why"), FOREIGN.values(), ids=FOREIGN)
+def test_a_port_of_another_protocol_is_said_to_be_one(sent, why):
+    class Foreign(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(4096)
+            if sent:
+                self.request.sendall(sent)
+                self.request.recv(1)  # it hangs up when the client does
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Foreign) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        (error,) = asked(question("127.0.0.1", server.server_address[1]))
+        server.shutdown()
+        thread.join()
+    assert isinstance(error, KafkaConnectionError)
+    assert re.search(why, str(error)), error
 
 
 def test_a_question_lost_with_the_time_of_another_one_does_not_name_its_own_limit(broker):
