@@ -226,19 +226,7 @@ BOARDS = (
 def dashboard(board: Board, engine: Engine, limits: Limits, tables: str) -> model.Dashboard:
     """Return a dashboard for an engine; ``tables`` is where the tables are, such as ``catalog.schema``."""
     making = Making(engine, frozenset(board.variables), limits)
-    built = (
-        builders.Dashboard(f"logdirwatch: {board.title}")
-        .uid(board.uid)
-        .description(board.about)
-        .tags([TAG])
-        .timezone("browser")
-        .time(*board.time)
-        .refresh("1m")
-        .readonly()
-        .tooltip(model.DashboardCursorSync.CROSSHAIR)
-        .link(_link())
-        .with_variable(builders.ConstantVariable("tables").value(tables))
-    )
+    built = begun(board).readonly().link(_link()).with_variable(builders.ConstantVariable("tables").value(tables))
     for name, has_all in board.variables.items():
         built.with_variable(_variable(name, making, has_all=has_all))
     if board.marks:
@@ -246,6 +234,20 @@ def dashboard(board: Board, engine: Engine, limits: Limits, tables: str) -> mode
     for number, panel in enumerate(board.panels, start=1):
         built.with_panel(made(panel, making).id(number))
     return built.build()
+
+
+def begun(board: Board) -> builders.Dashboard:
+    """Return what the dashboards of a board have in common, whatever answers them."""
+    return (
+        builders.Dashboard(f"logdirwatch: {board.title}")
+        .uid(board.uid)
+        .description(board.about)
+        .tags([TAG])
+        .timezone("browser")
+        .time(*board.time)
+        .refresh("1m")
+        .tooltip(model.DashboardCursorSync.CROSSHAIR)
+    )
 
 
 def _link() -> builders.DashboardLink:

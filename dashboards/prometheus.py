@@ -13,7 +13,7 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.models import dashboard as model
 
 from dashboards import fields, sql
-from dashboards.boards import BOARDS, TAG, Board
+from dashboards.boards import BOARDS, Board, begun
 from dashboards.engines import TargetBuilder
 from dashboards.fields import Limits
 from dashboards.panels import STYLES, Builder, Kind, Panel, changed, with_columns
@@ -119,17 +119,7 @@ def boards() -> Iterator[Board]:
 
 def dashboard(board: Board, limits: Limits) -> dict[str, Any]:
     """Return a dashboard's JSON, ready to be imported or provisioned."""
-    built = (
-        builders.Dashboard(f"logdirwatch: {board.title}")
-        .uid(board.uid)
-        .description(board.about)
-        .tags([TAG])
-        .timezone("browser")
-        .time(*board.time)
-        .refresh("1m")
-        .tooltip(model.DashboardCursorSync.CROSSHAIR)
-        .with_variable(builders.DatasourceVariable(INPUT).label("Prometheus").type(NAME))
-    )
+    built = begun(board).with_variable(builders.DatasourceVariable(INPUT).label("Prometheus").type(NAME))
     for name, has_all in board.variables.items():
         built.with_variable(_variable(board, name, has_all=has_all))
     for number, panel in enumerate(board.panels, start=1):

@@ -202,7 +202,6 @@ _LATE = {
     "store_inventory": "replicas and partitions in the tables are out of date",
     "recommend": "actions come late",
 }
-_ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
 
 
 def lagging(evidence: PipelineLaggingEvidence) -> str:
@@ -239,7 +238,7 @@ def data_loss(evidence: PipelineDataLossEvidence) -> str:
         f"they were deleted before it had read them; {_WAITS}: "
         + (
             "no, because they were never judged"
-            if query in _ALERTS_LATE
+            if query in _ALERTS_WAIT_FOR
             else "yes, because alerts do not depend on this query"
         )
     )
@@ -262,6 +261,6 @@ def resolved(query: str, reason: str) -> str:
 
 
 def _late(query: str) -> str:
-    if query in _ALERTS_LATE:
+    if query in _ALERTS_WAIT_FOR:
         return f"{_WAITS}: no, because alerts about new failures come late"
     return f"{_WAITS}: yes, because alerts do not wait for it"
