@@ -55,29 +55,21 @@ def halted(record: ExecutionRecord, steps: Sequence[Step], halt: Halt, ports: Po
     if not record.back and record.step == 0 and record.state in _NOTHING_CALLED:
         ports.say(f"stops: {halt.reason}")
         return ports.noted(record, ExecutionState.ROLLED_BACK, halt.reason)
-    return stuck(
-        record, steps, halt.reason, ports, must_end=halt.must_end, may_be_done=True, need_is_over=halt.need_is_over
-    )
+    return stuck(record, steps, halt, ports, may_be_done=True)
 
 
 def stuck(
-    record: ExecutionRecord,
-    steps: Sequence[Step],
-    reason: str,
-    ports: Ports,
-    *,
-    must_end: bool = True,
-    may_be_done: bool = False,
-    need_is_over: bool = False,
+    record: ExecutionRecord, steps: Sequence[Step], halt: Halt, ports: Ports, *, may_be_done: bool = False
 ) -> ExecutionRecord:
     """End an execution that a person has to decide about: end its copies, then clear its throttles.
 
     The throttles of a copy that goes on stay, and the reason names it.
     """
+    reason = halt.reason
     ports.say(f"stops: {reason}")
     # Whether the execution may begin something is no question any more: its throttles are kept whatever is said.
     end = _Copies(replace(record, begun={}), ports)
-    end.end(steps, reason, must_end=must_end)
+    end.end(steps, reason, must_end=halt.must_end)
     if end.goes_on:
         again = f"go on watching with: logdirwatch apply --resume {record.action_id}"
         going = f"under its throttles goes on the copy of {some_of(end.goes_on, 3)}: {again}"
@@ -88,7 +80,7 @@ def stuck(
         return finished(end.record, ports)
     record, left = _cleaned(end.record, ports)
     found = (reason, *end.told, *(() if left is None else (f"throttles are left: {left}",)))
-    has_ended = need_is_over and len(found) == 1 and not record.back
+    has_ended = halt.need_is_over and len(found) == 1 and not record.back
     return ports.noted(record, ExecutionState.ROLLED_BACK if has_ended else ExecutionState.STUCK, "; ".join(found))
 
 

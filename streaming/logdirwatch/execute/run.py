@@ -94,7 +94,7 @@ class _Run(Hand):
                 record = replace(self.record, cause_is_seen=against.must_end)
                 return halted(record, self._steps, against, self.ports)
             if isinstance(against, Stuck):
-                return stuck(self.record, self._steps, against.reason, self.ports)
+                return stuck(self.record, self._steps, Halt(against.reason, must_end=True), self.ports)
             if isinstance(against, Hold):
                 self.ports.wait(self.record)
         return finished(self.record, self.ports)
