@@ -34,7 +34,7 @@ def test_open_actions_lead_to_their_commands_and_to_their_alert(visit):
     page = visit.to("/")
     page.get_by_role("link", name="Actions").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Open actions")
-    assert page.locator("tbody td.text a").all_inner_texts() == ["lower_retention", "expand_disk"]
+    expect(page.locator("tbody td.text a")).to_have_text(["lower_retention", "expand_disk"])
     page.get_by_role("link", name="lower_retention").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("lower_retention: prod broker 7 /data/d1")
     page.get_by_role("link", name="The alert behind it").click()

@@ -21,7 +21,7 @@ def test_a_slash_leads_to_the_filter_and_enter_narrows_the_page(visit):
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("q=status%3Asaturated$"))
     expect(page.get_by_role("searchbox", name="Filter")).to_have_value("status:saturated")
-    assert page.locator("a.cell").all_inner_texts() == ["■ saturated, 96 %"]
+    expect(page.locator("a.cell")).to_have_text(["■ saturated, 96 %"])
     page.get_by_role("link", name="Clear").click()
     expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
 
@@ -29,13 +29,13 @@ def test_a_slash_leads_to_the_filter_and_enter_narrows_the_page(visit):
 def test_a_count_leads_to_what_it_counts(visit):
     page = visit.to("/")
     page.get_by_role("link", name="1 directory offline").click()
-    assert page.locator("a.cell").all_inner_texts() == ["✖ offline (failed), 97 %"]
+    expect(page.locator("a.cell")).to_have_text(["✖ offline (failed), 97 %"])
 
 
 def test_a_topic_finds_its_directories(visit):
     page = visit.to("/?q=topic:payments")
     expect(page.get_by_role("link", name=f"broker 8 {FILLING}: saturated")).to_be_visible()
-    assert page.locator("a.cell").count() == 1
+    expect(page.locator("a.cell")).to_have_count(1)
 
 
 def test_light_and_dark_are_switched_and_stay_on_the_next_page(visits, console):
@@ -43,7 +43,8 @@ def test_light_and_dark_are_switched_and_stay_on_the_next_page(visits, console):
     page.get_by_role("button", name="Dark or light").click()
     assert sum(page.evaluate(looks.FAINT, 4.5)["canvas"]) < 3 * 128
     page.get_by_role("link", name="Actions").click()
-    assert page.locator("html").get_attribute("data-theme") == "dark"
+    expect(page.get_by_role("heading", level=1)).to_have_text("Open actions")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate(looks.FAINT, 4.5)["faint"] == []
 
 

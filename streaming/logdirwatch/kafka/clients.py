@@ -3,8 +3,9 @@
 import logging
 import queue
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
 
@@ -17,6 +18,7 @@ from kafka.errors import (
     KafkaConnectionError,
     KafkaError,
     KafkaTimeoutError,
+    MetadataEmptyBrokerList,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
@@ -35,6 +37,7 @@ CONNECT_TIMEOUT_MS = 10_000
 READ_CONNECT_TIMEOUT_MS = 4_000
 FIRST_TRY_MS = 1_500
 POLL_TIMEOUT_MS = 500
+FENCED_PAUSE_S = 0.2
 SEND_TIMEOUT_S = 20
 # A consumer sends several requests at once; a topic that returns nothing for this long is not readable.
 STALLED_AFTER_POLLS = 60
@@ -163,7 +166,7 @@ def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterato
 
 def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
     """Return the partitions of a topic; raises UserError if none is visible, KafkaError without an answer."""
-    numbers = client.partitions_for_topic(topic)
+    numbers = _with_brokers(lambda: client.partitions_for_topic(topic))
     if not numbers:
         servers = ",".join(client.config["bootstrap_servers"])
         raise UserError(
@@ -175,7 +178,21 @@ def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
 
 def exists(client: KafkaConsumer, topic: str) -> bool:
     """Tell whether a topic is visible to this user now; raises KafkaError if the cluster does not answer."""
-    return topic in client.topics()
+    return topic in _with_brokers(client.topics)
+
+
+def _with_brokers(ask: Callable[[], set[Any]]) -> set[Any]:
+    """Return what a cluster's metadata say, asked again while they list no broker.
+
+    A broker whose heartbeats failed to arrive, say after a suspend, is fenced for some seconds: the only one of a
+    cluster then answers that there is none. Raises KafkaError if that lasts.
+    """
+    until_s = time.monotonic() + deadline.at_most_ms(CONNECT_TIMEOUT_MS) / 1000
+    while time.monotonic() < until_s:
+        with suppress(MetadataEmptyBrokerList):
+            return ask()
+        time.sleep(FENCED_PAUSE_S)
+    return ask()
 
 
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 
 import pytest
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, MetadataEmptyBrokerList
 from kafka.net import manager
 from kafka.protocol.metadata import ApiVersionsRequest
 
@@ -16,6 +16,7 @@ from logdirwatch.collect.kafka.connections import Address, Wire
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, network
 from logdirwatch.kafka.settings import KafkaSettings
+from tests.support.clocks import Clock
 
 HELLO = b"\x16\x03\x03\x00\x7a"
 """The begin of an answer of TLS."""
@@ -99,3 +100,45 @@ def test_each_poll_of_a_broker_that_hangs_begins_again(client, says):
     with hanging(says) as broker:
         asyncio.run(polls(Address("127.0.0.1", broker.port)))
         assert len(broker.connections) >= 2
+
+
+class Fenced:
+    """A consumer of a cluster whose only broker is fenced for the first ``times`` questions."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def topics(self):
+        self.times -= 1
+        if self.times >= 0:
+            raise MetadataEmptyBrokerList
+        return {"logdir.alerts"}
+
+    def partitions_for_topic(self, topic):
+        return {0} if topic in self.topics() else set()
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    clock = Clock()
+
+    def sleep(seconds):
+        clock.now_s += seconds
+
+    monkeypatch.setattr(clients, "time", SimpleNamespace(monotonic=clock, sleep=sleep))
+
+
+QUESTIONS = {"its partitions": clients.partitions_of, "whether it exists": clients.exists}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.usefixtures("waits")
+def test_a_cluster_whose_only_broker_is_fenced_is_asked_again(ask):
+    assert ask(Fenced(20), "logdir.alerts")
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.usefixtures("waits")
+def test_a_cluster_without_a_broker_is_not_asked_for_ever(ask):
+    with pytest.raises(MetadataEmptyBrokerList):
+        ask(Fenced(1_000), "logdir.alerts")
