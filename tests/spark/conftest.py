@@ -13,8 +13,9 @@ import pytest
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.session import build_session
 from logdirwatch.settings import Settings
+from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.writing import inventory, recognition, small_batch, store
+from logdirwatch.store.writing import engine, inventory, recognition, small_batch
 from logdirwatch_lab.config import INTERPRETED
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
@@ -64,11 +65,15 @@ def lake(spark, empty_tables, tmp_path):
 
 @pytest.fixture
 def by_spark(monkeypatch):
-    """Call it to have the batches that follow written by Spark, as if they were large, or again by the driver."""
+    """Call it to have tables written by Spark, as if the driver could not commit to them, or again by the driver."""
+    by_driver = engine.ByDriver
+
+    def refuse(*_):
+        raise NotDirectError("a test")
 
     def switch(is_on=True):
-        for module in (store, inventory):
-            monkeypatch.setattr(module, "collected", (lambda *_: None) if is_on else small_batch.collected)
+        monkeypatch.setattr(engine, "ByDriver", refuse if is_on else by_driver)
+        monkeypatch.setattr(inventory, "collected", (lambda *_: None) if is_on else small_batch.collected)
         monkeypatch.setattr(inventory, "recognized", (lambda *_: None) if is_on else recognition.recognized)
 
     return switch

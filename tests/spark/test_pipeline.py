@@ -13,9 +13,7 @@ from logdirwatch.model.records import ReplicaMoves
 from logdirwatch.pipeline.watch import offsets
 from logdirwatch.report.stored import observations
 from logdirwatch.settings import Settings
-from logdirwatch.store.writing.batch import taken_in
-from logdirwatch.store.writing.rejects import rejected_rows
-from tests.spark.lake import BELIEVED, metrics
+from tests.spark.lake import metrics
 from tests.spark.test_detect import SCHEMA, T0, Feed
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -82,15 +80,12 @@ def test_a_query_without_input_is_idle_and_one_that_read_tells_how_far(spark, tm
 def test_what_a_batch_could_not_read_is_counted_by_topic_and_reason_with_an_example(lake):
     good = metrics()
     bad = [(topics.METRICS, "k", b"garbage"), (topics.METRICS, "k", b"garbage"), (topics.EVENTS, "k", b"{}")]
-    with taken_in(lake.frame(lake.kafka(good, *bad)), BELIEVED) as batch:
-        found = rejected_rows(batch)
-        assert [(one.topic, one.rows, one.example) for one in found] == [
-            (topics.METRICS, 2, f"{topics.METRICS}/0/1"),
-            (topics.EVENTS, 1, f"{topics.EVENTS}/0/0"),
-        ]
-        assert [one.topic for one in rejected_rows(batch, topics.EVENTS)] == [topics.EVENTS]
-    with taken_in(lake.frame(lake.kafka(good)), BELIEVED) as batch:
-        assert rejected_rows(batch) == []
+    found = lake.store_rows(lake.kafka(good, *bad))
+    assert [(one.topic, one.rows, one.example) for one in found] == [
+        (topics.METRICS, 2, f"{topics.METRICS}/0/1"),
+        (topics.EVENTS, 1, f"{topics.EVENTS}/0/0"),
+    ]
+    assert lake.store_rows(lake.kafka(good)) == []
 
 
 def test_the_moves_of_a_poll_are_stored_and_read_again(lake):

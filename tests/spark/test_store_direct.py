@@ -1,24 +1,16 @@
 """Small batches of ``store`` that the driver writes: as Spark would, with one job, and beside other writers."""
 
 import json
-import shutil
 
 import pytest
 from deltalake import DeltaTable
-from hypothesis import HealthCheck, Phase, given
-from hypothesis import settings as drawing
 
 from logdirwatch.model import topics
 from logdirwatch.store import tables as store_tables
 from logdirwatch.store.direct.table import ConflictError, DirectTable
-from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
-from logdirwatch.store.writing import direct, small_batch, store
+from logdirwatch.store.schema.definitions import ALERTS, BROKER_STATE, LOG_DIR_SAMPLES
+from logdirwatch.store.writing import engine, small_batch, store
 from tests.spark.lake import BELIEVED, T0, Lake, action, alert, decision, event, execution, metrics, state, transition
-from tests.spark.test_bad_input import STORED, of_topics
-
-TEXTS_OF_JSON = ("partitions", "moves")
-FEW = drawing(max_examples=2, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
-"""Without shrinking: an example takes half a minute or more, and there would be hundreds of them."""
 
 
 def jobs(lake, write):
@@ -56,65 +48,23 @@ def test_a_small_batch_is_one_spark_job(lake):
     assert writers(lake, LOG_DIR_SAMPLES) == writers(lake, BROKER_STATE) == ["driver"] * 4
 
 
-def as_read(rows):
-    """Return rows with JSON texts as what they say: the writers may spell a character differently."""
-    return sorted(
-        repr({name: json.loads(value) if name in TEXTS_OF_JSON and value else value for name, value in row.items()})
-        for row in rows
-    )
-
-
-def of_few_brokers(records):
-    """Have records speak of three brokers and few times, so that rows meet stored ones that are older and newer."""
-    for place, (name, key, value) in enumerate(records):
-        record = json.loads(value)
-        record |= {"cluster": "prod", "broker": place % 3}
-        for field in ("sequence", "timestamp_ms", "at_ms"):
-            if isinstance(record.get(field), int):
-                record[field] %= 4
-        for number, log_dir in enumerate(record.get("log_dirs") or ()):
-            log_dir["path"] = f"/d{number}"
-        yield name, key, json.dumps(record).encode()
-
-
-@pytest.mark.long
-def test_the_driver_writes_the_rows_that_spark_writes(lake, empty_tables, tmp_path, by_spark):
-    """Whatever the records are: all that types allow, batch after batch, some of them twice."""
-    other = Lake(lake.spark, shutil.copytree(empty_tables, tmp_path / "other"))
-    before = []
-
-    @given(of_topics(*(name for name in STORED if name != topics.DECISIONS)))
-    @FEW
-    def write(records):
-        rows = lake.kafka(*records, *of_few_brokers(records)) + before[-10:]
-        before.extend(rows)
-        by_spark(False)
-        told = lake.store_rows(rows)
-        by_spark(True)
-        assert other.store_rows(rows) == told
-        for table in (*(table for table, _ in direct.HISTORIES), BROKER_STATE, LOG_DIR_STATE):
-            assert as_read(lake.rows(table.name)) == as_read(other.rows(table.name)), table.name
-
-    write()
-    assert {"spark"}.isdisjoint(writers(lake, LOG_DIR_SAMPLES) + writers(lake, BROKER_STATE))
-    assert "driver" not in writers(other, LOG_DIR_SAMPLES)
-
-
 @pytest.mark.parametrize("kind", ["decision", "tombstone", "large record", "many records", "much"])
-def test_what_is_not_small_or_is_rare_is_written_by_spark(lake, kind, monkeypatch):
+def test_what_is_not_small_is_written_in_parts(lake, kind, monkeypatch):
     monkeypatch.setattr(small_batch, "MOST_TASK_ROWS", 7)
     if kind == "much":
-        monkeypatch.setattr(small_batch, "MOST_BYTES", 100)
+        monkeypatch.setattr(small_batch, "MOST_BYTES", 2_000)
     more = {
         "decision": (decision("a1"),),
         "tombstone": ((topics.STATE, "prod/8", None),),
         "large record": ((topics.METRICS, "k", b" " * (small_batch.MOST_RECORD_BYTES + 1)),),
         "many records": tuple((topics.METRICS, "k", b"no record") for _ in range(20)),
-        "much": (),
+        "much": (metrics(timestamp_ms=T0 + 9), decision("a1"), alert("a9"), decision("a9")),
     }
-    lake.store(*everything(), *more[kind])
-    assert writers(lake, LOG_DIR_SAMPLES) == ["spark"]
+    lake.store(*more[kind], *everything())
+    assert set(writers(lake, LOG_DIR_SAMPLES)) == {"driver"}
     assert len(lake.rows("broker_state")) == 1
+    assert {row[0] for row in lake.rows("decisions", "cluster")} <= {"prod"}
+    assert (len(writers(lake, LOG_DIR_SAMPLES)) > 1) == (kind == "much")
 
 
 @pytest.mark.parametrize("key", ["delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.appendOnly"])
@@ -129,7 +79,7 @@ def test_a_table_that_asks_more_of_its_writers_is_written_by_spark(lake, key):
 
 def test_what_the_driver_cannot_write_spark_does(lake, monkeypatch):
     """Half of the batch is written when it fails; nothing is lost, and nothing there twice."""
-    monkeypatch.setattr(direct, "rewrite", lambda *_: 1 / 0)
+    monkeypatch.setattr(engine, "rewrite", lambda *_: 1 / 0)
     rows = lake.store(*everything())
     assert writers(lake, LOG_DIR_SAMPLES)[0] == "driver"
     assert writers(lake, BROKER_STATE) == ["spark"]

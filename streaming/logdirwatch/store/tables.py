@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+import pyarrow as pa
 import structlog
 from delta.exceptions import (
     ConcurrentAppendException,
@@ -122,6 +123,8 @@ class Tables:
     def direct(self, table: Table, most_bytes: int | None = None) -> DirectTable:
         """Return a table for writing without Spark. Raises NotDirectError if only Spark can write it."""
         newest = self._known.newest
+        if not self.are_direct():
+            raise NotDirectError(f"{table.name}: only Spark commits to it")
         if table.name not in newest:
             newest[table.name] = Newest(self._folder(table), table)
         return DirectTable(newest[table.name], most_bytes)
@@ -154,6 +157,10 @@ class Tables:
             yield signature
         finally:
             self._spark.conf.unset(_SIGNATURE)
+
+    def frame(self, rows: pa.Table) -> DataFrame:
+        """Return rows as a frame of this session."""
+        return self._spark.createDataFrame(rows)
 
     def delta(self, table: Table) -> Any:
         """Return a table for merging."""

@@ -7,10 +7,9 @@ from logdirwatch.jobs.streams import SHORT_FETCHES, every, few_tasks, kafka_stre
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
-from logdirwatch.store.writing.history import WRITTEN
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.rejects import Note, forget
-from logdirwatch.store.writing.store import write_records
+from logdirwatch.store.writing.store import WRITTEN, write_records
 
 NAME = "store"
 TOPICS = (

@@ -41,11 +41,15 @@ class Rewrite(NamedTuple):
     patched: Mapping[Key, Row] = MappingProxyType({})
 
 
-Decide: TypeAlias = Callable[[Stored], Changes]
+Decide: TypeAlias = Callable[[pa.Table], Rewrite]
+"""From the stored rows, with their key and some columns."""
 
 
 def merge(
-    target: DirectTable, decide: Decide, columns: Sequence[str], where: ds.Expression | None = None
+    target: DirectTable,
+    decide: Callable[[Stored], Changes],
+    columns: Sequence[str],
+    where: ds.Expression | None = None,
 ) -> tuple[Stored, Changes]:
     """Change the rows of a table as ``decide`` says; return the rows that it saw and their changes.
 
@@ -65,7 +69,7 @@ def merge(
 
 def rewrite(
     target: DirectTable,
-    decide: Callable[[pa.Table], Rewrite],
+    decide: Decide,
     columns: Sequence[str],
     where: ds.Expression | None = None,
 ) -> None:

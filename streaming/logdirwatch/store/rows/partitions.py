@@ -3,7 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.store.rows.history import SOURCE_NAMES, fields, shaped
+from logdirwatch.store.rows.history import fields, shaped
+from logdirwatch.store.rows.plain import SOURCE_NAMES
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
 _PLACE = ("cluster", "name", "number")

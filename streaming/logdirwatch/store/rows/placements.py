@@ -6,7 +6,7 @@ DataFrame in, DataFrame out.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.store.rows.history import SOURCE_NAMES
+from logdirwatch.store.rows.plain import SOURCE_NAMES
 from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 KEY = REPLICA_STATE.key

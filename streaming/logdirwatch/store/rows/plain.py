@@ -1,25 +1,27 @@
-"""Thin rows as rows of the tables, as dicts: what ``history`` and ``brokers`` do with DataFrames.
-
-A test compares both. A column that a row lacks is null.
-"""
+"""Thin rows as rows of the tables, one by one: of the records that there are few of. A missing column is null."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from logdirwatch.model.records import (
     ActionRecord,
     AlertRecord,
+    DecisionRecord,
     ExecutionRecord,
     Transition,
 )
 from logdirwatch.parse.decoding import Decoder
-from logdirwatch.store.rows.history import EVENT, UNKNOWN_CLUSTER, fields_by_column
 from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, EXECUTIONS, TRANSITIONS
+from logdirwatch.store.schema.columns import SOURCE, Table
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, DECISIONS, EXECUTIONS, TRANSITIONS
 from logdirwatch.store.schema.history_tables import OF_EVENT
+
+UNKNOWN_CLUSTER = "unknown"
+SOURCE_NAMES = tuple(column.name for column in SOURCE)
+POLL, LOG_DIR, EVENT, HOST = "poll", "log_dir", "event", "host"
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
@@ -42,6 +44,17 @@ def events(placed: Placed) -> Iterator[Row]:
     yield {**row, "collector": collector, "kind": EVENT, "kafka_timestamp_ms": placed.position.kafka_timestamp_ms}
 
 
+def fields_by_column(table: Table, record: type[Struct]) -> dict[str, str]:
+    """Return the field of ``record`` for every column of ``table`` that it has one for.
+
+    ``from`` is ``from_status``, and ``bytes`` is ``planned_bytes``.
+    """
+    spelled = {name: name for name in record.__struct_encode_fields__}
+    spelled |= {f"{end}_status": end for end in ("from", "to") if end in spelled}
+    spelled |= {"planned_bytes": "bytes"} if "bytes" in spelled else {}
+    return {name: spelled[name] for name in table.names if name in spelled}
+
+
 def _like(table: Table, record: type[Struct]) -> Callable[[Placed], Iterator[Row]]:
     """Return the reader of a history whose rows have the columns of their records, and the records themselves."""
     named = fields_by_column(table, record)
@@ -58,6 +71,26 @@ transitions = _like(TRANSITIONS, Transition)
 alerts = _like(ALERTS, AlertRecord)
 actions = _like(ACTIONS, ActionRecord)
 executions = _like(EXECUTIONS, ExecutionRecord)
+
+
+_OF_DECISION = fields_by_column(DECISIONS, DecisionRecord)
+
+
+def decisions(placed: Placed, clusters: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the row of ``decisions``; ``clusters`` has those of alerts and actions, which decisions may leave out."""
+    record = decoded(placed)
+    columns = {column: record.get(field) for column, field in _OF_DECISION.items()}
+    cluster, matching = record.get("cluster"), record.get("matching")
+    known = clusters.get(record["id"], UNKNOWN_CLUSTER) if cluster is None else cluster
+    yield {**_source(placed), **columns, "cluster": known, "matching": as_json(matching)}
+
+
+def as_json(fields: Mapping[str, Any] | None) -> str | None:
+    """Return a part of a record as a column has it: its fields in their order, without nulls."""
+    if fields is None:
+        return None
+    there = {name: value for name, value in fields.items() if value is not None}
+    return msgspec.json.encode(there).decode()
 
 
 def rejected(placed: Placed) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Polls, host records and states as columns: what ``history`` and ``brokers`` do with DataFrames. A test compares both.
+"""Polls, host records and states as rows of the tables, as columns.
 
 There are many of these records, with several rows each, so no row is made on its own.
 """
@@ -8,32 +8,42 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
-import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from logdirwatch.model.records import HostLogDir, HostRecord, LogDirSample, MetricsRecord, PartitionHealth, StateRecord
+from logdirwatch.model.records import (
+    HostLogDir,
+    HostRecord,
+    LogDirSample,
+    LogDirView,
+    MetricsRecord,
+    PartitionHealth,
+    StateRecord,
+)
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import Columns, arrow_columns, repeated
-from logdirwatch.store.rows.brokers import OF_BROKER, OF_LOG_DIR, OF_PARTITIONS
-from logdirwatch.store.rows.history import HOST, LOG_DIR, POLL
+from logdirwatch.store.rows.plain import HOST, LOG_DIR, POLL, as_json
 from logdirwatch.store.rows.thin import Placed
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
 from logdirwatch.store.schema.history_tables import OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
-from logdirwatch.store.schema.json_types import spark_type
 
 Content = TypeVar("Content", bound=Struct)
 
 
-def _of_samples(record: type[Struct]) -> tuple[str, ...]:
-    """Return the fields of a directory's record that are columns of ``log_dir_samples``."""
-    return tuple(name for name in spark_type(record).names if name in LOG_DIR_SAMPLES.names)
+def _shared(record: type[Struct], table: Table) -> tuple[str, ...]:
+    """Return the fields of a record that are columns of a table."""
+    return tuple(name for name in record.__struct_encode_fields__ if name in table.names)
 
 
-_OF_SAMPLED = _of_samples(LogDirSample)
-_OF_SEEN = _of_samples(HostLogDir)
-_NO_HEALTH = dict.fromkeys((*OF_PARTITIONS, "examples"))
+OF_CONFIGS = ("configs", "configs_at_ms")
+_OF_SAMPLED = _shared(LogDirSample, LOG_DIR_SAMPLES)
+_OF_SEEN = _shared(HostLogDir, LOG_DIR_SAMPLES)
+_OF_BROKER = _shared(StateRecord, BROKER_STATE)
+_OF_PARTITIONS = _shared(PartitionHealth, BROKER_STATE)
+_OF_LOG_DIR = _shared(LogDirView, LOG_DIR_STATE)
+_NO_HEALTH = dict.fromkeys((*_OF_PARTITIONS, "examples"))
 
 
 def polls(placed: Sequence[Placed]) -> pa.Table:
@@ -68,8 +78,8 @@ def brokers(placed: Sequence[Placed]) -> pa.Table:
     counted = [[view.status is LogDirStatus.OFFLINE for view in record.log_dirs] for record in records]
     columns = {
         **_source(placed),
-        **_picked(records, OF_BROKER),
-        **{name: [found[name] for found in health] for name in OF_PARTITIONS},
+        **_picked(records, _OF_BROKER),
+        **{name: [found[name] for found in health] for name in _OF_PARTITIONS},
         "partition_examples": [found["examples"] for found in health],
         "log_dir_count": list(map(len, counted)),
         "offline_log_dirs": list(map(sum, counted)),
@@ -87,7 +97,7 @@ def log_dirs(placed: Sequence[Placed]) -> pa.Table:
     records = _contents(placed, StateRecord)
     common = {**_source(placed), **_picked(records, ("cluster", "broker", "sequence", "at_ms"))}
     views, numbers = _each([record.log_dirs for record in records])
-    columns = {**_picked(views, OF_LOG_DIR), **repeated(LOG_DIR_STATE, common, numbers), **_paths(views)}
+    columns = {**_picked(views, _OF_LOG_DIR), **repeated(LOG_DIR_STATE, common, numbers), **_paths(views)}
     return arrow_columns(LOG_DIR_STATE, columns)
 
 
@@ -126,8 +136,4 @@ def _sampled(placed: Sequence[Placed]) -> Columns:
 
 
 def _as_json(value: Struct | None) -> str | None:
-    """Return a struct as Spark's to_json does: the fields in the order of its type, without nulls."""
-    if value is None:
-        return None
-    there = {name: field for name in value.__struct_fields__ if (field := getattr(value, name)) is not None}
-    return msgspec.json.encode(there).decode()
+    return None if value is None else as_json({name: getattr(value, name) for name in value.__struct_fields__})

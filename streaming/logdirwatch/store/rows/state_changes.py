@@ -1,23 +1,22 @@
-"""What new state records and configurations change in ``log_dir_state`` and ``broker_state``."""
+"""What states, configurations and tombstones change in ``log_dir_state`` and ``broker_state``."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import pyarrow as pa
 
-from logdirwatch.store.direct.arrow import arrow_array, keys
-from logdirwatch.store.direct.merge import Key, Rewrite
+from logdirwatch.store.direct.arrow import arrow_array, arrow_rows, keys
+from logdirwatch.store.direct.merge import Decide, Key, Rewrite
 from logdirwatch.store.rows import plain, plain_columns
-from logdirwatch.store.rows.brokers import OF_CONFIGS
+from logdirwatch.store.rows.plain_columns import OF_CONFIGS
 from logdirwatch.store.rows.thin import Placed
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 
 Configs: TypeAlias = tuple[Mapping[str, str | None], int]
 """The configuration of a broker, and its time."""
 
-Decide: TypeAlias = Callable[[pa.Table], Rewrite]
-"""From the stored rows, of which there are the key, ``sequence`` and, of a broker, ``OF_CONFIGS``."""
-
+EARLIER = ("source_partition", "source_offset")
 # Everything is newer than no row, and nothing than a row without a sequence.
 _NO_ROW, _NO_SEQUENCE = -(2**63) - 1, 2**63
 
@@ -25,6 +24,21 @@ _NO_ROW, _NO_SEQUENCE = -(2**63) - 1, 2**63
 def broker_of(placed: Placed) -> Key:
     """Return the key of ``broker_state``."""
     return placed.thin.cluster, placed.thin.broker
+
+
+def removals(table: Table, deleted: Iterable[Placed]) -> Decide:
+    """Decide about brokers with tombstones: rows of earlier records go; needs the columns of ``EARLIER``."""
+    tombstones = {broker_of(each): (each.position.partition, each.position.offset) for each in deleted}
+
+    def decide(stored: pa.Table) -> Rewrite:
+        gone = set()
+        for key, (partition, offset) in zip(keys(stored, table.key), keys(stored, EARLIER), strict=True):
+            tombstone = tombstones.get(key[:2])
+            if tombstone is not None and tombstone[0] == partition and offset < tombstone[1]:
+                gone.add(key)
+        return Rewrite(arrow_rows(table, []), gone)
+
+    return decide
 
 
 def log_dir_changes(fresh: Sequence[Placed]) -> Decide:

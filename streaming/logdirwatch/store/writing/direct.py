@@ -1,79 +1,20 @@
-"""How ``store`` writes a small batch without Spark: the same rows as ``history``, by the same rules.
+"""Appends rows of a history without Spark."""
 
-Every step is idempotent and complete in itself, so Spark can repeat all of it.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import partial
+from collections.abc import Callable, Iterable, Set
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.direct.merge import Key, rewrite
-from logdirwatch.store.direct.newest import DataFile, NotDirectError
+from logdirwatch.store.direct.arrow import keys
+from logdirwatch.store.direct.merge import Key
+from logdirwatch.store.direct.newest import DataFile
 from logdirwatch.store.direct.table import DirectTable
-from logdirwatch.store.rows import plain, plain_columns
-from logdirwatch.store.rows.brokers import OF_CONFIGS
-from logdirwatch.store.rows.state_changes import broker_changes, broker_of, log_dir_changes
-from logdirwatch.store.rows.thin import Placed
-from logdirwatch.store.schema.definitions import (
-    ACTIONS,
-    ALERTS,
-    BROKER_STATE,
-    EXECUTIONS,
-    LOG_DIR_SAMPLES,
-    LOG_DIR_STATE,
-    REJECTED_RECORDS,
-    TRANSITIONS,
-    Table,
-)
-from logdirwatch.store.tables import Span, retried
+from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.tables import Span
 from logdirwatch.store.writing.batch import joined
-from logdirwatch.store.writing.small_batch import SmallBatch
 
 Open = Callable[[Table], DirectTable]
-Rows = Callable[[Sequence[Placed]], pa.Table]
-
-
-def one_by_one(table: Table, read: Callable[[Placed], Iterable[Row]]) -> Rows:
-    """Return the reader of many records whose rows are made one by one."""
-    return lambda placed: arrow_rows(table, [row for each in placed for row in read(each)])
-
-
-HISTORIES: tuple[tuple[Table, Mapping[str, Rows]], ...] = (
-    (REJECTED_RECORDS, {"rejected": one_by_one(REJECTED_RECORDS, plain.rejected)}),
-    (
-        LOG_DIR_SAMPLES,
-        {
-            "metrics": plain_columns.polls,
-            "event": one_by_one(LOG_DIR_SAMPLES, plain.events),
-            "host": plain_columns.hosts,
-        },
-    ),
-    (TRANSITIONS, {"transition": one_by_one(TRANSITIONS, plain.transitions)}),
-    (ALERTS, {"alert": one_by_one(ALERTS, plain.alerts)}),
-    (ACTIONS, {"action": one_by_one(ACTIONS, plain.actions)}),
-    (EXECUTIONS, {"execution": one_by_one(EXECUTIONS, plain.executions)}),
-)
-KINDS = {"state", "configs"}.union(*(readers for _, readers in HISTORIES))
-"""The kinds of thin rows that are written here. Decisions and tombstones are rare, and left to Spark."""
-
-
-def write_small(batch: SmallBatch, opened: Open) -> bool:
-    """Write a batch, and return True.
-
-    Raises NotDirectError if Spark has to write it, which may find a part of it written.
-    """
-    if others := batch.by_kind.keys() - KINDS:
-        raise NotDirectError(f"it has {', '.join(sorted(others))}")
-    for table, readers in HISTORIES:
-        rows = [read(placed) for kind, read in readers.items() if (placed := batch.of(kind))]
-        if rows:
-            retried(f"insert into {table.name}", partial(insert_new, table, pa.concat_tables(rows), opened))
-    _write_brokers(batch, opened)
-    return True
 
 
 def insert_new(table: Table, rows: pa.Table, opened: Open) -> None:
@@ -116,27 +57,3 @@ def _within(column: str, spans: Iterable[Span]) -> ds.Expression:
     for low, high in spans:
         found |= (times >= low) & (times <= high)
     return found
-
-
-def _write_brokers(batch: SmallBatch, opened: Open) -> None:
-    """Merge states and configurations. ``broker_state`` comes last: its sequence proves the rest of a state record."""
-    states, configs = batch.of("state"), batch.of("configs")
-    if not states and not configs:
-        return
-    fresh = _fresh(states, opened(BROKER_STATE))
-    if fresh:
-        log_dirs = log_dir_changes(fresh)
-        retried(f"merge into {LOG_DIR_STATE.name}", lambda: rewrite(opened(LOG_DIR_STATE), log_dirs, ("sequence",)))
-    brokers, columns = broker_changes(fresh, configs), ("sequence", *OF_CONFIGS)
-    retried(f"merge into {BROKER_STATE.name}", lambda: rewrite(opened(BROKER_STATE), brokers, columns))
-
-
-def _fresh(states: Iterable[Placed], stored: DirectTable) -> list[Placed]:
-    """Return the states that are newer than the stored rows."""
-    columns = (*BROKER_STATE.key, "sequence")
-    known = {key[:-1]: key[-1] for key in keys(stored.read(stored.all_files(), columns), columns)}
-    return [state for state in states if _is_fresh(state, known.get(broker_of(state)))]
-
-
-def _is_fresh(state: Placed, known_sequence: int | None) -> bool:
-    return known_sequence is None or state.thin.rank > known_sequence

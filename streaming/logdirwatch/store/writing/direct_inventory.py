@@ -48,8 +48,9 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.store.tables import retried
-from logdirwatch.store.writing.direct import Open, insert_new, one_by_one
+from logdirwatch.store.writing.direct import Open, insert_new
 from logdirwatch.store.writing.small_batch import SmallBatch
+from logdirwatch.store.writing.store import one_by_one
 from logdirwatch.store.writing.tally import Numbers, plain_differences, plain_totals
 
 SCANNED = ("replicas", "topic", "scan")

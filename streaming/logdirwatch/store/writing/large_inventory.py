@@ -19,10 +19,9 @@ from logdirwatch.store.direct.merge import Changes, Key, Stored
 from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.direct.rewriting import decide_and_rewrite, places_of, read_columns
 from logdirwatch.store.rows.content import Subject
-from logdirwatch.store.rows.history import SOURCE_NAMES
 from logdirwatch.store.rows.listings import Candidates, Changed, Listings, NumbersError, candidates, listings
 from logdirwatch.store.rows.placements import WHEN
-from logdirwatch.store.rows.plain import Row
+from logdirwatch.store.rows.plain import SOURCE_NAMES, Row
 from logdirwatch.store.rows.plain_judgements import Judged, after_tombstones, judged_brokers, judgements, unstored
 from logdirwatch.store.rows.plain_partitions import partition_changes, with_partitions
 from logdirwatch.store.rows.plain_placements import Seen, seen_in

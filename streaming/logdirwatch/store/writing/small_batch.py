@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.store.rows.thin import Placed, Position
+from logdirwatch.store.writing.batch import held
 from logdirwatch.store.writing.intake import Belief, thin_rows
 from logdirwatch.store.writing.rejects import MOST_REASONS
 
@@ -30,6 +31,8 @@ _COMPRESSED = {
     "spark.sql.execution.arrow.compression.zstd.level": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "512",
 }
+SIZED = ("key", "value")
+_ROW_BYTES = 1 << 10  # what a record needs besides its key and value
 _NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
 
 
@@ -75,20 +78,42 @@ def _rejected(topic: str, reason: str, positions: list[Position]) -> RejectedRow
     return RejectedRows(topic=topic, reason=reason, rows=len(positions), example=example)
 
 
+def batches(records: DataFrame, believed: Belief) -> Iterator[SmallBatch]:
+    """Yield the batch of Kafka rows, in several parts if it is not small; each partition stays in its order."""
+    time = F.unix_millis("timestamp").alias("kafka_timestamp_ms")
+    rows = records.select("topic", "partition", "offset", time, "key", "value")
+    small = fetched(rows, SIZED)
+    for part in (small,) if small is not None else _parts(rows):
+        values = part.select(Position._fields).to_pydict().values()
+        yield by_kind(map(Position._make, zip(*values, strict=True)), believed)
+
+
 def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
     """Return the batch of Kafka rows, or None if it is not small."""
     time = F.unix_millis("timestamp").alias("kafka_timestamp_ms")
-    rows = fetched(records.select("topic", "partition", "offset", time, "key", "value"), ("key", "value"))
+    rows = fetched(records.select("topic", "partition", "offset", time, "key", "value"), SIZED)
     if rows is None:
         return None
     values = rows.select(Position._fields).to_pydict().values()
     return by_kind(map(Position._make, zip(*values, strict=True)), believed)
 
 
+def _parts(rows: DataFrame) -> Iterator[pa.Table]:
+    """Yield Kafka rows in parts that are small, or have one record of a partition."""
+    partitions = rows.select("topic", "partition").distinct().count()
+    size = sum((F.coalesce(F.length(name), F.lit(0)) for name in SIZED), F.lit(_ROW_BYTES))
+    before = F.sum(size).over(Window.partitionBy("topic", "partition").orderBy("offset")) - size
+    with held(rows.withColumn("part", F.floor(before * partitions / F.lit(MOST_BYTES)))) as parted:
+        last = parted.agg(F.max("part")).first()
+        for number in range(last[0] + 1 if last else 0):
+            with compressed(rows.sparkSession):
+                yield parted.where(F.col("part") == number).select(*rows.columns).toArrow()
+
+
 def fetched(frame: DataFrame, sized: Sequence[str], limits: Limits | None = None) -> pa.Table | None:
     """Return the rows of a frame, or None if they are not small; the columns ``sized`` may be large."""
     limits = limits or Limits(MOST_TASK_ROWS, MOST_RECORD_BYTES, MOST_BYTES)
-    with _compressed(frame.sparkSession):
+    with compressed(frame.sparkSession):
         rows = _few(frame, sized, limits).toArrow()
     fits, number = rows.column("fits"), rows.column("number")
     if not pc.all(fits).as_py() and rows.num_rows:
@@ -99,7 +124,7 @@ def fetched(frame: DataFrame, sized: Sequence[str], limits: Limits | None = None
 
 
 @contextmanager
-def _compressed(spark: SparkSession) -> Iterator[None]:
+def compressed(spark: SparkSession) -> Iterator[None]:
     """Have the session compress what its jobs return as Arrow."""
     before = {key: spark.conf.get(key, None) for key in _COMPRESSED}
     for key, value in _COMPRESSED.items():

@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.store.direct.arrow import arrow_rows, arrow_schema
-from logdirwatch.store.direct.newest import DataFile, Newest, NotDirectError
+from logdirwatch.store.direct.newest import DataFile, Newest
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.thin import Position
 from logdirwatch.store.schema.definitions import (
@@ -21,9 +21,11 @@ from logdirwatch.store.schema.definitions import (
     TRANSITIONS,
 )
 from logdirwatch.store.storage.local import LocalFolder
-from logdirwatch.store.writing.direct import HISTORIES, insert_new, write_small
+from logdirwatch.store.writing.direct import insert_new
+from logdirwatch.store.writing.engine import ByDriver
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.small_batch import by_kind
+from logdirwatch.store.writing.store import HISTORIES, write_batch
 from tests.spark import lake
 
 TABLES = (*(table for table, _ in HISTORIES), BROKER_STATE, LOG_DIR_STATE)
@@ -94,7 +96,7 @@ def written(opened, *records, offset=0):
         Position(topic, 0, at, lake.KAFKA_MS, key.encode(), value if isinstance(value, bytes) else value.encode())
         for at, (topic, key, value) in enumerate(found, offset)
     ]
-    return write_small(by_kind(positions, Belief("home", 60_000)), opened)
+    write_batch(by_kind(positions, Belief("home", 60_000)), lambda table, use: use(ByDriver(opened(table))))
 
 
 def rows(opened, table):
@@ -115,8 +117,8 @@ EACH_KIND = [
 
 @pytest.mark.parametrize(("table", "record"), EACH_KIND, ids=lambda each: getattr(each, "name", ""))
 def test_a_record_that_comes_twice_is_one_row_with_its_fields(opened, table, record):
-    assert written(opened, record)
-    assert written(opened, record, record, offset=1)
+    written(opened, record)
+    written(opened, record, record, offset=1)
     (row,) = rows(opened, table)
     fields = json.loads(record[2] if isinstance(record, tuple) else lake.addressed(record)[2])
     of_part = {TRANSITIONS: "transitions", LOG_DIR_STATE: "log_dirs"}.get(table)
@@ -149,10 +151,4 @@ def test_what_cannot_be_read_is_written_once_and_heartbeats_are_not(opened):
     for offset in (0, 0):
         written(opened, (lake.topics.STATE, "k", "[]"), lake.alert(rule="heartbeat"), offset=offset)
     assert [(row["topic"], row["offset"]) for row in rows(opened, REJECTED_RECORDS)] == [(lake.topics.STATE, 0)]
-    assert rows(opened, ALERTS) == []
-
-
-def test_a_batch_with_a_decision_is_left_to_spark_as_a_whole(opened):
-    with pytest.raises(NotDirectError, match="it has decision"):
-        written(opened, lake.alert(), lake.decision())
     assert rows(opened, ALERTS) == []

@@ -20,10 +20,12 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.store.storage.local import LocalFolder
-from logdirwatch.store.writing import direct, direct_inventory, recognition
+from logdirwatch.store.writing import direct_inventory, recognition
+from logdirwatch.store.writing.engine import ByDriver
 from logdirwatch.store.writing.intake import Belief, as_placed
 from logdirwatch.store.writing.large_inventory import still_recognized, write_large
 from logdirwatch.store.writing.small_batch import SmallBatch, by_kind, newest
+from logdirwatch.store.writing.store import write_batch
 from logdirwatch.store.writing.trust import Trust, versions
 from tests.spark.lake import KAFKA_MS, addressed
 from tests.support.inventories import Fleet
@@ -54,7 +56,8 @@ class Tables:
 
     def store(self, positions):
         states = by_kind([each for each in positions if each.topic == topics.STATE], BELIEVED).of("state")
-        direct.write_small(SmallBatch({"state": states} if states else {}), self.opened)
+        batch = SmallBatch({"state": states} if states else {})
+        write_batch(batch, lambda table, use: use(ByDriver(self.opened(table))))
 
     def scan(self, positions):
         if self._are_large:
