@@ -15,7 +15,7 @@ from logdirwatch.jobs.session import build_session
 from logdirwatch.settings import Settings
 from logdirwatch.store.direct.newest import NotDirectError
 from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.writing import engine, inventory, recognition, small_batch
+from logdirwatch.store.writing import engine
 from logdirwatch_lab.config import INTERPRETED
 from tests.spark.given import foreign_session
 from tests.spark.lake import Lake
@@ -73,14 +73,12 @@ def by_spark(monkeypatch):
 
     def switch(is_on=True):
         monkeypatch.setattr(engine, "ByDriver", refuse if is_on else by_driver)
-        monkeypatch.setattr(inventory, "collected", (lambda *_: None) if is_on else small_batch.collected)
-        monkeypatch.setattr(inventory, "recognized", (lambda *_: None) if is_on else recognition.recognized)
 
     return switch
 
 
 @pytest.fixture(params=["driver", "spark"])
 def written_by(request, by_spark):
-    """Run a test twice: small batches are written by the driver, and by Spark."""
+    """Run a test twice: tables are written by the driver, and by Spark."""
     by_spark(request.param == "spark")
     return request.param

@@ -1,27 +1,21 @@
-"""Scans of large tables: what is as it was stored is recognized, and what the driver writes is what Spark would."""
-
-import shutil
+"""Scans of large tables: what is as it was stored is recognized."""
 
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.model import topics
 from logdirwatch.store.schema.definitions import LOG_DIR_INVENTORY, REJECTED_RECORDS, REPLICA_STATE, TOPIC_STATE
-from logdirwatch.store.writing import direct_inventory, large_inventory, trust
+from logdirwatch.store.writing import engine, inventory_batch, trust
 from logdirwatch.store.writing.tally import Tally
-from tests.spark.lake import Lake, addressed, replicas, scan_end, scan_ms, state, topic
+from tests.spark.lake import addressed, replicas, scan_end, scan_ms, state, topic
 from tests.spark.test_store_direct import jobs, writers
 from tests.spark.test_store_inventory import BROKERS, counted, failed, statuses, whole_scan
-from tests.support.inventories import Fleet
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
-BATCHES = 6
 
 
 @pytest.fixture(autouse=True)
 def every_table_is_large(monkeypatch):
-    for module in (direct_inventory, trust):
-        monkeypatch.setattr(module, "MOST_ROWS", -1)
+    monkeypatch.setattr(trust, "MOST_ROWS", -1)
 
 
 def last_writer(lake, table=REPLICA_STATE):
@@ -41,11 +35,9 @@ def changed_tables(lake, before):
 
 def test_a_scan_that_says_the_same_is_one_job_and_writes_nothing_but_its_time(lake):
     lake.scan(*BROKERS, *whole_scan(0))
-    assert last_writer(lake) == "spark"
     before = lake.versions()
-    # What Spark keeps for the next batch is a frame, whose rows are one more job.
-    for scan, number in ((1, 2), (2, 1)):
-        assert write(lake, state(7, scan + 1), *whole_scan(scan)) == number
+    for scan in (1, 2):
+        assert write(lake, state(7, scan + 1), *whole_scan(scan)) == 1
     assert changed_tables(lake, before) == {"log_dir_inventory"}
     assert set(lake.rows("log_dir_inventory", "inventory_at_ms")) == {(scan_ms(2),)}
 
@@ -53,16 +45,16 @@ def test_a_scan_that_says_the_same_is_one_job_and_writes_nothing_but_its_time(la
 def test_what_changed_is_written_without_spark_and_read_from_then_on(lake):
     lake.scan(*BROKERS, *whole_scan(0))
     changed = replicas("t-0", broker=7, log_dir="/d1", scan=1, size=99)
-    for scan, number in ((1, 2), (2, 1)):
+    for scan in (1, 2):
         listing = replace(changed, timestamp_ms=scan_ms(scan))
         others = [each for each in whole_scan(scan) if addressed(each)[1] != "prod/7//d1"]
-        assert write(lake, *others, listing) == number
+        assert write(lake, *others, listing) == 1
         assert last_writer(lake) == "driver"
         assert lake.rows("replica_state", "broker", "size_bytes", "inventory_at_ms", partition=0) == [
             (7, 99, scan_ms(1)),
             (8, 10, scan_ms(0)),
         ]
-    assert writers(lake, REPLICA_STATE).count("driver") == 1
+    assert len(writers(lake, REPLICA_STATE)) == 2
 
 
 @pytest.mark.long
@@ -92,7 +84,7 @@ def test_a_broker_or_directory_goes_and_comes_back_without_spark(lake):
     told = {}
     lake.restart(Tally(told.update))
     lake.scan(*BROKERS, *whole_scan(0))
-    assert write(lake, failed(2), state(8, 2)) == 2
+    assert write(lake, failed(2), state(8, 2)) == 1
     assert statuses(lake, broker=7, partition=0) == [(7, "t", 0, "/d1", "offline", "directory")]
     assert told == {("prod", 7): counted(online=1, offline=1), ("prod", 8): counted(online=2)}
     assert write(lake, state(7, 3), *whole_scan(1)) == 1
@@ -125,16 +117,17 @@ def test_partitions_that_somebody_else_changed_are_put_right_by_the_next_scan(la
 
 def test_a_writer_between_reading_and_writing_is_noticed(lake, monkeypatch):
     lake.scan(*BROKERS, *whole_scan(0))
-    rewrite = large_inventory.decide_and_rewrite
+    check, checked = trust.Trust.check, []
 
-    def after_another(target, *rest):
-        monkeypatch.setattr(large_inventory, "decide_and_rewrite", rewrite)
-        lake.tables.delta(REPLICA_STATE).delete("broker = 8 AND partition = 1")
-        return rewrite(target, *rest)
+    def after_another(self, target):
+        if target.table is REPLICA_STATE and not checked:
+            checked.append(lake.tables.delta(REPLICA_STATE).delete("broker = 8 AND partition = 1"))
+            target = engine.ByDriver(lake.tables.direct(REPLICA_STATE))
+        return check(self, target)
 
-    monkeypatch.setattr(large_inventory, "decide_and_rewrite", after_another)
+    monkeypatch.setattr(trust.Trust, "check", after_another)
     lake.scan(*whole_scan(1, size=11))
-    assert last_writer(lake) == "spark"
+    assert checked
     assert lake.rows("replica_state", "broker", "partition", "size_bytes") == [
         (broker, partition, 11) for broker in (7, 8) for partition in (0, 1)
     ]
@@ -151,24 +144,35 @@ def test_files_that_are_only_rewritten_keep_what_is_known(lake):
     assert lake.rows("replica_state", "size_bytes") == [(12,)] * 4
 
 
-def test_a_restart_derives_everything_once(lake):
+def test_a_restart_derives_everything_once(lake, monkeypatch):
     lake.scan(*BROKERS, *whole_scan(0))
     lake.restart()
     before = lake.versions()
-    assert write(lake, *BROKERS, *whole_scan(1)) > 2
-    assert write(lake, *whole_scan(2)) == 2
-    assert changed_tables(lake, before) == {"log_dir_inventory"}
+    derived = []
+    candidates = inventory_batch.candidates
+
+    def noted(*args):
+        derived.append(args[3].is_all)
+        return candidates(*args)
+
+    monkeypatch.setattr(inventory_batch, "candidates", noted)
+    lake.scan(*BROKERS, *whole_scan(1))
+    lake.scan(*whole_scan(2), replicas("t-0", broker=7, log_dir="/d1", scan=3, size=11))
+    assert derived == [True, False]
+    assert changed_tables(lake, before) == {"log_dir_inventory", "replica_state"}
 
 
-@pytest.mark.parametrize("step", ["_merge_replicas", pytest.param("merge_markers", marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", ["_merge_replicas", pytest.param("_merge_markers", marks=pytest.mark.long)])
 def test_a_batch_that_fails_in_the_middle_is_written_again(lake, monkeypatch, step):
     lake.scan(*BROKERS, *whole_scan(0))
     with monkeypatch.context() as broken:
-        broken.setattr(large_inventory, step, lambda *_: 1 / 0)
-        lake.scan(*whole_scan(1, size=11), topic("new", (7,), scan=1), scan_end(2, scan=1))
+        broken.setattr(inventory_batch, step, lambda *_: 1 / 0)
+        rows = lake.kafka(*whole_scan(1, size=11), topic("new", (7,), scan=1), scan_end(2, scan=1))
+        with pytest.raises(ZeroDivisionError):
+            lake.scan_rows(rows)
+    lake.scan_rows(rows)
     assert lake.rows("replica_state", "size_bytes", topic="t") == [(11,)] * 4
     assert statuses(lake, topic="new") == [(7, "new", 0, None, "unknown", "never_listed")]
-    assert last_writer(lake, LOG_DIR_INVENTORY) == "spark"
 
 
 def test_a_scan_cut_by_the_end_of_a_batch_is_whole_in_the_next(lake):
@@ -179,26 +183,3 @@ def test_a_scan_cut_by_the_end_of_a_batch_is_whole_in_the_next(lake):
     lake.scan_rows(rest)
     assert lake.rows("topic_state", "topic", topic="gone") == []
     assert last_writer(lake, TOPIC_STATE) == "driver"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
-def test_the_driver_writes_into_large_tables_what_spark_writes(lake, empty_tables, tmp_path, by_spark, seed):
-    fleet, told = Fleet(seed), ({}, {})
-    other = Lake(lake.spark, shutil.copytree(empty_tables, tmp_path / "other"))
-    for each, numbers in zip((lake, other), told, strict=True):
-        each.restart(Tally(lambda counts, numbers=numbers: (numbers.clear(), numbers.update(counts))))
-    for number in range(BATCHES):
-        rows, is_stored = lake.kafka(*fleet.batch(number)), fleet.drawn.random() < 0.5
-        for each in (lake, other):
-            if is_stored:
-                by_spark(is_on=False)
-                each.store_rows([row for row in rows if row[2] == topics.STATE])
-            by_spark(is_on=each is other)
-            each.scan_rows(rows)
-        for table in WRITTEN:
-            assert sorted(map(repr, lake.rows(table.name))) == sorted(map(repr, other.rows(table.name))), table.name
-        assert told[0] == told[1]
-    for table in WRITTEN[:3]:
-        assert set(writers(lake, table)) == {"driver", "spark"}
-        assert set(writers(other, table)) == {"spark"}

@@ -71,8 +71,6 @@ CONF = {
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
-_SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
-
 Span = tuple[int, int]
 Result = TypeVar("Result")
 
@@ -148,19 +146,10 @@ class Tables:
         assert detail is not None
         return str(detail["location"])
 
-    @contextmanager
-    def signed(self) -> Iterator[str]:
-        """Sign what this session commits in the block, in Delta's log; yield the signature."""
-        signature = str(uuid.uuid4())
-        self._spark.conf.set(_SIGNATURE, signature)
-        try:
-            yield signature
-        finally:
-            self._spark.conf.unset(_SIGNATURE)
-
     def frame(self, rows: pa.Table) -> DataFrame:
         """Return rows as a frame of this session."""
-        return self._spark.createDataFrame(rows)
+        # Of columns whose first piece is empty PySpark takes no row.
+        return self._spark.createDataFrame(rows.combine_chunks())
 
     def delta(self, table: Table) -> Any:
         """Return a table for merging."""

@@ -8,7 +8,7 @@ from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
 from logdirwatch.store.writing.intake import Belief
-from logdirwatch.store.writing.rejects import Note, forget
+from logdirwatch.store.writing.small_batch import Note, forget
 from logdirwatch.store.writing.store import WRITTEN, write_records
 
 NAME = "store"

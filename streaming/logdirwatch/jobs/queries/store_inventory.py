@@ -11,7 +11,7 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.tables import Tables, short_errors
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.inventory import READ, WRITTEN, InventoryWriter
-from logdirwatch.store.writing.rejects import Note, forget
+from logdirwatch.store.writing.small_batch import Note, forget
 from logdirwatch.store.writing.tally import Replicas, Tally
 
 NAME = "store_inventory"

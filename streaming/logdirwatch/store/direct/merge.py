@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
 from logdirwatch.store.direct.newest import DataFile
@@ -45,41 +44,15 @@ Decide: TypeAlias = Callable[[pa.Table], Rewrite]
 """From the stored rows, with their key and some columns."""
 
 
-def merge(
-    target: DirectTable,
-    decide: Callable[[Stored], Changes],
-    columns: Sequence[str],
-    where: ds.Expression | None = None,
-) -> tuple[Stored, Changes]:
-    """Change the rows of a table as ``decide`` says; return the rows that it saw and their changes.
-
-    It sees the rows that match ``where``, with their key and ``columns``.
-    """
-    seen: list[tuple[Stored, Changes]] = []
-
-    def rewritten(rows: pa.Table) -> Rewrite:
-        stored = dict(zip(keys(rows, target.table.key), rows.to_pylist(), strict=True))
-        changes = decide(stored)
-        seen.append((stored, changes))
-        return Rewrite(arrow_rows(target.table, [*changes.written.values()]), changes.keys)
-
-    rewrite(target, rewritten, columns, where)
-    return seen[0]
-
-
 def rewrite(
     target: DirectTable,
     decide: Decide,
     columns: Sequence[str],
-    where: ds.Expression | None = None,
 ) -> None:
-    """Change the rows of a table as ``decide`` says.
-
-    It sees the rows that match ``where``, with their key and ``columns``.
-    """
+    """Change the rows of a table as ``decide`` says, which sees their key and ``columns``."""
     key = target.table.key
     wanted = (*key, *(name for name in columns if name not in key))
-    read = [(file, target.read([file], wanted, where)) for file in target.all_files()]
+    read = [(file, target.read([file], wanted)) for file in target.all_files()]
     stored = pa.concat_tables([target.read([], wanted), *(rows for _, rows in read)])
     changes = decide(stored)
     touched = changes.gone | changes.patched.keys()

@@ -35,6 +35,10 @@ class NotDirectError(Exception):
     """Only Spark can write a table, or this change of it; the text says why."""
 
 
+class RowsChangedError(Exception):
+    """Another writer changed rows that were read before, and on which more than one table depends."""
+
+
 class Version(NamedTuple):
     """A version of a table, which another table in the same place does not have."""
 

@@ -3,17 +3,20 @@
 The rows that stay are never made into Python objects.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from logdirwatch.model.scalars import LARGEST
 from logdirwatch.store.direct.arrow import Row, arrow_rows, encoded, encoded_schema, keys
 from logdirwatch.store.direct.merge import Changes, Key, Stored
-from logdirwatch.store.direct.newest import DataFile, NotDirectError
+from logdirwatch.store.direct.newest import DataFile
 from logdirwatch.store.direct.table import DirectTable
+from logdirwatch.store.schema.columns import Table
+
+_SMALL = 1 << 20
 
 
 class StoredColumns(NamedTuple):
@@ -36,68 +39,84 @@ def read_columns(target: DirectTable, names: Sequence[str] | None = None) -> Sto
 
 
 def places_of(rows: pa.Table, columns: Sequence[str], keys: Set[Key]) -> list[int]:
-    """Return the numbers of the rows whose ``columns`` are one of ``keys``: texts, and numbers that are not negative.
-
-    Raises NotDirectError if the numbers are too large.
-    """
+    """Return the numbers of the rows whose ``columns`` are one of ``keys``: texts, and numbers."""
     wanted = [list(each) for each in zip(*keys, strict=True)] or [[] for _ in columns]
-    size, found, sought = 1, np.zeros(rows.num_rows, np.int64), np.zeros(len(keys), np.int64)
+    found, sought = np.zeros(rows.num_rows, np.int64), np.zeros(len(keys), np.int64)
     for name, values in zip(columns, wanted, strict=True):
         numbers, others = _numbers(rows.column(name), values)
         width = 1 + max(int(numbers.max(initial=0)), int(others.max(initial=0)))
-        size *= width
-        found, sought = found * width + numbers, sought * width + others
-    if size > LARGEST:
-        raise NotDirectError("its keys are large")
+        found, sought = small(found * width + numbers, sought * width + others)
     places: list[int] = np.flatnonzero(np.isin(found, sought)).tolist()
     return places
 
 
-def _numbers(column: pa.ChunkedArray, values: Sequence[Any]) -> tuple[Any, Any]:
+def _numbers(column: pa.ChunkedArray, values: Sequence[Any]) -> Sequence[Any]:
     """Return a number for each value of a column, and the numbers of other values."""
     if not pa.types.is_dictionary(column.type):
-        return column.to_numpy().astype(np.int64), np.array(values, dtype=np.int64)
+        return small(column.to_numpy().astype(np.int64), np.array(values, dtype=np.int64))
     whole = encoded(column)
     names: dict[str, int] = {name: number for number, name in enumerate(whole.dictionary.to_pylist())}
     others = [names.setdefault(value, len(names)) for value in values]
     return whole.indices.to_numpy().astype(np.int64), np.array(others, dtype=np.int64)
 
 
-def decide_and_rewrite(
-    target: DirectTable, stored: StoredColumns, places: Sequence[int], decide: Callable[[Stored], Changes]
-) -> Changes:
-    """Change rows as ``decide`` says about those with the numbers ``places``.
-
-    Raises ConflictError if another writer was first.
-    """
-    rows = stored.rows.take(pa.array(places, pa.int64()))
-    names = keys(rows, target.table.key)
-    changes = decide(dict(zip(names, rows.to_pylist(), strict=True)))
-    if changes.keys:
-        _rewrite(target, stored, changes, dict(zip(names, places, strict=True)))
-    return changes
+def small(*numbers: Any) -> list[Any]:
+    """Return numbers as they are or, if one is large, their places among all of them."""
+    if max(int(each.max(initial=0)) for each in numbers) < _SMALL:
+        return list(numbers)
+    places = np.unique(np.concatenate(numbers), return_inverse=True)[1]
+    return list(np.split(places, np.cumsum([len(each) for each in numbers])[:-1]))
 
 
-def _rewrite(target: DirectTable, stored: StoredColumns, changes: Changes, places: Mapping[Key, int]) -> None:
-    changed = np.array(sorted(places[key] for key in changes.keys if key in places), dtype=np.int64)
-    written: dict[int, list[Row]] = {}
-    for key, row in changes.written.items():
-        written.setdefault(_file_of(stored, places[key]) if key in places else len(stored.files), []).append(row)
-    touched = sorted({_file_of(stored, place) for place in changed.tolist()})
-    tables = [_replaced(target, stored, file, changed, written.pop(file, [])) for file in touched]
-    new = [arrow_rows(target.table, rows) for rows in written.values()]
-    target.commit([*tables, *new], [stored.files[file] for file in touched])
+Parts: TypeAlias = Iterable[tuple[Sequence[int], Callable[[Stored], Changes]]]
+"""The numbers of some rows, and what decides about them: those of a part are Python objects at one time."""
+
+
+class Replacement(NamedTuple):
+    """The numbers of the rows that go, and new rows by the number of the file that the rows before them are in."""
+
+    gone: list[int]
+    new: Mapping[int, list[pa.Table]]
+
+
+def replacement(table: Table, stored: StoredColumns, parts: Parts) -> Replacement:
+    """Return what is decided about the parts of a table."""
+    gone: list[int] = []
+    new: defaultdict[int, list[pa.Table]] = defaultdict(list)
+    for places, decide in parts:
+        rows = stored.rows.take(pa.array(places, pa.int64()))
+        names = keys(rows, table.key)
+        changes = decide(dict(zip(names, rows.to_pylist(), strict=True)))
+        place_of = dict(zip(names, places, strict=True))
+        gone += [place_of[key] for key in changes.keys if key in place_of]
+        by_file: defaultdict[int, list[Row]] = defaultdict(list)
+        for key, row in changes.written.items():
+            by_file[_file_of(stored, place_of[key]) if key in place_of else len(stored.files)].append(row)
+        for file, written in by_file.items():
+            new[file].append(arrow_rows(table, written))
+    return Replacement(gone, new)
+
+
+def replace(target: DirectTable, stored: StoredColumns, found: Replacement) -> None:
+    """Change a table. Raises ConflictError if another writer was first."""
+    if not found.gone and not found.new:
+        return
+    gone = np.array(sorted(found.gone), dtype=np.int64)
+    touched = sorted({_file_of(stored, place) for place in found.gone})
+    tables = [_replaced(stored, file, gone, found.new.get(file, [])) for file in touched]
+    added = found.new.get(len(stored.files), [])
+    target.commit([*tables, *([pa.concat_tables(added)] if added else [])], [stored.files[file] for file in touched])
 
 
 def _file_of(stored: StoredColumns, place: int) -> int:
     return int(np.searchsorted(stored.ends, place, side="right"))
 
 
-def _replaced(target: DirectTable, stored: StoredColumns, file: int, changed: Any, rows: list[Row]) -> pa.Table:
+def _replaced(stored: StoredColumns, file: int, gone: Any, new: list[pa.Table]) -> pa.Table:
     begin = stored.ends[file - 1] if file else 0
     stays = np.ones(stored.ends[file] - begin, dtype=bool)
-    of_file = changed[(changed >= begin) & (changed < stored.ends[file])]
+    of_file = gone[(gone >= begin) & (gone < stored.ends[file])]
     stays[of_file - begin] = False
     kept = stored.rows.slice(begin, len(stays)).filter(pa.array(stays))
-    new = arrow_rows(target.table, rows).cast(stored.rows.schema)
-    return pa.concat_tables([kept, new]).unify_dictionaries()
+    added = [rows.cast(stored.rows.schema) for rows in new]
+    return pa.concat_tables([kept, *added]).unify_dictionaries()

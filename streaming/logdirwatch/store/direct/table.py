@@ -5,7 +5,7 @@ from the new version, so no two writers ever decide from the same rows.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -61,23 +61,13 @@ class DirectTable:
 
     def has_rows_of(self, earlier: Version) -> bool:
         """Whether the table has the same rows as in an earlier version: since then files were only rewritten."""
-        return self._all_since(earlier, lambda actions: all(map(_keeps_rows, actions)))
-
-    def is_signed_since(self, earlier: Version, signature: str) -> bool:
-        """Whether an earlier version was only changed with a signature (``Tables.signed``)."""
-        return self._all_since(
-            earlier, lambda actions: _is_signed(actions, signature) or all(map(_keeps_rows, actions))
-        )
-
-    def _all_since(self, earlier: Version, is_fine: Callable[[list[Action]], bool]) -> bool:
-        """Whether all versions after an earlier one are fine; one whose log entry has expired is not."""
         now = self.version
         if now.table_id != earlier.table_id or now.number < earlier.number:
             return False
         names = [file_name(number) for number in range(earlier.number + 1, now.number + 1)]
         with suppress(FileNotFoundError, IncompleteEntryError):
-            return all(is_fine(complete_actions(entry)) for entry in self._folder.read(names))
-        return False
+            return all(_keeps_rows(action) for entry in self._folder.read(names) for action in complete_actions(entry))
+        return False  # a log entry has expired
 
     def files(self) -> Sequence[DataFile]:
         """Return the table's files."""
@@ -88,11 +78,6 @@ class DirectTable:
         files = list(self.files())
         self._check_size(files)
         return files
-
-    def check_rows(self, most: int) -> None:
-        """Raise NotDirectError if the table has, or may have, more rows than these."""
-        if self.has_more_rows(most):
-            raise NotDirectError(f"{self.table.name}: it has many rows")
 
     def has_more_rows(self, most: int) -> bool:
         """Whether the table has, or may have, more rows than these."""
@@ -171,10 +156,6 @@ class DirectTable:
         except Exception as error:
             # The version is written, and readers need no checkpoint; the next one comes soon.
             log.warning("tables.no_checkpoint", table=self.table.name, version=version, error=str(error))
-
-
-def _is_signed(actions: Iterable[Action], signature: str) -> bool:
-    return any(action.get("commitInfo", {}).get("userMetadata") == signature for action in actions)
 
 
 def _keeps_rows(action: Action) -> bool:

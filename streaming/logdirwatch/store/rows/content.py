@@ -15,7 +15,7 @@ from logdirwatch.model.records import Placement, TopicRecord
 from logdirwatch.parse.records import LAST_MS
 from logdirwatch.store.direct.arrow import arrow_array, arrow_schema, encoded
 from logdirwatch.store.rows.digests import digest_of, group_digests
-from logdirwatch.store.rows.partitions import OF_PARTITION, OF_TOPIC
+from logdirwatch.store.rows.plain_partitions import OF_PARTITION, OF_TOPIC
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
 OF_TOPIC_STATE = ("partition", "leader", *OF_PARTITION, *OF_TOPIC)

@@ -1,9 +1,10 @@
 """Listings as columns, and which replicas they may change: a filter that may only say that a row stays as it is.
 
-Everything else is left to the rules of ``plain_replicas``.
+Everything else is left to the rules of ``plain_replicas``, for some partitions at a time: rows as Python objects need
+much memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from logdirwatch.model.scalars import LARGEST
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import encoded
 from logdirwatch.store.direct.merge import Key
+from logdirwatch.store.direct.rewriting import small
 from logdirwatch.store.rows.plain_judgements import Broker
-from logdirwatch.store.rows.plain_placements import Seen, seen_in
+from logdirwatch.store.rows.plain_placements import Seen, when_of
 from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, subject
 from logdirwatch.store.rows.thin import Placed
 
@@ -53,7 +55,7 @@ class Listings(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The replicas that may change: the numbers of their stored rows, how they are listed, and their partitions.
+    """Replicas that may change: the numbers of their stored rows, how they are listed, and their partitions.
 
     The rows of a partition are there all together or not at all.
     """
@@ -64,14 +66,14 @@ class Candidates(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """What changed apart from listings: judgements of brokers, and partitions of ``topic_state``."""
+    """What changed apart from listings: judgements of brokers, and partitions of ``topic_state``.
+
+    With ``is_all`` every replica may change, whatever the listings say; then all partitions are there.
+    """
 
     brokers: Set[Broker]
     partitions: Set[Key]
-
-
-class NumbersError(Exception):
-    """There are more names than fit into the numbers of this filter."""
+    is_all: bool = False
 
 
 def listings(rows: Iterable[Placed]) -> Listings:
@@ -96,24 +98,40 @@ def _part(placed: Placed, listing: _Listing) -> Part:
     return Part(subject(placed), listing.collector, placed.thin.at_ms, about, placed.position[:3])
 
 
-def candidates(stored: pa.Table, listed: Listings, log_dirs: Mapping[MarkerKey, Whole], changed: Changed) -> Candidates:
-    """Return the replicas that may change; ``stored`` are all rows of ``replica_state``.
+def candidates(
+    stored: pa.Table, listed: Listings, log_dirs: Mapping[MarkerKey, Whole], changed: Changed, most: int
+) -> Iterator[Candidates]:
+    """Yield the replicas that may change, about ``most`` at a time; ``stored`` are all rows of ``replica_state``.
 
     These do not: rows whose directory lists them as they are, or was not read; unless their broker or their partition
-    changed, or nothing is known of the partition. Raises NumbersError if there are too many names.
+    changed, or nothing is known of the partition.
     """
-    numbers = _Numbers(stored, listed, changed)
-    may_change = pc.is_null(stored.column("is_leader")).to_numpy()
+    partitions = list(changed.partitions)
+    numbers = _Numbers(stored, listed, changed.brokers, partitions)
+    may_change = pc.is_null(stored.column("is_leader")).to_numpy() | changed.is_all
     may_change |= np.isin(numbers.brokers, numbers.changed_brokers)
     is_same = _same(stored, listed, log_dirs, numbers, may_change)
     read = numbers.partitions[may_change], numbers.listed_partitions[~is_same]
-    affected = np.unique(np.concatenate((*read, np.array(numbers.changed_partitions, dtype=np.int64))))
-    places = np.flatnonzero(np.isin(numbers.partitions, affected))
-    items = np.flatnonzero(np.isin(numbers.listed_partitions, affected))
-    found = dict(_seen(listed, item) for item in items.tolist())
-    keys = stored.select(("cluster", "topic", "partition")).take(pa.array(places)).to_pylist()
-    partitions = {tuple(key.values()) for key in keys} | {(key[0], *key[2:4]) for key in found} | changed.partitions
-    return Candidates(places.tolist(), found, partitions)
+    affected = np.unique(np.concatenate((*read, numbers.changed_partitions)))
+    ranks = [
+        _ranks(each, affected) for each in (numbers.partitions, numbers.listed_partitions, numbers.changed_partitions)
+    ]
+    sizes = sum(np.bincount(rank[rank >= 0], minlength=len(affected)) for rank in ranks)
+    part_of = np.cumsum(sizes) // most
+    for part in np.unique(part_of).tolist():
+        places, items, named = (np.flatnonzero((rank >= 0) & (part_of[rank] == part)).tolist() for rank in ranks)
+        found = dict(_seen(listed, items))
+        keys = stored.select(("cluster", "topic", "partition")).take(pa.array(places, pa.int64())).to_pylist()
+        known = {tuple(key.values()) for key in keys} | {(key[0], *key[2:4]) for key in found}
+        yield Candidates(places, found, known.union(partitions[number] for number in named))
+
+
+def _ranks(numbers: Any, affected: Any) -> Any:
+    """Return the places of numbers among the affected ones, in order, -1 for those that are not."""
+    if not len(affected):
+        return np.full(len(numbers), -1)
+    found = np.searchsorted(affected, numbers).clip(max=len(affected) - 1)
+    return np.where(affected[found] == numbers, found, -1)
 
 
 def _same(
@@ -153,45 +171,48 @@ def _equal(column: pa.ChunkedArray, place: Any, values: pa.Array) -> Any:
     return (known[place] == new) & (known_null[place] == new_null)
 
 
-def _seen(listed: Listings, item: int) -> tuple[Key, Seen]:
-    part = listed.parts[listed.part[item]]
-    cluster, broker, _ = part.subject
-    values = {"size_bytes": listed.size_bytes[item].as_py(), "offset_lag": listed.offset_lag[item].as_py()}
-    key = cluster, broker, listed.topics[item], int(listed.partition[item]), bool(listed.is_future[item])
-    return key, seen_in(part, values)
+def _seen(listed: Listings, items: Any) -> Iterator[tuple[Key, Seen]]:
+    """Yield how some replicas are listed."""
+    whens = [when_of(part) for part in listed.parts]
+    numbers = (each[items].tolist() for each in (listed.part, listed.partition, listed.is_future))
+    values = (each.take(pa.array(items, pa.int64())).to_pylist() for each in (listed.size_bytes, listed.offset_lag))
+    for item, place, partition, is_future, size_bytes, offset_lag in zip(items, *numbers, *values, strict=True):
+        part = listed.parts[place]
+        cluster, broker, log_dir = part.subject
+        seen = {"log_dir": log_dir, "size_bytes": size_bytes, "offset_lag": offset_lag}
+        yield (cluster, broker, listed.topics[item], partition, is_future), Seen(part.at_ms, seen, whens[place])
 
 
 class _Numbers:
-    """Stored and listed replicas as numbers: equal ones are the same partition, replica, broker or directory."""
+    """Replicas as numbers: equal ones are the same partition, replica, broker or directory."""
 
-    def __init__(self, stored: pa.Table, listed: Listings, changed: Changed) -> None:
+    def __init__(
+        self, stored: pa.Table, listed: Listings, brokers: Iterable[Broker], partitions: Sequence[Key]
+    ) -> None:
         numbered = {name: encoded(stored.column(name)) for name in ("cluster", "topic", "log_dir")}
         self._names = {name: _numbered(each.dictionary.to_pylist()) for name, each in numbered.items()}
         cluster, topic, path = (each.indices.fill_null(-1).to_numpy().astype(np.int64) for each in numbered.values())
         broker, partition, future = (_integers(stored.column(name)) for name in ("broker", "partition", "is_future"))
+        clusters, topics, changed_number = _columns(partitions, 3)
+        of_cluster, changed_id = _columns(brokers, 2)
         places = self._places(listed.parts)
-        listed_topic = self._number("topic", listed.topics)
-        self._changed = self._named(changed)
-        self._limit((broker, places[1]), (partition, listed.partition))
+        listed_topic, changed_topic = self._number("topic", listed.topics), self._number("topic", topics)
+        changed_cluster, broker_cluster = self._number("cluster", clusters), self._number("cluster", of_cluster)
+        broker, places[1], ids = small(broker, places[1], np.array(changed_id, dtype=np.int64))
+        numbers = np.array(changed_number, dtype=np.int64)
+        partition, number, numbers = small(partition, listed.partition, numbers)
+        self._limit((broker, places[1], ids), (partition, number, numbers))
         self.brokers = self._broker(cluster, broker)
+        self.changed_brokers = self._broker(broker_cluster, ids)
         self.log_dirs = np.where(path < 0, -1, self._log_dir(cluster, broker, path))
         self.partitions = self._partition(cluster, topic, partition)
+        self.changed_partitions = self._partition(changed_cluster, changed_topic, numbers)
         self.keys = self._key(self.partitions, broker, future)
         self.read_log_dirs = self._log_dir(*places)
         of_items = places[:, listed.part]
         self.listed_log_dirs = self._log_dir(*of_items)
-        self.listed_partitions = self._partition(of_items[0], listed_topic, listed.partition)
+        self.listed_partitions = self._partition(of_items[0], listed_topic, number)
         self.listed_keys = self._key(self.listed_partitions, of_items[1], listed.is_future)
-
-    @property
-    def changed_brokers(self) -> list[int]:
-        """The brokers that changed."""
-        return [int(self._broker(*each)) for each in self._changed[0]]
-
-    @property
-    def changed_partitions(self) -> list[int]:
-        """The partitions that changed."""
-        return [int(self._partition(*each)) for each in self._changed[1]]
 
     def _number(self, kind: str, names: Iterable[str | None]) -> Any:
         """Return the numbers of names, new ones for those that no stored row has."""
@@ -204,25 +225,15 @@ class _Numbers:
         brokers = np.array([part.subject[1] for part in parts], dtype=np.int64)
         return np.stack([clusters, brokers, self._number("log_dir", (part.subject[2] for part in parts))])
 
-    def _named(self, changed: Changed) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
-        number = self._number
-        brokers = [(number("cluster", [cluster])[0], broker) for cluster, broker in changed.brokers]
-        return brokers, [
-            (number("cluster", [cluster])[0], number("topic", [topic])[0], partition)
-            for cluster, topic, partition in changed.partitions
-        ]
-
-    def _limit(self, brokers: Sequence[Any], partitions: Sequence[Any]) -> None:
-        """Note how large the numbers get. Raises NumbersError if they do not fit."""
-        of_brokers, of_partitions = self._changed
-        highest = [int(each.max(initial=0)) for each in brokers]
-        self._brokers = 1 + max(highest + [broker for _, broker in of_brokers])
-        highest = [int(each.max(initial=0)) for each in partitions]
-        self._partitions = 1 + max(highest + [partition for *_, partition in of_partitions])
+    def _limit(self, brokers: Iterable[Any], partitions: Iterable[Any]) -> None:
+        """Note how large the numbers get."""
+        self._brokers, self._partitions = (
+            1 + max(int(n.max(initial=0)) for n in each) for each in (brokers, partitions)
+        )
         clusters, self._topics, self._paths = (1 + len(self._names[kind]) for kind in ("cluster", "topic", "log_dir"))
         of_keys = clusters * self._topics * self._partitions * self._brokers * 2
         if max(of_keys, clusters * self._brokers * self._paths) > LARGEST:
-            raise NumbersError
+            raise OverflowError("the replicas have too many names to be numbered")
 
     def _broker(self, cluster: Any, broker: Any) -> Any:
         return cluster * self._brokers + broker
@@ -235,6 +246,10 @@ class _Numbers:
 
     def _key(self, partition: Any, broker: Any, future: Any) -> Any:
         return (partition * self._brokers + broker) * 2 + future
+
+
+def _columns(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

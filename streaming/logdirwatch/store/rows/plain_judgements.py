@@ -1,4 +1,4 @@
-"""The newest judgement of each broker, as ``replicas`` derives it with Spark. A test compares both."""
+"""The newest judgement of each broker, which states have."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias

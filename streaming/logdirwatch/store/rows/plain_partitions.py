@@ -1,13 +1,22 @@
-"""Topic records as rows of ``topic_state``, as ``partitions`` derives them with Spark. A test compares both."""
+"""Topic records as rows of ``topic_state``, with the health that follows."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.store.direct.merge import Changes, Key, Stored
-from logdirwatch.store.rows.partitions import MIN_ISR, OF_PARTITION, OF_TOPIC, VALUES
-from logdirwatch.store.rows.plain import Row
+from logdirwatch.store.rows.plain import SOURCE_NAMES, Row
 from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, source_columns
+from logdirwatch.store.schema.definitions import TOPIC_STATE
+
+OF_TOPIC = ("is_internal", "configs", "overridden")
+OF_PARTITION = (
+    *("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing"),
+    *("groups", "slowest_group", "unread_ratio"),
+)
+_MIN_ISR = "min.insync.replicas"
+_WHEN = ("inventory_at_ms", *SOURCE_NAMES)
+_VALUES = tuple(name for name in TOPIC_STATE.names if name not in (*TOPIC_STATE.key, *_WHEN))
 
 _BLANK = "".join(map(chr, range(33))) + "\x7f"
 _HIGHEST = 2**31 - 1
@@ -59,9 +68,10 @@ def _row(key: Key, part: Part, partition: Mapping[str, Any]) -> Row:
 
 
 def _health(partition: Mapping[str, Any], configs: Mapping[str, str | None]) -> Row:
+    """Return the health columns, as defined by ``collect.health``: live replicas against the effective minimum."""
     leader, replicas = partition["leader"], len(partition["replicas"])
     live = len(set(partition["isr"]).difference(partition["offline_replicas"]))
-    configured = as_int(configs.get(MIN_ISR))
+    configured = as_int(configs.get(_MIN_ISR))
     needed = None if configured is None else min(configured, replicas)
     is_leaderless = leader is None or leader < 0
     is_under = True if is_leaderless else None if needed is None else live < needed
@@ -75,7 +85,7 @@ def _health(partition: Mapping[str, Any], configs: Mapping[str, str | None]) -> 
 
 
 def as_int(text: str | None) -> int | None:
-    """Return a text as an ``int``, as Spark's ``try_cast`` reads it, or None.
+    """Return a text as an ``int``, or None.
 
     >>> as_int(" 2 "), as_int("2.0"), as_int("9999999999")
     (2, None, None)
@@ -91,7 +101,7 @@ def _is_changed(row: Row, known: Mapping[str, Any] | None) -> bool:
     if known is None:
         return True
     is_newer = row["inventory_at_ms"] > known["inventory_at_ms"]
-    return is_newer and any(_comparable(name, row) != _comparable(name, known) for name in VALUES)
+    return is_newer and any(_comparable(name, row) != _comparable(name, known) for name in _VALUES)
 
 
 def _comparable(name: str, row: Mapping[str, Any]) -> Any:

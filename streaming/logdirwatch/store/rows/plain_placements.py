@@ -1,12 +1,16 @@
-"""The last known placement of each replica, as ``placements`` derives it with Spark. A test compares both."""
+"""The last known placement of each replica, from the stored rows and whole or partial listings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.store.direct.merge import Key, Stored
-from logdirwatch.store.rows.placements import SEEN, WHEN
-from logdirwatch.store.rows.plain import Row
+from logdirwatch.store.rows.plain import SOURCE_NAMES, Row
 from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, source_columns
+from logdirwatch.store.schema.definitions import REPLICA_STATE
+
+KEY = REPLICA_STATE.key
+SEEN = ("log_dir", "size_bytes", "offset_lag")
+WHEN = ("inventory_at_ms", *SOURCE_NAMES)
 
 
 class Seen(NamedTuple):
@@ -17,21 +21,14 @@ class Seen(NamedTuple):
     when: Row
 
 
-def listed_replicas(parts: Iterable[Part]) -> dict[Key, Seen]:
-    """Return the replicas that parts of directories list, the newest listing of each; the oldest part comes first."""
-    found: dict[Key, Seen] = {}
-    for part in parts:
-        cluster, broker, _ = part.subject
-        for item in part.record["replicas"]:
-            key = cluster, broker, item["topic"], item["partition"], item["is_future"]
-            found[key] = seen_in(part, item)
-    return found
+def seen_in(part: Part, row: Mapping[str, Any]) -> Seen:
+    """Return how a recognized part of a directory lists a stored replica."""
+    return Seen(part.at_ms, {name: row[name] for name in SEEN}, when_of(part))
 
 
-def seen_in(part: Part, item: Mapping[str, Any]) -> Seen:
-    """Return how a part of a directory lists a replica."""
-    seen = {"log_dir": part.subject[2], "size_bytes": item["size_bytes"], "offset_lag": item["offset_lag"]}
-    return Seen(part.at_ms, seen, {"inventory_at_ms": part.at_ms, **source_columns(part.source)})
+def when_of(part: Part) -> Row:
+    """Return the columns ``WHEN`` of what a part lists."""
+    return {"inventory_at_ms": part.at_ms, **source_columns(part.source)}
 
 
 def placements(

@@ -1,20 +1,40 @@
-"""The status of every replica, derived by the driver with the rules of ``replicas``. A test compares both."""
+"""The status of every replica: placement x directory status x metadata.
 
-from collections.abc import Container, Iterator, Mapping
+The rules, in order; the first that applies decides::
+
+    its broker is offline                               offline, cause broker
+    its broker is unknown, or not judged          unknown, cause unknown
+    its directory is offline                            offline, cause directory
+    its directory is saturated                          saturated, cause directory
+    no directory lists it, Kafka calls it offline       offline, cause directory (the broker lives)
+    it is a copy, Kafka calls the original offline      offline, cause directory (nothing is copied from it)
+    no directory lists it, and one did before           unknown, cause lost
+    no directory ever listed it                         unknown, cause never_listed
+    its directory is unknown, or the past is  unknown, cause unknown
+    it is the copy in progress of a move                moving
+    its directory is online, filling or critical        online
+    anything else                                       unknown, cause unknown
+
+A replica that the metadata assigns to a broker has a row even if no directory lists it: it was never created, or lost,
+or is in a directory that was offline before the first scan. One that the metadata no longer assigns has none, nor has
+one of a topic that a later complete scan did not list.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
 from logdirwatch.store.direct.merge import Changes, Key, Stored
-from logdirwatch.store.rows.placements import KEY, SEEN, WHEN
 from logdirwatch.store.rows.plain import Row
-from logdirwatch.store.rows.plain_judgements import Broker, Judged, View
-from logdirwatch.store.rows.plain_placements import Seen, placements
+from logdirwatch.store.rows.plain_judgements import Judged, View
+from logdirwatch.store.rows.plain_placements import KEY, SEEN, WHEN, Seen, placements
 from logdirwatch.store.rows.plain_scans import MarkerKey, Whole
-from logdirwatch.store.rows.replicas import LISTED, SERVING
 
 Partition: TypeAlias = Mapping[str, Any]
 Verdict: TypeAlias = tuple[ReplicaStatus, ReplicaCause | None, int | None]
 
+_SERVING = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITICAL)
+_LISTED = (ReplicaStatus.ONLINE, ReplicaStatus.SATURATED, ReplicaStatus.MOVING)
 _UNKNOWN = ReplicaStatus.UNKNOWN, ReplicaCause.UNKNOWN
 _OF_BROKER: Mapping[str, tuple[ReplicaStatus, ReplicaCause]] = {
     BrokerStatus.OFFLINE: (ReplicaStatus.OFFLINE, ReplicaCause.BROKER),
@@ -37,15 +57,14 @@ class Known(NamedTuple):
     scanned: Mapping[str, int]
 
 
-def replica_changes(stored: Stored, known: Known, only: Container[Broker] | None) -> Changes:
+def replica_changes(stored: Stored, known: Known) -> Changes:
     """Decide about replicas: rows that differ from the stored ones are written, missing ones deleted.
 
-    ``stored`` are whole rows; with ``only``, those of other brokers stay as they are.
+    ``stored`` are whole rows, all of the partitions.
     """
-    mine = {key: row for key, row in stored.items() if only is None or key[:2] in only}
     written, gone = {}, set()
-    for key, placed in _all(mine, known, only):
-        old, partition = mine.get(key), known.partitions.get((key[0], *key[2:4]))
+    for key, placed in _all(stored, known):
+        old, partition = stored.get(key), known.partitions.get((key[0], *key[2:4]))
         if _is_gone(key, placed, partition, known.scanned.get(key[0])):
             if old is not None:
                 gone.add(key)
@@ -54,14 +73,14 @@ def replica_changes(stored: Stored, known: Known, only: Container[Broker] | None
     return Changes(written, deleted=gone)
 
 
-def _all(stored: Stored, known: Known, only: Container[Broker] | None) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+def _all(stored: Stored, known: Known) -> Iterator[tuple[Key, Mapping[str, Any]]]:
     """Yield the placement of each replica, and the replicas that the metadata assigns and that have none."""
     placed = placements(stored, known.listed, known.log_dirs)
     yield from placed.items()
     for (cluster, topic, number), partition in known.partitions.items():
         for broker in partition["replicas"] or ():
             key = cluster, broker, topic, number, False
-            if key not in placed and (only is None or key[:2] in only):
+            if key not in placed:
                 yield key, {**dict.fromkeys(SEEN), **{name: partition[name] for name in WHEN}, "was_listed": False}
 
 
@@ -89,7 +108,7 @@ def _row(
         "cause": None if cause is None else cause.value,
         "is_leader": None if partition is None else is_current and partition["leader"] == key[1],
         "in_isr": None if partition is None else is_current and key[1] in partition["isr"],
-        "is_listed": placed["log_dir"] is not None and status in LISTED,
+        "is_listed": placed["log_dir"] is not None and status in _LISTED,
         "status_at_ms": old["status_at_ms"] if old is not None and as_before else since_ms,
     }
 
@@ -121,7 +140,7 @@ def _of_metadata(
 
 
 def _of_serving(key: Key, placed: Mapping[str, Any], view: View, metadata_ms: int | None) -> Verdict:
-    if view.status not in SERVING:
+    if view.status not in _SERVING:
         return *_UNKNOWN, metadata_ms if view.since_ms is None else view.since_ms
     if key[4]:
         return ReplicaStatus.MOVING, None, placed["inventory_at_ms"]

@@ -1,4 +1,7 @@
-"""Which scans are complete, decided by the driver as ``scans`` decides it with Spark. A test compares both."""
+"""Which scans are complete: for a directory all parts of one time, for a cluster's topics as many as its end counts.
+
+Only a complete scan proves that something was removed. One split by the end of a batch waits for the next batch.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,30 +1,10 @@
-"""Spark's types of our records, derived from the records, so that the two cannot differ.
-
-Fields of any type are JSON text in a string, as written by ``flattened``.
-"""
+"""Records as JSON in which fields of any type are text."""
 
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct, inspect
-from pyspark.sql import types as T  # noqa: N812 - the field's name for it
-
-_SIMPLE: dict[type[inspect.Type], T.DataType] = {
-    inspect.IntType: T.LongType(),
-    inspect.FloatType: T.DoubleType(),
-    inspect.BoolType: T.BooleanType(),
-    inspect.StrType: T.StringType(),
-    inspect.EnumType: T.StringType(),
-}
-
-
-@cache
-def spark_type(record: type[Struct]) -> T.StructType:
-    """Return the type with which ``from_json`` reads the output of ``flattened`` for a record of this type."""
-    kind = inspect.type_info(record)
-    assert isinstance(kind, inspect.StructType)
-    return _struct(kind)
 
 
 @cache
@@ -51,41 +31,11 @@ def flattened(record: Struct, **as_sent: str) -> bytes:
     return msgspec.json.encode({**document, **texts, **as_sent})
 
 
-def _struct(kind: inspect.StructType) -> T.StructType:
-    return T.StructType(
-        [
-            T.StructField(field.encode_name, T.StringType() if _holds_anything(field.type) else _type(field.type))
-            for field in kind.fields
-        ]
-    )
-
-
-def _type(kind: inspect.Type) -> T.DataType:
-    kind = _without_none(kind)
-    if isinstance(kind, inspect.StructType):
-        return _struct(kind)
-    if isinstance(kind, inspect.ListType):
-        return T.ArrayType(_type(kind.item_type))
-    if isinstance(kind, inspect.DictType):
-        return T.MapType(T.StringType(), _type(kind.value_type))
-    if isinstance(kind, inspect.LiteralType):
-        return T.LongType() if isinstance(kind.values[0], int) else T.StringType()
-    return _SIMPLE[type(kind)]
-
-
-def _without_none(kind: inspect.Type) -> inspect.Type:
-    """Return the type of a field's values, without its description and without null."""
-    if isinstance(kind, inspect.Metadata):
-        return _without_none(kind.type)
-    if not isinstance(kind, inspect.UnionType):
-        return kind
-    kinds = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
-    # An event may be a name or a number; the parser turned it into a name.
-    return next((member for member in kinds if isinstance(member, inspect.StrType)), kinds[0])
-
-
 def _holds_anything(kind: inspect.Type) -> bool:
-    kind = _without_none(kind)
+    if isinstance(kind, inspect.Metadata):
+        return _holds_anything(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return any(map(_holds_anything, kind.types))
     if isinstance(kind, inspect.ListType):
         return _holds_anything(kind.item_type)
     if isinstance(kind, inspect.DictType):

@@ -12,7 +12,7 @@ from logdirwatch.store.direct.newest import DataFile
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.tables import Span
-from logdirwatch.store.writing.batch import joined
+from logdirwatch.store.writing.spans import joined
 
 Open = Callable[[Table], DirectTable]
 

@@ -12,13 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.errors import UserError
 from logdirwatch.store.direct.arrow import arrow_rows, arrow_schema, keys
 from logdirwatch.store.direct.merge import Decide, Key, Rewrite, rewrite
-from logdirwatch.store.direct.newest import NotDirectError
+from logdirwatch.store.direct.newest import NotDirectError, RowsChangedError
+from logdirwatch.store.direct.rewriting import Replacement, StoredColumns, read_columns, replace
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.tables import CONFLICTS, Tables, retried, same_key, short
-from logdirwatch.store.writing.batch import joined
 from logdirwatch.store.writing.direct import insert_new
 from logdirwatch.store.writing.small_batch import compressed
+from logdirwatch.store.writing.spans import joined
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +47,12 @@ class Target(Protocol):
     def rewrite(self, decide: Decide, columns: Sequence[str]) -> None:
         """Change the rows as ``decide`` says, which sees their key and ``columns``."""
 
+    def stored(self, columns: Sequence[str] | None = None) -> StoredColumns:
+        """Return all rows, or some of their columns."""
+
+    def replace(self, stored: StoredColumns, found: Replacement) -> None:
+        """Replace some of the rows."""
+
 
 class Change(Protocol):
     """Changes a table, however that is possible."""
@@ -58,20 +65,28 @@ class ByDriver:
     """A table that this process changes."""
 
     def __init__(self, opened: DirectTable) -> None:
-        self._opened, self.table = opened, opened.table
+        self.opened, self.table = opened, opened.table
 
     def read(self, columns: Sequence[str], among: Among | None = None) -> pa.Table:
         """Return some columns of the rows."""
         where = None if among is None else ds.field(among.column).isin(list(among.values))
-        return self._opened.read(self._opened.all_files(), columns, where)
+        return self.opened.read(self.opened.all_files(), columns, where)
 
     def insert_new(self, rows: pa.Table) -> None:
         """Append the rows whose key is not stored yet."""
-        insert_new(self.table, rows, lambda _: self._opened)
+        insert_new(self.table, rows, lambda _: self.opened)
 
     def rewrite(self, decide: Decide, columns: Sequence[str]) -> None:
         """Change the rows as ``decide`` says, which sees their key and ``columns``."""
-        rewrite(self._opened, decide, columns)
+        rewrite(self.opened, decide, columns)
+
+    def stored(self, columns: Sequence[str] | None = None) -> StoredColumns:
+        """Return all rows, or some of their columns."""
+        return read_columns(self.opened, columns)
+
+    def replace(self, stored: StoredColumns, found: Replacement) -> None:
+        """Replace some of the rows."""
+        replace(self.opened, stored, found)
 
 
 class BySpark:
@@ -102,7 +117,23 @@ class BySpark:
         A row that another writer has changed since stays as that one left it.
         """
         stored = self.read(tuple(dict.fromkeys((*self.table.key, *columns))))
-        changes = decide(stored)
+        self._merge(decide(stored), stored)
+
+    def stored(self, columns: Sequence[str] | None = None) -> StoredColumns:
+        """Return all rows, or some of their columns."""
+        rows = self.read(columns or self.table.names)
+        encoded = [each.dictionary_encode() if pa.types.is_string(each.type) else each for each in rows.columns]
+        return StoredColumns([], pa.table(encoded, names=rows.column_names), [])
+
+    def replace(self, stored: StoredColumns, found: Replacement) -> None:
+        """Replace some of the rows."""
+        gone = stored.rows.take(pa.array(found.gone, pa.int64()))
+        new = [rows for written in found.new.values() for rows in written]
+        changes = Rewrite(pa.concat_tables([arrow_rows(self.table, []), *new]), set(keys(gone, self.table.key)))
+        self._merge(changes, gone)
+
+    def _merge(self, changes: Rewrite, stored: pa.Table) -> None:
+        """Merge changes that were decided about stored rows."""
         ages = [name for name in _AGES if name in stored.column_names]
         source = _source(self.table, changes, _seen(self.table, stored, ages), ages)
         if not source.num_rows:
@@ -173,7 +204,7 @@ class Engine:
             return use(ByDriver(self._tables.direct(table, self._most_bytes)))
         except NotDirectError as reason:
             log.debug("store.by_spark", reason=str(reason))
-        except (UserError, *CONFLICTS):
+        except (UserError, RowsChangedError, *CONFLICTS):
             raise
         except Exception as error:
             log.warning("store.by_spark", error=f"{type(error).__name__}: {short(error)}", exc_info=True)

@@ -1,7 +1,7 @@
 """A micro-batch that is small: collected by one Spark job, and parsed by the driver."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -14,9 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.store.rows.thin import Placed, Position
-from logdirwatch.store.writing.batch import held
+from logdirwatch.store.writing.held import held
 from logdirwatch.store.writing.intake import Belief, thin_rows
-from logdirwatch.store.writing.rejects import MOST_REASONS
 
 MOST_BYTES = 96 << 20
 """The size of the keys and values of a small batch: what 2,000 brokers with twelve directories send in 30 s is one."""
@@ -31,9 +30,17 @@ _COMPRESSED = {
     "spark.sql.execution.arrow.compression.zstd.level": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "512",
 }
+MOST_REASONS = 20
 SIZED = ("key", "value")
 _ROW_BYTES = 1 << 10  # what a record needs besides its key and value
 _NUMBER_IN_TASK = (1 << 33) - 1  # the lower bits of monotonically_increasing_id
+
+
+Note = Callable[[Sequence[RejectedRows]], None]
+
+
+def forget(_: Sequence[RejectedRows]) -> None:
+    """Do nothing."""
 
 
 class Limits(NamedTuple):
@@ -63,7 +70,7 @@ class SmallBatch:
         return newest(chain(*self.by_kind.values(), others))
 
     def rejected(self, topic: str | None = None) -> list[RejectedRows]:
-        """Return the rejected records by topic and reason, or of one topic, as ``rejects.rejected_rows`` does."""
+        """Return the rejected records by topic and reason, or of one topic, most frequent first."""
         found: defaultdict[tuple[str, str], list[Position]] = defaultdict(list)
         for thin, position in self.of("rejected"):
             if topic is None or position.topic == topic:
@@ -86,16 +93,6 @@ def batches(records: DataFrame, believed: Belief) -> Iterator[SmallBatch]:
     for part in (small,) if small is not None else _parts(rows):
         values = part.select(Position._fields).to_pydict().values()
         yield by_kind(map(Position._make, zip(*values, strict=True)), believed)
-
-
-def collected(records: DataFrame, believed: Belief) -> SmallBatch | None:
-    """Return the batch of Kafka rows, or None if it is not small."""
-    time = F.unix_millis("timestamp").alias("kafka_timestamp_ms")
-    rows = fetched(records.select("topic", "partition", "offset", time, "key", "value"), SIZED)
-    if rows is None:
-        return None
-    values = rows.select(Position._fields).to_pydict().values()
-    return by_kind(map(Position._make, zip(*values, strict=True)), believed)
 
 
 def _parts(rows: DataFrame) -> Iterator[pa.Table]:

@@ -1,4 +1,4 @@
-"""When the rows of large tables are known to be what was derived last, and the digests of what they have.
+"""What is known of the rows of large tables, and in which versions of them: the digests of what they have.
 
 Only then may ``store_inventory`` leave out what it recognizes.
 """
@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from logdirwatch.store.direct.newest import NotDirectError, Version
+from logdirwatch.store.direct.newest import NotDirectError, RowsChangedError, Version
 from logdirwatch.store.direct.rewriting import read_columns
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.rows.content import OF_REPLICA, OF_TOPIC_STATE, Subject, stored_partitions, stored_replicas
 from logdirwatch.store.rows.digests import NO_ROWS
 from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE
-from logdirwatch.store.writing.direct import Open
-from logdirwatch.store.writing.direct_inventory import MOST_ROWS
+from logdirwatch.store.tables import Tables
+from logdirwatch.store.writing.engine import ByDriver, Target
 from logdirwatch.store.writing.recognition import Content, Known
 
-Versions: TypeAlias = tuple[Version, Version]
-"""Those of ``replica_state`` and of ``topic_state``."""
 Digests: TypeAlias = Mapping[Subject, bytes]
 
+MOST_ROWS = 20_000
+"""The number of replicas, and of partitions, up to which nothing is recognized."""
 MOST_TABLE_BYTES = 512 << 20
 """The size of the files of a table that the driver reads whole."""
 
@@ -30,22 +30,24 @@ _OF_TOPICS = ("cluster", "topic", *OF_TOPIC_STATE)
 
 @dataclass
 class Trust:
-    """The versions of the tables in which every row of ``replica_state`` is what was derived from the others.
+    """The versions of the tables of which the digests are known; a version that another writer made has none.
 
-    Digests of stored rows are only compared in these versions; a version that another writer made has none.
+    With ``is_derived`` every row of ``replica_state`` is what was derived from the others.
     """
 
     replicas: Version
     partitions: Version
+    is_derived: bool = False
     _contents: dict[Subject, tuple[bytes, Content]] = field(default_factory=dict)
     _of_replicas: tuple[Version, Digests] | None = None
     _of_partitions: tuple[Version, Digests] | None = None
     _has_strays: bool = True
 
-    def known(self, opened: Open) -> Known:
-        """Return what is known of the stored rows. Raises NotDirectError if another writer changed them."""
-        replicas, partitions = opened(REPLICA_STATE), opened(TOPIC_STATE)
-        self.check(replicas, partitions)
+    def known(self, tables: Tables) -> Known:
+        """Return what is known of the stored rows. Raises RowsChangedError if another writer changed them."""
+        replicas, partitions = (tables.direct(table, MOST_TABLE_BYTES) for table in (REPLICA_STATE, TOPIC_STATE))
+        for opened in (replicas, partitions):
+            self._check(opened)
         if self._of_replicas is None or self._of_replicas[0] != self.replicas:
             rows = read_columns(replicas, _OF_LOG_DIRS).rows
             self._has_strays = rows.column("is_leader").null_count > 0
@@ -61,12 +63,16 @@ class Trust:
         """Remember by which bytes the content of each subject's last record is recognized."""
         self._contents.update({content.subject: (digest, content) for digest, content in records.items()})
 
-    def check(self, *tables: DirectTable) -> None:
-        """Raise NotDirectError if another writer changed the rows of the tables."""
-        for opened in tables:
-            earlier = self.replicas if opened.table is REPLICA_STATE else self.partitions
-            if not opened.has_rows_of(earlier):
-                raise NotDirectError(f"{opened.table.name}: another writer changed it")
+    def check(self, target: Target) -> Version:
+        """Return the version of a table. Raises RowsChangedError if another writer changed its rows."""
+        if not isinstance(target, ByDriver):
+            raise RowsChangedError(f"{target.table.name}: Spark reads it")
+        return self._check(target.opened)
+
+    def _check(self, opened: DirectTable) -> Version:
+        if not opened.has_rows_of(self.replicas if opened.table is REPLICA_STATE else self.partitions):
+            raise RowsChangedError(f"{opened.table.name}: another writer changed it")
+        return opened.version
 
     @property
     def has_strays(self) -> bool:
@@ -74,19 +80,12 @@ class Trust:
         return self._has_strays
 
 
-def versions(opened: Open) -> Versions:
-    """Return the versions of the tables on which ``Trust`` depends."""
-    return opened(REPLICA_STATE).version, opened(TOPIC_STATE).version
-
-
-def trust(opened: Open, before: Versions, signature: str) -> Trust | None:
-    """Return the trust in tables after everything was derived and written with a signature; None for small tables.
-
-    There is none if another writer wrote since ``before``, either: what was derived may be from earlier rows.
-    """
-    tables = opened(REPLICA_STATE), opened(TOPIC_STATE)
-    if not any(table.has_more_rows(MOST_ROWS) for table in tables):
+def trust(tables: Tables) -> Trust | None:
+    """Return the trust in tables as they are; None if they are small, or only Spark can write them."""
+    try:
+        replicas, partitions = (tables.direct(table, MOST_TABLE_BYTES) for table in (REPLICA_STATE, TOPIC_STATE))
+    except NotDirectError:
         return None
-    if not all(table.is_signed_since(earlier, signature) for table, earlier in zip(tables, before, strict=True)):
+    if not any(table.has_more_rows(MOST_ROWS) for table in (replicas, partitions)):
         return None
-    return Trust(tables[0].version, tables[1].version)
+    return Trust(replicas.version, partitions.version)

@@ -4,12 +4,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from logdirwatch.store.delta_log.entries import file_name
-from logdirwatch.store.direct import rewriting
 from logdirwatch.store.direct.merge import Changes
-from logdirwatch.store.direct.newest import NotDirectError
-from logdirwatch.store.direct.rewriting import decide_and_rewrite, places_of, read_columns
+from logdirwatch.store.direct.rewriting import places_of, read_columns, replace, replacement
 from logdirwatch.store.direct.table import ConflictError
-from tests.unit.store.direct.test_table import add, folder, guest, opened, put, rows  # noqa: F401 - a fixture
+from tests.unit.store.direct.test_table import TABLE, add, folder, guest, opened, put, rows  # noqa: F401 - a fixture
 
 EVERYBODY = range(4)
 
@@ -23,7 +21,8 @@ def guests(folder):  # noqa: F811
 
 def change(folder, changes, places=EVERYBODY):  # noqa: F811
     table, seen = opened(folder), []
-    decide_and_rewrite(table, read_columns(table), places, lambda stored: seen.append(stored) or changes)
+    columns = read_columns(table)
+    replace(table, columns, replacement(TABLE, columns, [(places, lambda stored: seen.append(stored) or changes)]))
     return seen[0]
 
 
@@ -68,15 +67,29 @@ def test_the_second_of_two_writers_of_a_version_writes_nothing(guests):
     table = opened(guests)
     columns = read_columns(table)
     add(guests, guest("eve"))
+    found = replacement(TABLE, columns, [(EVERYBODY, lambda _: Changes({("ada",): guest("ada", 2)}))])
     with pytest.raises(ConflictError):
-        decide_and_rewrite(table, columns, EVERYBODY, lambda _: Changes({("ada",): guest("ada", 2)}))
+        replace(table, columns, found)
     assert guest("ada") in rows(guests)
 
 
-def test_keys_with_large_numbers_are_for_spark(guests, monkeypatch):
-    monkeypatch.setattr(rewriting, "LARGEST", 1)
-    with pytest.raises(NotDirectError):
-        places_of(read_columns(opened(guests)).rows, ("guest",), {("ada",)})
+def test_what_is_decided_in_parts_is_one_change(guests):
+    table = opened(guests)
+    columns, first, second = (
+        read_columns(table),
+        Changes({("ada",): guest("ada", 2)}),
+        Changes({("eve",): guest("eve")}),
+    )
+    replace(table, columns, replacement(TABLE, columns, [((0, 1), lambda _: first), ((2,), lambda _: second)]))
+    assert opened(guests).version == table.version.after(is_changed=True)
+    assert rows(guests) == [guest("ada", 2), *map(guest, ("bob", "cyd", "dan", "eve"))]
+
+
+@pytest.mark.parametrize("large", [2**31 - 1, 2**62])
+def test_keys_with_large_numbers_are_found(guests, large):
+    add(guests, guest("eve", large), guest("fay", large))
+    found = places_of(read_columns(opened(guests)).rows, ("guest", "sequence"), {("eve", large), ("ada", large)})
+    assert read_columns(opened(guests)).rows.take(found).column("guest").to_pylist() == ["eve"]
 
 
 def entry(folder, *actions):  # noqa: F811
@@ -93,11 +106,8 @@ def test_a_version_has_the_rows_of_an_earlier_one_if_files_were_only_rewritten(g
     entry(guests, {"add": {**about, "dataChange": False}}, {"commitInfo": {"operation": "OPTIMIZE"}})
     assert opened(guests).has_rows_of(before)
     again = opened(guests).version
-    entry(guests, {"commitInfo": {"userMetadata": "mine"}}, {"add": {**about, "dataChange": True}})
+    entry(guests, {"commitInfo": {}}, {"add": {**about, "dataChange": True}})
     assert not opened(guests).has_rows_of(again)
-    assert opened(guests).is_signed_since(again, "mine")
-    assert not opened(guests).is_signed_since(again, "theirs")
-    assert opened(guests).is_signed_since(before, "mine"), "between them files were only rewritten"
 
 
 def test_of_an_expired_log_entry_nobody_knows_what_it_changed(guests):
@@ -107,4 +117,3 @@ def test_of_an_expired_log_entry_nobody_knows_what_it_changed(guests):
     table = opened(guests)
     (guests / file_name(before.number + 1)).unlink()
     assert not table.has_rows_of(before)
-    assert not table.is_signed_since(before, "mine")

@@ -9,7 +9,7 @@ from logdirwatch import __version__
 from logdirwatch.store import first_version, tables
 from logdirwatch.store.delta_log.entries import complete_actions, encoded, file_name
 from logdirwatch.store.direct.arrow import arrow_rows, statistics
-from logdirwatch.store.direct.merge import Changes, Rewrite, merge, rewrite
+from logdirwatch.store.direct.merge import Rewrite, rewrite
 from logdirwatch.store.direct.newest import Newest, NotDirectError
 from logdirwatch.store.direct.table import ConflictError, DirectTable
 from logdirwatch.store.schema.columns import Table, columns
@@ -91,8 +91,8 @@ def test_a_merge_replaces_only_files_with_changed_rows(folder):
     add(folder, guest("ada"), guest("bob"), guest("cyd"))
     add(folder, guest("dan"))
     (first, second) = sorted(opened(folder).files(), key=lambda file: file.size_bytes, reverse=True)
-    written = {("ada",): guest("ada", 2), ("eve",): guest("eve")}
-    merge(opened(folder), lambda stored: Changes(written, {("cyd",)}), ("sequence",))
+    changes = Rewrite(arrow_rows(TABLE, [guest("ada", 2), guest("eve")]), {("ada",), ("cyd",)})
+    rewrite(opened(folder), lambda _: changes, ("sequence",))
     assert rows(folder) == [guest("ada", 2), guest("bob"), guest("dan"), guest("eve")]
     paths = {file.path for file in opened(folder).files()}
     assert second.path in paths
@@ -119,11 +119,9 @@ def test_a_file_of_which_nothing_stays_is_not_read_again(folder, monkeypatch):
     assert rows(folder) == [guest("ada", 2)]
 
 
-def test_a_merge_decides_from_the_stored_rows_and_may_leave_all_as_it_is(folder):
+def test_a_rewrite_may_leave_all_as_it_is(folder):
     add(folder, guest("ada"))
-    found = []
-    merge(opened(folder), lambda stored: found.append(stored) or Changes(), ("sequence", "room"))
-    assert found == [{("ada",): {"guest": "ada", "sequence": 1, "room": "a"}}]
+    rewrite(opened(folder), lambda _: Rewrite(arrow_rows(TABLE, []), set()), ("sequence", "room"))
     assert not (folder / file_name(2)).exists()
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from logdirwatch.model.records import Placement, ReplicasRecord
 from logdirwatch.store.direct.arrow import arrow_rows
+from logdirwatch.store.direct.merge import Changes
 from logdirwatch.store.rows import listings as columns
-from logdirwatch.store.rows.listings import Changed, NumbersError, candidates, listings
+from logdirwatch.store.rows.listings import Changed, candidates, listings
 from logdirwatch.store.rows.plain_judgements import Judgement, View
-from logdirwatch.store.rows.plain_placements import listed_replicas
 from logdirwatch.store.rows.plain_replicas import Known, replica_changes
 from logdirwatch.store.rows.plain_scans import newer_parts, whole_log_dirs
 from logdirwatch.store.rows.thin import Placed, Position, Thin
@@ -88,6 +88,21 @@ def encoded(stored):
     return pa.table(columns, rows.column_names).slice(0, len(stored))
 
 
+def decided(world, rows, log_dirs, scanned, changed, most):
+    """Return the changes of all candidates, and how many stored rows were looked at."""
+    written, deleted, looked_at = {}, set(), 0
+    names = list(world.stored)
+    for some in candidates(encoded(world.stored), listings(rows), log_dirs, changed, most):
+        partitions = {key: row for key, row in world.partitions.items() if key in some.partitions}
+        known = Known(some.listed, log_dirs, partitions, world.judged, scanned)
+        changes = replica_changes({names[place]: world.stored[names[place]] for place in some.places}, known)
+        assert not written.keys() & changes.keys
+        written |= changes.written
+        deleted |= changes.deleted
+        looked_at += len(some.places)
+    return Changes(written, deleted), looked_at
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_no_candidate_would_not_change(seed):
     world, few = World(seed), 0
@@ -96,19 +111,20 @@ def test_what_is_no_candidate_would_not_change(seed):
         rows = world.listed(at_ms)
         parts, scanned = newer_parts(rows, {}), {"a": at_ms - 1}
         log_dirs = whole_log_dirs(parts)
-        every = Known(listed_replicas(parts), log_dirs, world.partitions, world.judged, scanned)
-        expected = replica_changes(world.stored, every, None)
-        found = candidates(encoded(world.stored), listings(rows), log_dirs, changed)
-        keys = [key for place, key in enumerate(world.stored) if place in set(found.places)]
-        partitions = {key: row for key, row in world.partitions.items() if key in found.partitions}
-        some = Known(found.listed, log_dirs, partitions, world.judged, scanned)
-        assert replica_changes({key: world.stored[key] for key in keys}, some, None) == expected
-        few += len(keys) < len(world.stored)
+        everything = Changed(set(), set(world.partitions), is_all=True)
+        expected = decided(world, rows, log_dirs, scanned, everything, 1_000)[0]
+        found, looked_at = decided(world, rows, log_dirs, scanned, changed, seed % 7 + 1)
+        assert found == expected
+        few += looked_at < len(world.stored)
         world.stored = {key: row for key, row in world.stored.items() if key not in expected.deleted} | expected.written
     assert few
 
 
-def test_too_many_names_do_not_fit(monkeypatch):
+def test_numbers_may_be_as_large_as_kafka_has_them(monkeypatch):
+    largest = 2**31 - 1
+    changed = Changed({("a", largest)}, {("a", "t", largest), ("a", "u", largest - 1)})
+    (found,) = candidates(encoded({}), listings([]), {}, changed, 5)
+    assert found.partitions == changed.partitions
     monkeypatch.setattr(columns, "LARGEST", 10)
-    with pytest.raises(NumbersError):
-        candidates(encoded({}), listings([]), {}, Changed({("a", 1)}, {("a", "t", 5)}))
+    with pytest.raises(OverflowError):
+        list(candidates(encoded({}), listings([]), {}, changed, 5))

@@ -1,4 +1,4 @@
-"""What the driver writes into large tables is what it writes into small ones, which a test compares with Spark."""
+"""What is recognized and left out in large tables is what would be written into small ones."""
 
 from pathlib import Path
 
@@ -20,13 +20,12 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.store.storage.local import LocalFolder
-from logdirwatch.store.writing import direct_inventory, recognition
+from logdirwatch.store.writing import inventory_batch, recognition
 from logdirwatch.store.writing.engine import ByDriver
 from logdirwatch.store.writing.intake import Belief, as_placed
-from logdirwatch.store.writing.large_inventory import still_recognized, write_large
 from logdirwatch.store.writing.small_batch import SmallBatch, by_kind, newest
 from logdirwatch.store.writing.store import write_batch
-from logdirwatch.store.writing.trust import Trust, versions
+from logdirwatch.store.writing.trust import Trust
 from tests.spark.lake import KAFKA_MS, addressed
 from tests.support.inventories import Fleet
 
@@ -44,29 +43,29 @@ class Tables:
         for table in TABLES:
             DeltaTable.create(str(folder / table.name), pa.schema(arrow_schema(table)))
         self._newest = {table.name: Newest(LocalFolder(str(folder / table.name)), table) for table in TABLES}
-        self._trust = Trust(*versions(self.opened))
-        self.told, self._kept, self.recognized = {}, [], 0
+        self._trust = Trust(self.direct(REPLICA_STATE).version, self.direct(TOPIC_STATE).version)
+        self.told, self._kept, self.recognized = None, [], 0
 
-    def opened(self, table):
+    def direct(self, table, _=None):
         return DirectTable(self._newest[table.name])
 
+    def change(self, table, use):
+        return use(ByDriver(self.direct(table)))
+
     def rows(self, table):
-        target = self.opened(table)
+        target = self.direct(table)
         return sorted(map(repr, target.read(target.all_files()).to_pylist()))
 
     def store(self, positions):
         states = by_kind([each for each in positions if each.topic == topics.STATE], BELIEVED).of("state")
-        batch = SmallBatch({"state": states} if states else {})
-        write_batch(batch, lambda table, use: use(ByDriver(self.opened(table))))
+        write_batch(SmallBatch({"state": states} if states else {}), self.change)
 
     def scan(self, positions):
-        if self._are_large:
-            known = self._trust.known(self.opened)
-            batch = self.read(positions, known).joined(still_recognized(self._kept, known))
-            written = write_large(batch, self.told, known, self._trust, self.opened)
-        else:
-            batch = by_kind(positions, BELIEVED).joined(self._kept)
-            written = direct_inventory.write_small(batch, self.told, self.opened)
+        trusted = self._trust if self._are_large else None
+        known = self._trust.known(self) if self._are_large else None
+        batch = self.read(positions, known) if known else by_kind(positions, BELIEVED)
+        batch = batch.joined(inventory_batch.still_recognized(self._kept, known))
+        written = inventory_batch.write_batch(batch, self.told, trusted, self.change)
         self.told, self._kept = written.judged, written.kept
         return written.differences
 
