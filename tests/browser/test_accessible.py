@@ -165,20 +165,14 @@ def test_tables_are_tables_to_chromium_too_and_each_has_headers(visit, path):
 
 
 @pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out_by_day_and_by_night(visits, console, scheme, path):
-    page = visits(console, color_scheme=scheme).to(path)
+@pytest.mark.parametrize(("scheme", "device"), [("light", {}), ("dark", PHONE)], ids=["by day", "by night on a phone"])
+def test_every_text_stands_out_and_no_page_scrolls_sideways(visits, console, scheme, device, path):
+    page = visits(console, color_scheme=scheme, **device).to(path)
+    assert page.evaluate(looks.SIDEWAYS) <= 0
     measured = page.evaluate(looks.FAINT, 4.5)
     assert measured["count"] > 5
     assert measured["faint"] == []
     assert (sum(measured["canvas"]) < 3 * 128) is (scheme == "dark")
-
-
-@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
-@pytest.mark.parametrize("device", [PHONE, {}], ids=["phone", "desk"])
-def test_no_page_scrolls_sideways(visits, console, path, device):
-    page = visits(console, **device).to(path)
-    assert page.evaluate(looks.SIDEWAYS) <= 0
 
 
 def test_on_a_phone_alerts_are_read_without_scrolling_sideways(visits, console):

@@ -82,15 +82,21 @@ def run_tool(secured: Secured, words: list[str]) -> None:
 
 
 @contextmanager
-def without(secured: Secured, acl: Acl):
-    """Take one ACL away for the time of the block."""
-    kind, pattern = ResourceType[acl.kind.upper()], ACLResourcePatternType[acl.pattern.upper()]
-    operation = ACLOperation[re.sub(r"(?<!^)([A-Z])", r"_\1", acl.operation).upper()]
-    who = f"User:{acl.user}", "*", operation, ACLPermissionType.ALLOW
+def without(secured: Secured, *acls: Acl):
+    """Take ACLs away for the time of the block."""
+    parts = [_parts(acl) for acl in acls]
     with clients.admin(secured.admin) as admin:
-        ((_, deleted, _),) = admin.delete_acls([ACLFilter(*who, ResourcePatternFilter(kind, acl.name, pattern))])
-        assert len(deleted) == 1, f"{acl} was not granted"
+        deleted = admin.delete_acls([ACLFilter(*who, ResourcePatternFilter(*resource)) for who, resource in parts])
         try:
+            for acl, (_, found, _) in zip(acls, deleted, strict=True):
+                assert len(found) == 1, f"{acl} was not granted"
             yield
         finally:
-            admin.create_acls([ACL(*who, ResourcePattern(kind, acl.name, pattern))])
+            admin.create_acls([ACL(*who, ResourcePattern(*resource)) for who, resource in parts])
+
+
+def _parts(acl: Acl):
+    """Return who may do what, and the resource."""
+    operation = ACLOperation[re.sub(r"(?<!^)([A-Z])", r"_\1", acl.operation).upper()]
+    resource = ResourceType[acl.kind.upper()], acl.name, ACLResourcePatternType[acl.pattern.upper()]
+    return (f"User:{acl.user}", "*", operation, ACLPermissionType.ALLOW), resource

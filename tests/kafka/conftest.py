@@ -31,16 +31,28 @@ STREAMS = {
 }
 
 
+OWN_CLUSTERS = {
+    "test_apply_kafka.py",
+    "test_autopilot_kafka.py",
+    "test_deleted_meanwhile.py",
+    "test_few_inodes.py",
+    "test_local_cluster_disks.py",
+    "test_recommend_kafka.py",
+}
+"""These need nothing of the shared cluster: whichever process is free runs them."""
+
+
 class _StreamsApart(LoadScopeScheduling):
-    """One process runs what starts the stream, the other what needs brokers alone.
+    """One process runs what starts the stream, one what needs the shared cluster alone.
 
     Two streams at once hold each other up on two cores. Releases of Kafka share no cluster, so both run them.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if Path(nodeid.partition("::")[0]).name == "test_versions.py":
+        file = Path(nodeid.partition("::")[0]).name
+        if file == "test_versions.py":
             return nodeid
-        return "streams" if Path(nodeid.partition("::")[0]).name in STREAMS else "brokers"
+        return "streams" if file in STREAMS else file if file in OWN_CLUSTERS else "brokers"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

@@ -417,7 +417,9 @@ def is_copied(admin, name, broker):
     return any(part["is_future_key"] for part in parts)
 
 
-@pytest.mark.parametrize(("answer", "state"), [("s", "stuck"), ("r", "rolled_back")])
+@pytest.mark.parametrize(
+    ("answer", "state"), [("s", "stuck"), pytest.param("r", "rolled_back", marks=pytest.mark.long)]
+)
 def test_ctrl_c_leaves_no_throttle_and_a_journal_to_go_on_from(own, disks, admin, made, apply, answer, state):
     planned, here, there = within_broker(own, disks, admin, made, rate=MIB // 16)
     with copying(disks, own, planned) as running:
@@ -450,6 +452,7 @@ def test_a_throttle_of_somebody_that_appears_stops_it(own, disks, admin, made):
         set_throttle_of_0(admin, ("DELETE", None))
 
 
+@pytest.mark.long
 def test_a_reassignment_of_somebody_that_appears_stops_it_and_goes_on(own, disks, admin, made):
     planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
     other = topic_of_4_mib(own, admin, "other")
@@ -468,6 +471,7 @@ def test_a_reassignment_of_somebody_that_appears_stops_it_and_goes_on(own, disks
         admin.delete_topics([other])
 
 
+@pytest.mark.long
 def test_a_partition_under_min_isr_elsewhere_stops_it(own, disks, admin, made):
     planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
     other = f"strict-{time.time_ns()}"

@@ -39,6 +39,7 @@ from tests.unit.plan.builders import space_alert
 SIZE_BYTES = 96 * MIB
 SLOW = MIB // 4
 CRAWLING = MIB // 16
+ENDED = (signal.SIGTERM, signal.SIGKILL)
 """So slow that another process starts while it copies."""
 
 
@@ -212,7 +213,7 @@ def test_killed_in_the_middle_it_is_resumed_by_the_next_start(own, disks, admin,
     assert len(executions(own, action)) == 1
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("end", [*(pytest.param(one, marks=pytest.mark.long) for one in ENDED), signal.SIGSTOP])
 def test_a_second_one_stands_by_and_takes_over_once_the_first_is_gone(own, disks, admin, made, started, end):
     action, _, there = proposed(own, disks, admin, made, CRAWLING)
     decide(own, action)

@@ -186,6 +186,7 @@ def test_what_retention_took_before_it_was_read_is_said_with_its_range_and_the_s
     assert stream.stop() == 0
 
 
+@pytest.mark.release
 def test_the_fast_lane_goes_on_after_events_that_were_deleted_before_it_read_them(make_stream):
     stream = make_stream(queries=("fast_lane",), fast_lane_batch="5 seconds")
     settings, checkpoint = stream.settings, stream.folder / "checkpoints" / "fast_lane"

@@ -54,6 +54,7 @@ def use_inodes(sized, is_over):
                 continue
 
 
+@pytest.mark.long
 def test_a_filesystem_without_inodes_is_told_as_that_and_no_disk_is_replaced(sized, tmp_path):
     node = sized.state().brokers[0]
     with collector_of(sized, tmp_path) as collector:

@@ -205,15 +205,16 @@ def written(secured):
     return [(record.key or b"", record.value) for record in clients.read_all(secured.admin, topics.METRICS)]
 
 
-@pytest.mark.parametrize("acl", documented("stream"), ids=str)
-def test_the_stream_refuses_to_start_and_names_what_it_lacks(watched, secured, tmp_path, acl):
+@pytest.mark.parametrize("operation", ["Read", "Write"])
+def test_the_stream_refuses_to_start_and_names_all_that_it_lacks(watched, secured, tmp_path, operation):
     config = configured(tmp_path / "stream.yaml", secured, "stream", home=str(watched.home_path))
-    with without(secured, acl):
+    lacking = [acl for acl in documented("stream") if acl.operation == operation]
+    with without(secured, *lacking):
         done = run(config, "stream", deadline_s=DEADLINE_S)
     assert done.returncode == 1
     assert done.stderr == (
-        f"logdirwatch: stream: its user lacks these ACLs on the telemetry cluster: {acl.operation} on {acl.name}; "
-        "see docs/security.md\n"
+        f"logdirwatch: stream: its user lacks these ACLs on the telemetry cluster: {operation} on "
+        f"{', '.join(sorted(acl.name for acl in lacking))}; see docs/security.md\n"
     )
 
 
@@ -326,7 +327,14 @@ CHANGING = {
 
 
 @pytest.mark.parametrize(
-    ("user", "acl"), [(user, acl) for user, acls in CHANGING.items() for acl in (None, *acls)], ids=str
+    ("user", "acl"),
+    [
+        *((user, None) for user in CHANGING),
+        *(("applier", acl) for acl in CHANGING["applier"]),
+        # The same as those of the applier.
+        *(pytest.param("autopilot", acl, marks=pytest.mark.release) for acl in CHANGING["autopilot"]),
+    ],
+    ids=str,
 )
 def test_apply_needs_what_is_documented_and_no_less(secured, tmp_path, cut_and_move, user, acl):
     made, is_there = cut_and_move

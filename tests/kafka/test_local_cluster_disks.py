@@ -128,6 +128,7 @@ def down_leaves_nothing(cluster):
     assert cluster.down() is False
 
 
+@pytest.mark.long
 def test_after_a_kill_of_everything_another_one_comes_up_in_its_place(make_cluster):
     cluster = make_cluster(brokers=1, log_dirs=1, log_dir_size_bytes=SIZE_BYTES)
     killed = processes_of(cluster)
@@ -192,6 +193,7 @@ def test_a_cluster_goes_down_with_its_owner_even_after_a_kill(tmp_path, make_clu
     wait_until(lambda: left_of(cluster.folder, started) == [], DEADLINE_S, "the guard to take the cluster down")
 
 
+@pytest.mark.long
 def test_a_port_that_was_taken_meanwhile_is_replaced(make_cluster, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         first = [taken.getsockname()[1], *ports.free_ports(3)]
@@ -204,6 +206,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(make_cluster, monkeypatch):
     assert probes.unfenced_brokers(cluster.telemetry) == {0}
 
 
+@pytest.mark.long
 def test_what_cannot_be_started_shows_the_end_of_the_brokers_log_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(bringup, "BROKER_HEAP_MIB", -1)
     cluster = cluster_in(tmp_path, ClusterSpec(brokers=1, log_dirs=1))
@@ -216,6 +219,7 @@ def test_what_cannot_be_started_shows_the_end_of_the_brokers_log_and_leaves_noth
     assert left_of(cluster.folder, []) == []
 
 
+@pytest.mark.long
 def test_a_cluster_whose_state_was_lost_can_be_taken_down(make_cluster):
     cluster = make_cluster(brokers=1, log_dirs=1)
     started = processes_of(cluster)

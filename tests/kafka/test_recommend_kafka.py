@@ -170,6 +170,7 @@ class Writer:
                     self.written_bytes += self._step
 
 
+@pytest.mark.long
 def test_a_directory_that_fills_fast_is_saved_by_its_first_action_and_others_limits_stay(
     sized, collector, policy, tmp_path
 ):

@@ -31,7 +31,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.release]
 
 # In letters and digits alone, so that no escaping hides one.
 SECRETS = {

@@ -190,7 +190,15 @@ def test_every_refusal_is_one_line_that_says_what_and_where(refused, tmp_path):
         assert not any(secret in line for secret in ("wr0ng", PASSWORD, KEY_PASSWORD)), case
 
 
-@pytest.mark.parametrize("case", ["wrong CA", "wrong password", "certificate expired"])
+# Why each of the others is refused is asked of one command above.
+@pytest.mark.parametrize(
+    "case",
+    [
+        "wrong CA",
+        pytest.param("wrong password", marks=[pytest.mark.long, pytest.mark.release]),
+        pytest.param("certificate expired", marks=[pytest.mark.long, pytest.mark.release]),
+    ],
+)
 def test_every_part_says_why_it_cannot_reach_the_telemetry_cluster(refused, tmp_path, case):
     servers, client, said = refused[case]
     config = configured(tmp_path / "refused.yaml", servers, client)

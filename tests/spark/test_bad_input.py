@@ -121,7 +121,8 @@ def refused(records):
     return sum(thin.kind == "rejected" for position in positions for thin in thin_rows(position, BELIEVED))
 
 
-@pytest.mark.parametrize("run", ["store", pytest.param("scan", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("run", ["store", "scan"])
 def test_no_accepted_record_stops_the_tables(lake, run):
     total = 0
 

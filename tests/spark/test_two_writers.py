@@ -7,10 +7,10 @@ import pytest
 
 from tests.two_writers.run import in_folder, in_s3
 
-COMMITS, KILLS = 100, 1
+COMMITS, KILLS = 50, 1
 
 
-@pytest.mark.parametrize("place", [in_folder, in_s3])
+@pytest.mark.parametrize("place", [in_folder, pytest.param(in_s3, marks=pytest.mark.long)])
 def test_two_processes_lose_no_commit_of_a_table(tmp_path, place):
     outcome = place(tmp_path, COMMITS, KILLS)
     assert len(outcome.told) == 2 * COMMITS
