@@ -61,7 +61,7 @@ test: java $(STAMP) ## all three tiers, side by side where the memory allows it;
 test-unit: $(STAMP) ## pure logic, no Java
 	$(PYTEST) tests/unit -n 2 $(ARGS)
 
-test-search: $(STAMP) ## the unit tier's properties with ten times as many cases, other ones each time: every night
+test-search: $(STAMP) ## the unit tier's properties with twenty times as many cases, other ones each time: every night
 	$(PYTEST) -n 2 --hypothesis-profile=search $(ARGS) $$(git grep -l "from hypothesis import" tests/unit)
 
 test-spark: java $(STAMP) ## queries and tables on a local Spark

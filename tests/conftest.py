@@ -1,5 +1,8 @@
 """What all tiers share: a test that was skipped has proved nothing, so it fails the run; and no test judges by time."""
 
+import gc
+from collections.abc import Iterator
+
 import hypothesis
 import pytest
 
@@ -36,6 +39,17 @@ class _NoSkips:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for nodeid in self.skipped:
             terminalreporter.write_line(f"SKIPPED, which fails the run: {nodeid}", red=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Import and collect without a look for garbage; what was collected stays, and is not looked through again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,7 +15,7 @@ from tests.simulation.shrink import shrunk
 from tests.simulation.story import Story, story_of
 
 ROOT = Path(__file__).parents[2]
-SEEDS = 30
+SEEDS = 5
 
 
 class Regression(msgspec.Struct):

@@ -60,3 +60,13 @@ def named(veto):
     """Return the name of a veto, which says why in words that name its subject."""
     assert veto is None or " None" not in f" {veto.reason}"
     return veto and veto.name
+
+
+def assert_leaders_stay(actions):
+    """Nothing that may be done is predicted to take the leader of a partition away that has one."""
+    for action in actions:
+        if action.vetoes:
+            continue
+        for example in (action.expected.get("leadership") or {}).get("examples", ()):
+            steps = [told for name, told in example.items() if name != "partition"]
+            assert steps[0]["leader"] is None or all(step["leader"] is not None for step in steps), (action, example)

@@ -1,4 +1,4 @@
-"""What no proposal may do to others' limits and to partitions that are led, on clusters of any shape."""
+"""What no proposal may do to others' limits on clusters of any shape."""
 
 import random
 import re
@@ -60,15 +60,6 @@ def check_limits(actions, found):
             assert not is_foreign(one.entity, one.name, one.key, found)
 
 
-def check_leaders(actions):
-    for action in actions:
-        if action.vetoes:
-            continue
-        for example in (action.expected.get("leadership") or {}).get("examples", ()):
-            steps = [told for name, told in example.items() if name != "partition"]
-            assert steps[0]["leader"] is None or all(step["leader"] is not None for step in steps), (action, example)
-
-
 @given(trouble=troubles(), seed=st.integers(0, 2**32))
 @examples(25)
 def test_no_answer_to_a_failure_sets_or_clears_a_limit_of_somebody_else(trouble, seed):
@@ -83,17 +74,3 @@ def test_no_answer_to_a_filling_directory_does(model, seed, to):
     found = limited(model.facts, random.Random(seed))
     for broker, path in sorted(found.directories)[:2]:
         check_limits(recommend(space_alert(to, number=broker, log_dir=path), found, policy(), NOW_MS), found)
-
-
-@given(trouble=troubles())
-@examples(50)
-def test_nothing_that_may_be_done_is_predicted_to_take_a_leader_away(trouble):
-    about, found = trouble
-    check_leaders(recommend(about, found, policy(), NOW_MS))
-
-
-@given(model=clusters())
-@examples(20)
-def test_neither_is_what_gives_a_directory_room(model):
-    for broker, path in sorted(model.facts.directories)[:2]:
-        check_leaders(recommend(space_alert("critical", number=broker, log_dir=path), model.facts, policy(), NOW_MS))

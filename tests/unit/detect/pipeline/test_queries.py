@@ -243,7 +243,7 @@ def play(batches):
 
 
 @given(histories)
-@examples(50)
+@examples(25)
 def test_every_alert_is_resolved_once_or_open_and_remembered(history):
     memory, alerts = play([[seen] for seen in observations(history)])
     latest = {}
@@ -260,7 +260,7 @@ def test_every_alert_is_resolved_once_or_open_and_remembered(history):
 
 
 @given(histories, st.lists(st.integers(0, 30)), st.randoms(use_true_random=False))
-@examples(50)
+@examples(25)
 def test_neither_cutting_into_batches_nor_repeats_change_anything(history, cuts, random):
     shown = observations(history)
     memory, alerts = play([[seen] for seen in shown])

@@ -107,7 +107,7 @@ def compared(history, judged_by):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@examples(37)
+@examples(25)
 def test_whatever_happens_both_write_and_remember_the_same(history, judged_by):
     compared(list(shown(history)), judged_by)
 

@@ -16,6 +16,7 @@ from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.support.properties import examples
+from tests.unit.plan.answers import assert_leaders_stay
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, partition_of, policy, replica, topic
 
 RULES = (
@@ -107,33 +108,46 @@ def _alert(rng, rule, found):
 
 
 @given(trouble=troubles())
-@examples(75)
-def test_there_is_always_something_to_do_that_nothing_speaks_against(trouble):
+@examples(60)
+def test_every_law_holds(trouble):
     about, found = trouble
     actions = recommend(about, found, policy(), NOW_MS)
+    for law in LAWS:
+        law(found, actions)
+
+
+@given(trouble=troubles())
+@examples(10)
+def test_the_same_trouble_gets_the_same_answer_as_json_with_commands_that_a_shell_can_read(trouble):
+    about, found = trouble
+    one, two = (recommend(about, replace(found), policy(), NOW_MS) for _ in range(2))
+    assert one == two
+    for action in one:
+        assert json.loads(json.dumps(action.expected)) == action.expected
+        assert json.loads(json.dumps(action.undo)) == action.undo
+    lines = "\n".join(line for action in one for line in action.commands)
+    checked = subprocess.run(["sh", "-n"], input=lines, text=True, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def there_is_always_something_to_do_that_nothing_speaks_against(_, actions):
     assert any(not action.vetoes for action in actions)
     assert len({action.action_id for action in actions}) == len(actions)
     assert all(action.commands == [] for action in actions if action.vetoes)
 
 
-@given(trouble=troubles())
-@examples(75)
-def test_what_is_proposed_passes_the_judge_and_no_partition_is_named_twice(trouble):
-    about, found = trouble
+def what_is_proposed_passes_the_judge_and_no_partition_is_named_twice(found, actions):
     named = []
-    for action in recommend(about, found, policy(), NOW_MS):
+    for action in actions:
         if action.reassignment is not None:
             assert violations(from_json(action.reassignment), found, policy()) == []
             named += [assignment.key for assignment in from_json(action.reassignment)]
     assert len(set(named)) == len(named)
 
 
-@given(trouble=troubles())
-@examples(75)
-def test_the_predicted_leader_is_alive_and_in_sync_at_every_step(trouble):
-    about, found = trouble
+def the_predicted_leader_is_alive_and_in_sync_at_every_step(found, actions):
     by_label = {partition.label: partition for partition in found.partitions.values()}
-    for action in recommend(about, found, policy(), NOW_MS):
+    for action in actions:
         added = {a.label: set(a.replicas) for a in from_json(action.reassignment or {"partitions": []})}
         back = {action.target["broker"]} if action.kind in STARTS else set()
         for example in (action.expected.get("leadership") or {}).get("examples", ()):
@@ -145,12 +159,9 @@ def test_the_predicted_leader_is_alive_and_in_sync_at_every_step(trouble):
                     assert told["leader"] in live, (step, example)
 
 
-@given(trouble=troubles())
-@examples(50)
-def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
+def nobody_is_sent_to_restart_a_broker_that_others_need(found, actions):
     """Counted here in the plainest way: no second broker down, nobody's only living copy, no disk known to be sick."""
-    about, found = trouble
-    for action in recommend(about, found, policy(), NOW_MS):
+    for action in actions:
         number = action.target.get("broker")
         if action.kind not in STARTS or action.vetoes or not found.is_alive(number):
             continue
@@ -163,31 +174,21 @@ def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
             assert not any((d.cause in sick and not d.is_serving) or d.is_suspect for d in found.directories_of[number])
 
 
-@given(trouble=troubles())
-@examples(75)
-def test_what_may_be_done_stands_before_what_must_not(trouble):
-    about, found = trouble
-    actions = recommend(about, found, policy(), NOW_MS)
+def what_may_be_done_stands_before_what_must_not(_, actions):
     assert [action.position for action in actions] == list(range(len(actions)))
     blocked = [bool(action.vetoes) for action in actions]
     assert blocked == sorted(blocked)
 
 
-@given(trouble=troubles())
-@examples(75)
-def test_no_action_calls_well_what_one_of_its_vetoes_denies(trouble):
-    about, found = trouble
-    for action in recommend(about, found, policy(), NOW_MS):
+def no_action_calls_well_what_one_of_its_vetoes_denies(_, actions):
+    for action in actions:
         vetoed = {veto["name"] for veto in action.vetoes}
         well = {item["name"] for item in action.preconditions if item["holds"]}
         assert not [name for name in well if vetoed & DENIED_BY.get(name, set())]
 
 
-@given(trouble=troubles())
-@examples(75)
-def test_writes_that_are_said_to_go_on_go_on_in_the_prediction_too(trouble):
-    about, found = trouble
-    for action in recommend(about, found, policy(), NOW_MS):
+def writes_that_are_said_to_go_on_go_on_in_the_prediction_too(_, actions):
+    for action in actions:
         well = {item["name"] for item in action.preconditions if item["holds"]}
         if "writes_go_on" not in well:
             continue
@@ -198,11 +199,8 @@ def test_writes_that_are_said_to_go_on_go_on_in_the_prediction_too(trouble):
             assert stopped["under_min_isr"] <= now["under_min_isr"]
 
 
-@given(trouble=troubles())
-@examples(50)
-def test_what_loses_data_says_so(trouble):
-    about, found = trouble
-    for action in recommend(about, found, policy(), NOW_MS):
+def what_loses_data_says_so(_, actions):
+    for action in actions:
         lost = (action.expected.get("lost_with_it") or {}).get("count", 0)
         is_unclean = action.target.get("election") == "unclean"
         if action.kind is ActionKind.CANCEL_MOVES:
@@ -211,21 +209,18 @@ def test_what_loses_data_says_so(trouble):
         assert action.data_loss == (bool(lost) or is_unclean), action.kind
 
 
-@given(trouble=troubles())
-@examples(50)
-def test_the_same_trouble_gets_the_same_answer_as_json(trouble):
-    about, found = trouble
-    one, two = (recommend(about, replace(found), policy(), NOW_MS) for _ in range(2))
-    assert one == two
-    for action in one:
-        assert json.loads(json.dumps(action.expected)) == action.expected
-        assert json.loads(json.dumps(action.undo)) == action.undo
+def nothing_that_may_be_done_takes_a_leader_away(_, actions):
+    assert_leaders_stay(actions)
 
 
-@given(trouble=troubles())
-@examples(20)
-def test_every_command_is_one_that_a_shell_can_read(trouble):
-    about, found = trouble
-    lines = [line for action in recommend(about, found, policy(), NOW_MS) for line in action.commands]
-    checked = subprocess.run(["sh", "-n"], input="\n".join(lines), text=True, capture_output=True, check=False)
-    assert checked.returncode == 0, checked.stderr
+LAWS = (
+    there_is_always_something_to_do_that_nothing_speaks_against,
+    what_is_proposed_passes_the_judge_and_no_partition_is_named_twice,
+    the_predicted_leader_is_alive_and_in_sync_at_every_step,
+    nobody_is_sent_to_restart_a_broker_that_others_need,
+    what_may_be_done_stands_before_what_must_not,
+    no_action_calls_well_what_one_of_its_vetoes_denies,
+    writes_that_are_said_to_go_on_go_on_in_the_prediction_too,
+    what_loses_data_says_so,
+    nothing_that_may_be_done_takes_a_leader_away,
+)
