@@ -272,6 +272,10 @@ class Law:
             self.firing[alert.alert_id] = alert
         elif (before := self.firing.pop(alert.alert_id, None)) is not None:
             self._judge_end(alert, before)
+        if alert.merged_into in self.believed:
+            # The problem goes on under an alert that people know: no message says that this one ended.
+            self.believed.pop(alert.alert_id, None)
+            self._groups.pop(alert.alert_id, None)
 
     def _judge_begin(self, alert: AlertRecord) -> None:
         """An alert begins because answers gave a reason for it, or because there were none."""

@@ -207,6 +207,15 @@ def _stream_crashes(run: "Simulation", fault: Fault) -> None:
         run.stream.kill(fault.lasts_ms)
 
 
+def _stream_runs(run: "Simulation", fault: Fault) -> None:
+    """End the fault: what has not crashed does not any more, and what crashed late starts again now."""
+    del fault
+    for query in run.stream.queries.values():
+        query.crash_at = ""
+    if not run.stream.queries:
+        run.stream.start()
+
+
 def _nothing(run: "Simulation", fault: Fault) -> None:
     del run, fault
 
@@ -317,7 +326,7 @@ KINDS = {
     "the stream crashes": Kind(
         _any(*(f"{name}{point}" for name in ("detect", "fleet") for point in CRASHES)),
         _stream_crashes,
-        _nothing,
+        _stream_runs,
         (0, 20),
     ),
     "a checkpoint is lost": Kind(_any("detect", "fleet"), _loses_checkpoint, _nothing, (0, 4)),
