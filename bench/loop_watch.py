@@ -10,6 +10,7 @@ import msgspec
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect import machine
+from logdirwatch.detect.alerts import urgency
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -195,6 +196,7 @@ class Watch:
 
     def _directory(self, place: LogDirId, at_ms: int) -> LogDir:
         known = self._brokers[place[0]].log_dirs[place[1]]
+        lasting_bytes_per_s, full_at_ms = urgency.outlook(known)
         return LogDir(
             *place,
             known.status,
@@ -202,6 +204,8 @@ class Watch:
             total_bytes=known.total_bytes,
             usable_bytes=known.usable_bytes,
             growth_bytes_per_s=known.growth_bytes_per_s,
+            lasting_growth_bytes_per_s=lasting_bytes_per_s,
+            full_at_ms=full_at_ms,
             replica_count=known.replica_count,
             unaccounted_bytes=self._world.log_dirs[place].other_bytes,
             incoming_bytes=known.incoming_bytes,

@@ -12,6 +12,8 @@ from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 REACTION_MS = 600_000
 """What a person needs to read an action, to decide, and to carry it out."""
+FORESEEN_MS = 7 * DAY_MS
+"""How far the outlook of ``detect`` sees."""
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used if the value is unknown."""
 
@@ -73,6 +75,18 @@ def is_full_within_the_hour(directory: LogDir) -> bool:
     """Tell whether a directory is known to be full so soon that there is no time for checks first."""
     left_ms = time_to_full_ms(directory)
     return left_ms is not None and left_ms <= HOUR_MS
+
+
+def stays_below(directory: LogDir, ratio: float) -> bool:
+    """Tell whether a directory is known to be used to less than ``ratio`` for a week, by its outlook.
+
+    False while it was not watched for long enough, or when the forecast says that it fills.
+    """
+    used, total = directory.used_bytes, directory.total_bytes
+    if used is None or not total or directory.lasting_growth_bytes_per_s is None or directory.full_at_ms is not None:
+        return False
+    coming = grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS) + (directory.incoming_bytes or 0)
+    return used + coming < ratio * total
 
 
 def end_in_words(directory: LogDir) -> str:

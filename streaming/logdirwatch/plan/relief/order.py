@@ -12,6 +12,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.capacity.timing import stays_below
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, is_in_time
@@ -37,7 +38,12 @@ def _rank(proposal: ProposedAction) -> tuple[Stage, int]:
 
 
 def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> list[ProposedAction]:
-    """Return the growth of the volume; if it cannot grow, one more directory beside it."""
+    """Return the growth of the volume; if it cannot grow, one more directory beside it.
+
+    Nobody buys room for a directory that is known to stay below what plans fill others to.
+    """
+    if stays_below(directory, policy.limits.destination_max_ratio):
+        return []
     grow = expand_disk(directory, policy, needed)
     if not grow.vetoes:
         return [grow]

@@ -12,7 +12,6 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import MOVES, ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole, Stage
-from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
@@ -23,12 +22,13 @@ from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propo
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
+from logdirwatch.plan.capacity.timing import end_in_words, stays_below
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
-from logdirwatch.plan.relief.order import in_order_of_relief
+from logdirwatch.plan.relief.order import in_order_of_relief, more_room
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.overdue import overdue_in
@@ -46,11 +46,19 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if directory is None or not directory.is_serving:
         return []
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
+    if _is_nothing_needed(proposals, directory, policy):
+        proposals = [situation.look_because(f"no more room is needed yet: {end_in_words(directory)}")]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
     said = _with_growth(_with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
     doubt = told([directory], snapshot) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
+
+
+def _is_nothing_needed(proposals: Sequence[ProposedAction], directory: LogDir, policy: Policy) -> bool:
+    """Tell whether nothing would be moved or changed but the cordon, and it is known that this can stay so."""
+    is_known = stays_below(directory, policy.limits.destination_max_ratio)
+    return is_known and all(one.kind is ActionKind.CORDON_LOG_DIR for one in proposals)
 
 
 def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:
@@ -67,7 +75,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
         return []
     alone = replace(snapshot, layout=replace(snapshot.layout, replicas=()), growth={})
     needed = needed_bytes(directory, Space(alone), policy) or 0
-    proposals = [expand_disk(directory, policy, needed)] if needed > 0 else []
+    proposals = more_room(directory, alone, policy, needed) if needed > 0 else []
     if directory.status in URGENT:
         proposals += [
             *propose_release(directory, policy),
