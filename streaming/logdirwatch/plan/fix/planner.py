@@ -74,13 +74,17 @@ class _Planner:
             actions = self._choose(_independent(planned, ()))
             return self._remedy(alert, actions, self._against, None)
         # Cancel what would overflow it first, whatever else is done.
-        ended = self._choose(a for a in planned if _role(a) is FixRole.FIRST and not a.vetoes)
+        ended = self._choose(_first(planned))
         reliefs = [*ended, *self._reliefs(alert, directory)]
         missing = self._missing_bytes(alert, directory, reliefs)
-        # Another order of preference undoes a move of the same partition, so it is planned after the moves.
-        orders = [action for action in self._planned(alert) if action.reassignment is not None]
+        # Another order of preference undoes a move of the same partition, so it is planned after the moves; beside them
+        # other copies may have to be cancelled than without.
+        after = self._planned(alert)
+        known = {action.action_id for action in ended}
+        late = self._choose(a for a in _first(after) if a.action_id not in known)
+        orders = [action for action in after if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
-        chosen = [*reliefs, *self._choose(_independent(beside, {*_IN_TURN, FixRole.FIRST}))]
+        chosen = [*reliefs, *late, *self._choose(_independent(beside, {*_IN_TURN, FixRole.FIRST}))]
         return self._remedy(alert, _as_planned(chosen, planned), self._against if missing else (), missing)
 
     def _remedy(
@@ -242,6 +246,10 @@ def _role(action: ActionRecord) -> FixRole:
 
 def _is_taken_up(action: ActionRecord) -> bool:
     return action.status in TAKEN_UP
+
+
+def _first(planned: Iterable[ActionRecord]) -> Iterator[ActionRecord]:
+    return (action for action in planned if _role(action) is FixRole.FIRST and not action.vetoes)
 
 
 def _independent(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
