@@ -77,8 +77,8 @@ def by_spark(monkeypatch):
     return switch
 
 
-@pytest.fixture(params=["driver", "spark"])
+@pytest.fixture(params=["driver", pytest.param("spark", marks=pytest.mark.long)])
 def written_by(request, by_spark):
-    """Run a test twice: tables are written by the driver, and by Spark."""
+    """Run a test twice: tables are written by the driver, and by Spark, which only merges what the driver decided."""
     by_spark(request.param == "spark")
     return request.param

@@ -49,6 +49,7 @@ def counts(lake):
     return {name: len(rows) for name, rows in lake.content().items() if rows}
 
 
+@pytest.mark.parametrize("written_by", ["driver", "spark"], indirect=True)
 def test_every_topic_finds_its_tables_and_the_same_batch_again_changes_nothing(lake):
     rows = lake.store(*everything())
     before = lake.content()
@@ -152,6 +153,7 @@ def test_a_large_record_is_stored_beside_garbage(lake):
     assert counts(lake) == {"log_dir_samples": 2_501, "rejected_records": 1}
 
 
+@pytest.mark.parametrize("written_by", ["driver", "spark"], indirect=True)
 def test_text_of_any_kind_arrives_as_it_was_sent(lake):
     hostile = "".join(NAMES)
     later_evidence = {"evidence": {hostile: [hostile, 2**63, 1e300, {"a": None}]}}
@@ -243,6 +245,7 @@ def test_a_late_sample_of_long_ago_is_stored_once(lake):
     ]
 
 
+@pytest.mark.parametrize("written_by", ["spark"], indirect=True)
 def test_a_batch_leaves_no_rows_behind_in_spark(lake):
     def left():
         persisted = lake.spark.sparkContext._jsc.getPersistentRDDs().values()

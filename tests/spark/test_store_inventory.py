@@ -10,14 +10,10 @@ from logdirwatch.store.schema.definitions import REPLICA_STATE
 from logdirwatch.store.writing.tally import Tally
 from tests.spark.lake import T0, replicas, scan_end, scan_ms, state, topic
 
+pytestmark = pytest.mark.usefixtures("written_by")
+
 BROKERS = (state(7), state(8))
 STATUS = ("broker", "topic", "partition", "log_dir", "status", "cause")
-
-
-@pytest.fixture(autouse=True, params=["driver", pytest.param("spark", marks=pytest.mark.long)])
-def written_by(request, by_spark):
-    """Tables are written by the driver, and by Spark."""
-    by_spark(request.param == "spark")
 
 
 def whole_scan(scan=0, *, size=10):

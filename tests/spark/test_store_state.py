@@ -58,6 +58,7 @@ def test_the_same_sequence_again_changes_nothing(lake):
     assert lake.content() == before
 
 
+@pytest.mark.parametrize("written_by", ["driver", "spark"], indirect=True)
 def test_a_directory_that_left_the_record_leaves_the_table(lake):
     lake.store(state(log_dirs={"/d1": "online", "/d2": "online"}), state(broker=8))
     lake.store(state(sequence=2, log_dirs={"/d2": "online", "/d3": "online"}))
@@ -102,6 +103,7 @@ def test_a_broker_that_comes_back_after_its_tombstone_starts_anew(lake):
     assert lake.rows("broker_state", "sequence", "status") == [(1, "degraded")]
 
 
+@pytest.mark.parametrize("written_by", ["driver", "spark"], indirect=True)
 def test_a_tombstone_that_comes_again_spares_what_came_after_it(lake):
     gone = lake.store(state(sequence=9), tombstone())
     assert lake.rows("broker_state") == []
