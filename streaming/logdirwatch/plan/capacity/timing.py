@@ -80,13 +80,21 @@ def is_full_within_the_hour(directory: LogDir) -> bool:
 def stays_below(directory: LogDir, ratio: float) -> bool:
     """Tell whether a directory is known to be used to less than ``ratio`` for a week, by its outlook.
 
-    False while it was not watched for long enough, or when the forecast says that it fills.
+    What running steps free there in time counts. False while it was not watched for long enough.
     """
     used, total = directory.used_bytes, directory.total_bytes
-    if used is None or not total or directory.lasting_growth_bytes_per_s is None or directory.full_at_ms is not None:
+    if used is None or not total or directory.lasting_growth_bytes_per_s is None:
         return False
-    coming = grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS) + (directory.incoming_bytes or 0)
+    coming = _foreseen_bytes(directory) + (directory.incoming_bytes or 0) - directory.relief_bytes
     return used + coming < ratio * total
+
+
+def _foreseen_bytes(directory: LogDir) -> float:
+    """Return what a week adds; where the forecast has an end, as much of what is free as a week is of the time left."""
+    if directory.full_at_ms is None or directory.sample_at_ms is None:
+        return grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS)
+    left_ms = max(1, directory.full_at_ms - directory.sample_at_ms)
+    return (directory.usable_bytes or 0) * FORESEEN_MS / left_ms
 
 
 def end_in_words(directory: LogDir) -> str:

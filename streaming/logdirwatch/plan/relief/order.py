@@ -15,7 +15,7 @@ from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.capacity.timing import stays_below
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, is_in_time
+from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, after, is_in_time
 from logdirwatch.text.words import some_of
 
 
@@ -37,12 +37,19 @@ def _rank(proposal: ProposedAction) -> tuple[Stage, int]:
     return (Stage.MAY_BE_LATE if holds is None or relief.begins_at_once else Stage.LATE), relief.if_not
 
 
-def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> list[ProposedAction]:
+def more_room(
+    directory: LogDir,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    needed: int,
+    beside: Sequence[ProposedAction] = (),
+) -> list[ProposedAction]:
     """Return the growth of the volume; if it cannot grow, one more directory beside it.
 
-    Nobody buys room for a directory that is known to stay below what plans fill others to.
+    Nobody buys room for a directory that is known to stay below what plans fill others to, with what the actions
+    ``beside`` it free.
     """
-    if stays_below(directory, policy.limits.destination_max_ratio):
+    if stays_below(after(directory, beside), policy.limits.destination_max_ratio):
         return []
     grow = expand_disk(directory, policy, needed)
     if not grow.vetoes:

@@ -139,7 +139,8 @@ def _answer(
         source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms
     )
     missing = needed - freed_by(lossless.proposals, source)
-    room = apply_decisions(more_room(source, snapshot, policy, missing), snapshot.decisions) if missing > 0 else []
+    grown = more_room(source, snapshot, policy, missing, lossless.proposals) if missing > 0 else []
+    room = apply_decisions(grown, snapshot.decisions)
     others = [*lossless.proposals]
     left_ms = time_to_full_ms(source)
     if (

@@ -66,10 +66,29 @@ def test_that_nothing_is_needed_is_said(source, why):
     assert why in found.reason
 
 
-def test_what_costs_nothing_is_proposed_all_the_same():
-    small = [topic("small", (1,)), replica(1, "/d1", "small", size=60 * MIB)]
-    found = answered(watched(), directory(1, "/d2", 100 * MIB), *small)
+OTHER = [directory(1, "/d2", 250 * MIB), topic("small", (1,)), replica(1, "/d1", "small", size=60 * MIB)]
+"""What a move of 60 MiB needs."""
+
+
+@pytest.mark.parametrize(
+    ("source", "is_bought"),
+    [
+        (watched(820, growth=0.5 * A_WEEK_TO_85_BYTES_PER_S), False),
+        (watched(840, growth=0.9 * A_WEEK_TO_85_BYTES_PER_S), True),
+        (watched(780, growth=100.0, days=14), False),
+        (watched(780, growth=100.0, days=8), True),
+        (watched(870, status=LogDirStatus.CRITICAL), False),
+        (watched(870, growth=0.5 * A_WEEK_TO_85_BYTES_PER_S, status=LogDirStatus.CRITICAL), True),
+    ],
+)
+def test_it_is_bought_for_what_moves_leave_alone(source, is_bought):
+    found = answered(source, *OTHER)
     assert "move_log_dir" in kinds(found)
+    assert bool(ROOM & {action.kind for action in found}) is is_bought
+
+
+def test_what_costs_nothing_is_proposed_all_the_same():
+    assert "move_log_dir" in kinds(answered(watched(), *OTHER))
 
 
 def test_an_old_inventory_buys_nothing_either():
