@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import pi, sin
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
-from logdirwatch.plan.settings import PlanSettings
 from loop_world import LogDirId, LogDirModel, PartitionId, TopicModel, World
 
 TB = 10**12
@@ -105,7 +104,7 @@ def _topic(rng: random.Random, number: int) -> TopicModel:
         floor_ms=floor_ms,
         min_isr=2,
         # Of two topics nobody wrote down what their owner needs.
-        known_floor_ms=floor_ms if rng.random() < 0.5 else PlanSettings().min_retention_ms,
+        known_floor_ms=floor_ms if rng.random() < 0.5 else None,
         lag_ms=_lag_ms(rng, retention_ms),
     )
 

@@ -224,7 +224,11 @@ def _rings(said: tuple[AlertStatus, Severity, str | None]) -> bool:
 
 def _policy(world: World, interval_ms: int) -> Policy:
     """The owners' floors as the configuration has them; the commands are not run, so their tools have no address."""
-    rules = tuple(TopicRule(topic=topic.name, min_retention_ms=topic.known_floor_ms) for topic in world.topics.values())
+    rules = tuple(
+        TopicRule(topic=topic.name, min_retention_ms=topic.known_floor_ms)
+        for topic in world.topics.values()
+        if topic.known_floor_ms is not None
+    )
     return Policy(PlanSettings(topics=rules), Tools(ToolSettings(), "model:9092"), interval_ms)
 
 

@@ -54,7 +54,8 @@ class TopicModel:
     """A topic: ``retention_ms`` is what its owner wants, ``floor_ms`` what a cut must leave; both may be equal.
 
     ``rate`` is bytes per second and partition; ``limits`` are the retention settings in force; ``known_floor_ms`` is
-    what everybody knows of the floor; ``lag_ms`` is how far the slowest consumer is behind, None: nobody reads it.
+    what everybody knows of the floor, None: nothing; ``lag_ms`` is how far the slowest consumer is behind, None: nobody
+    reads it.
     """
 
     name: str
@@ -63,7 +64,7 @@ class TopicModel:
     retention_ms: int
     floor_ms: int
     min_isr: int
-    known_floor_ms: int = 0
+    known_floor_ms: int | None = None
     lag_ms: int | None = None
     limits: dict[str, int] = field(default_factory=dict)
 
@@ -193,7 +194,7 @@ class World:
                 key
                 for key in keys
                 if len(self.logs[key].segments) > 1
-                and (not keeps_floors or self._oldest_age_ms(key) >= self.topics[key[0]].known_floor_ms)
+                and (not keeps_floors or self._oldest_age_ms(key) >= (self.topics[key[0]].known_floor_ms or 0))
             ]
             if not full:
                 break
