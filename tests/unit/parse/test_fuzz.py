@@ -49,7 +49,7 @@ def assert_same_again(topic: str, record: Struct | Listing, key: bytes | None, k
 
 @each_kind
 @given(data=st.data())
-@examples(20)
+@examples(10)
 def test_what_the_schema_allows_is_accepted_and_comes_back_the_same(
     topic: str, kind: type[Struct], data: st.DataObject
 ) -> None:
@@ -63,7 +63,7 @@ def test_what_the_schema_allows_is_accepted_and_comes_back_the_same(
 
 @each_kind
 @given(data=st.data())
-@examples(25)
+@examples(12)
 def test_whatever_goes_wrong_with_a_record_it_is_accepted_or_refused_with_a_reason(
     topic: str, kind: type[Struct], data: st.DataObject
 ) -> None:
@@ -118,23 +118,23 @@ def test_deep_nesting_does_not_overflow_the_stack(topic: str, depth: int, open_:
 
 
 HUGE = {
-    "a string": b'{"version":1,"cluster":"' + b"x" * (10 * MIB) + b'"}',
-    "a name of a field": b'{"version":1,"' + b"x" * (10 * MIB) + b'":1}',
-    "a number": b'{"version":1,"broker":' + b"9" * (10 * MIB) + b"}",
-    "a version": b'{"version":"' + b"\x7f" * (10 * MIB) + b'"}',
-    "blanks": b" " * (10 * MIB),
-    "no JSON": b"x" * (10 * MIB),
-    "an event": b'{"version":1,"broker":1,"event":"' + b"e" * (10 * MIB) + b'"}',
+    "a string": b'{"version":1,"cluster":"' + b"x" * (2 * MIB) + b'"}',
+    "a name of a field": b'{"version":1,"' + b"x" * (2 * MIB) + b'":1}',
+    "a number": b'{"version":1,"broker":' + b"9" * (2 * MIB) + b"}",
+    "a version": b'{"version":"' + b"\x7f" * (2 * MIB) + b'"}',
+    "blanks": b" " * (2 * MIB),
+    "no JSON": b"x" * (2 * MIB),
+    "an event": b'{"version":1,"broker":1,"event":"' + b"e" * (2 * MIB) + b'"}',
     "an unknown status": b'{"version":1,"cluster":"c","broker":1,"timestamp_ms":1,"status":"'
-    + b"s" * (10 * MIB)
+    + b"s" * (2 * MIB)
     + b'"}',
-    "a list": b'{"version":1,"brokers":[' + b"1," * (5 * MIB) + b"1]}",
+    "a list": b'{"version":1,"brokers":[' + b"1," * MIB + b"1]}",
 }
 
 
 @pytest.mark.parametrize("topic", topics.STREAMED)
 @pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
-def test_ten_mebibytes_are_refused_in_bounded_memory(topic: str, value: bytes) -> None:
+def test_two_mebibytes_are_refused_in_bounded_memory(topic: str, value: bytes) -> None:
     tracemalloc.start()
     try:
         result = checked(topic, value)
