@@ -407,7 +407,7 @@ def test_what_only_looks_strange_is_read(consumer, world):
 
 @each_consumer
 @given(data=st.data())
-@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_happened_to_a_record_the_consumer_goes_on(consumer, world, data):
     kind = data.draw(st.sampled_from(RECORDS[consumer.topic]))
     key, value = data.draw(st.sampled_from([None, b"a", b"\xff"])), data.draw(spoilt(kind) | st.binary(max_size=40))
