@@ -65,14 +65,20 @@ def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = 
 
 
 def is_by_ratio(thresholds: Thresholds, before: LogDirStatus, now: LogDirStatus, room: Room) -> bool:
-    """Tell whether used space or inodes reached the threshold of the level ``now``, or hold it on the way back."""
+    """Tell whether used space or inodes reached the threshold of the level ``now``, or hold it on the way back.
+
+    So does a level that only earlier samples still ask for, once nothing of this one does.
+    """
     if now is LogDirStatus.ONLINE:
         return False
     if _level_by_ratio(thresholds, room, 0.0).rank >= now.rank:
         return True
     if before not in SPACE_STATUSES or now.rank > before.rank or not room.is_held_by_ratio:
         return False
-    return now is before or _level_by_ratio(thresholds, room, thresholds.back_ratio).rank >= now.rank
+    if now is before or _level_by_ratio(thresholds, room, thresholds.back_ratio).rank >= now.rank:
+        return True
+    asked, _ = judged_level(thresholds, room, on_the_way_back=True)
+    return asked.rank < now.rank
 
 
 def _level_by_ratio(thresholds: Thresholds, room: Room, lowered_by: float) -> LogDirStatus:

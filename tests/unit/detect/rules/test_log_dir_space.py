@@ -1,10 +1,16 @@
 """What makes a directory filling or critical besides its used ratio, and what else its numbers tell."""
 
+import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.state.shared_volumes import TOGETHER
-from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
+from tests.chaos.history import METRICS, Written
+from tests.chaos.reference import Reference
+from tests.support.properties import examples
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir, metrics
 
 HOUR_MS = 3_600_000
 QUARTER_MS = HOUR_MS // 4
@@ -57,6 +63,21 @@ def test_a_level_that_only_the_forecast_decided_falls_with_it():
     assert driver.status() == "critical"
     grown(driver, 60, 0, 0.81 * TOTAL)
     assert driver.status() == "filling"
+
+
+PERCENT = (50, 62, 69, 71, 74, 76, 79, 81, 84, 86, 89, 91, 94, 96)
+
+
+@given(st.lists(st.sampled_from(PERCENT), min_size=2, max_size=25))
+@example([96, 96, 72, 62, 72])
+@examples(100)
+def test_two_samples_in_a_row_raise_a_level_at_its_threshold_and_end_it_five_points_below(used):
+    driver, reference = Driver(), Reference()
+    for percent in used:
+        driver.poll(log_dir(used=percent / 100))
+        poll = metrics(driver.at_ms, log_dir(used=percent / 100))
+        reference.take([Written(METRICS, 0, msgspec.json.encode(poll), driver.at_ms)])
+        assert driver.status() == reference.statuses()["prod", 7, "/d1"]
 
 
 def test_a_directory_in_balance_says_once_whether_it_can_wait():
