@@ -10,9 +10,8 @@ from logdirwatch.execute.ports import Halt
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
-from logdirwatch.execute.steps import steps_of
+from logdirwatch.execute.steps import Settle, steps_of
 from logdirwatch.execute.surroundings import Surroundings, around, reason_to_stop
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState

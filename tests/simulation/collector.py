@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.loop import REVISION_MS
-from logdirwatch.collect.publish.arrivals import Arrivals
 from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Buffer, Outgoing
+from logdirwatch.collect.publish.publisher import Arrivals
 from logdirwatch.collect.rounds import records
 from logdirwatch.collect.rounds.poll import ClusterPoller, outgoing
 from logdirwatch.collect.rounds.rising_clock import RisingClock

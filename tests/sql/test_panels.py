@@ -9,7 +9,7 @@ from dashboards import sql
 from logdirwatch.decisions import DecisionIndex
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.fleet.disks import disks
-from logdirwatch.fleet.intake import digest
+from logdirwatch.fleet.machine import digest
 from logdirwatch.fleet.space import if_lost
 from logdirwatch.settings import DecisionSettings
 from tests.sql import world

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from logdirwatch.autopilot.rules import pause_of
+from logdirwatch.autopilot.judge import pause_of
 from logdirwatch.autopilot.service import Autopilot
 from logdirwatch.observe.progress import silence, stuck
 

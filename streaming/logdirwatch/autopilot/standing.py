@@ -1,7 +1,7 @@
 """Whether a running execution may continue: checked before every call."""
 
 from logdirwatch.autopilot.facts import Facts
-from logdirwatch.autopilot.rules import pause_of
+from logdirwatch.autopilot.judge import pause_of
 from logdirwatch.execute.ports import Halt
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Decision

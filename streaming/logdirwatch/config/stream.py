@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from logdirwatch.config.intervals import Interval
-from logdirwatch.config.section import Section
+from logdirwatch.config.section import Interval, Section
 from logdirwatch.config.servers import Listen
 
 

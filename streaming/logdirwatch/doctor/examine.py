@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
 from logdirwatch.doctor import autopilot as judge_autopilot
-from logdirwatch.doctor import clocks, findings, here, look
+from logdirwatch.doctor import findings, here, look, monitored
 from logdirwatch.doctor import monitored as judge_cluster
 from logdirwatch.doctor import telemetry as judge_telemetry
 from logdirwatch.doctor.findings import CHECKS, Finding, Report
@@ -161,14 +161,14 @@ class Examination:
         who = _principal(self._settings.clusters[name])
         self._findings += judge_autopilot.judge_rights(name, allowed, operations, tools, who)
 
-    def _clock(self, where: str, clock: clocks.Clock | None) -> None:
+    def _clock(self, where: str, clock: monitored.Clock | None) -> None:
         if clock is None:
             self._leave_out(
                 "clocks",
                 f"{where} does not report its time (DescribeQuorum does, with the ACL Describe on the cluster)",
             )
         else:
-            self._findings += clocks.judge_clock(clock)
+            self._findings += monitored.judge_clock(clock)
 
     def _leave_out(self, check: str, why: str) -> None:
         known = self._not_checked.get(check)

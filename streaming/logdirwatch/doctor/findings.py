@@ -1,7 +1,10 @@
-"""Findings of checks: what, where, and what to do about it; those about clusters that do not answer. Pure."""
+"""Findings of checks: what, where, and what to do about it; those about clusters that do not answer. Pure.
+
+They are rendered for people and for programs.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 CHECKS: Mapping[str, str] = {
@@ -116,3 +119,39 @@ def principal(arguments: Mapping[str, Any]) -> str | None:
         name = arguments.get("sasl_plain_username")
         return None if name is None else f"User:{name}"
     return None if {"ssl_certfile", "ssl_context"} & arguments.keys() else "User:ANONYMOUS"
+
+
+def lines(report: Report) -> Iterator[str]:
+    """Return the findings and notices, each with what to do, then what was not checked and how many checks passed."""
+    for found in report.findings:
+        yield f"{found.check}: {found.where}: {found.what}"
+        yield f"  do: {found.remedy}"
+    for told in report.notices:
+        yield f"{told.check}: {told.where}: {told.what}"
+        yield f"  to change that: {told.remedy}"
+    for check, why in report.not_checked.items():
+        yield f"not checked: {check}: {why}"
+    yield ", ".join(_summary(report))
+
+
+def _summary(report: Report) -> Iterator[str]:
+    """Yield how many checks passed, failed and were skipped, which add up to all."""
+    yield f"{len(report.passed)} of {len(CHECKS)} checks passed"
+    count = len(report.findings)
+    if count:
+        to_fix = f"{count} thing{'s' if count > 1 else ''} to fix"
+        yield f"{len(report.failed)} failed ({', '.join(report.failed)}: {to_fix})"
+    if report.skipped:
+        yield f"{len(report.skipped)} not checked, at least in part ({', '.join(report.skipped)}: see above)"
+    if not count:
+        yield "nothing to fix"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return the report for programs."""
+    return {
+        "findings": [found._asdict() for found in report.findings],
+        "not_checked": dict(report.not_checked),
+        "passed": report.passed,
+        **({"notices": [told._asdict() for told in report.notices]} if report.notices else {}),
+    }

@@ -12,8 +12,7 @@ from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.live import asked, look
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.collect.rounds import records
-from logdirwatch.doctor.clocks import Clock
-from logdirwatch.doctor.monitored import ClusterFacts
+from logdirwatch.doctor.monitored import Clock, ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.cluster_description import allowed_operations, describe_cluster

@@ -1,8 +1,9 @@
-"""Checks of a monitored cluster: every broker answers, permissions, and known bugs of Kafka. Pure."""
+"""Checks of a monitored cluster: every broker answers, permissions, clocks, and known bugs of Kafka. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
 from logdirwatch.collect.kafka.answers import with_acl
@@ -14,6 +15,7 @@ from logdirwatch.model.vocabulary import MetadataMode, NotReported, PollStatus
 from logdirwatch.plan.cluster import cordons as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.not_reported import notice
+from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import counted, some_of
 
 ASKED = (PollStatus.OK, PollStatus.UNAUTHORIZED)
@@ -196,3 +198,29 @@ def notices(facts: ClusterFacts, capacity_of: CapacityOf) -> Iterator[Finding]:
 
 def _brokers(numbers: list[int]) -> str:
     return f"broker{'s' if len(numbers) > 1 else ''} {some_of(sorted(numbers))}"
+
+
+MOST_APART_MS = 5_000
+"""Synchronized clocks differ by milliseconds; ages of samples and ends of silences depend on clocks."""
+
+
+class Clock(NamedTuple):
+    """A cluster's time (its active controller's) and this machine's before the request and after the answer."""
+
+    where: str
+    asked_ms: int
+    answered_ms: int
+    theirs_ms: int
+
+
+def judge_clock(clock: Clock) -> Iterator[Finding]:
+    """Judge a clock; the time that the answer took is not counted against it."""
+    apart_ms = max(clock.asked_ms - clock.theirs_ms, clock.theirs_ms - clock.answered_ms, 0)
+    if apart_ms > MOST_APART_MS:
+        word = "ahead of" if clock.theirs_ms > clock.answered_ms else "behind"
+        yield Finding(
+            "clocks",
+            clock.where,
+            f"its controller's clock is {human_ms(apart_ms)} {word} this machine's",
+            "synchronize both clocks (chrony or another NTP client): chronyc tracking, timedatectl",
+        )

@@ -15,9 +15,8 @@ from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
-from logdirwatch.execute.steps import Step, steps_of
+from logdirwatch.execute.steps import Settle, Step, steps_of
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ExecutionRecord, OwnLimit
 from logdirwatch.plan.cluster.layout import TopicPartition

@@ -10,9 +10,8 @@ from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.elect import Elect
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
-from logdirwatch.execute.steps import Step
+from logdirwatch.execute.steps import Settle, Step
 from logdirwatch.plan.commands.throttles import Limit
 
 __all__ = (

@@ -20,9 +20,8 @@ from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
 from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds import rolling
 from logdirwatch.execute.step_kinds.move import Move, progress
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
-from logdirwatch.execute.steps import Step
+from logdirwatch.execute.steps import Settle, Step
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment

@@ -26,8 +26,7 @@ from logdirwatch.execute.step_kinds.move import Move, progress
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.rolling import are_there
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
-from logdirwatch.execute.steps import Step
+from logdirwatch.execute.steps import Settle, Step
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.text.units import human_bytes, human_ms

@@ -1,7 +1,7 @@
 """The steps of an action's operations, in the order in which they are carried out or undone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from logdirwatch.execute.packing import unpacked
@@ -11,7 +11,6 @@ from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.rolling import Part, Rolling
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.actions.parts import Reassignment
@@ -19,6 +18,18 @@ from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.commands.operations import limits_of, plan_of
+from logdirwatch.text.units import human_ms
+
+
+@dataclass(frozen=True)
+class Settle:
+    """A pause without calls (``file.delete.delay.ms``), during which old and new copies both use space."""
+
+    delay_ms: int
+
+    def __str__(self) -> str:
+        return f"wait {human_ms(self.delay_ms)} until the old copies are deleted"
+
 
 Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 

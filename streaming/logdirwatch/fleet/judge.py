@@ -13,7 +13,7 @@ from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine, memory, silence, stops
 from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.intake import Seen
+from logdirwatch.fleet.machine import Seen
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.fleet.stops import Written

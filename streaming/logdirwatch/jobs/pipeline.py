@@ -11,7 +11,7 @@ from logdirwatch.clock import monotonic_ms, steady_ms
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
-from logdirwatch.config.intervals import interval_ms
+from logdirwatch.config.section import interval_ms
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.streams import last_commit_ms
 from logdirwatch.model import topics

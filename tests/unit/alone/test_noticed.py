@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.alone.noticed import noticed
+from logdirwatch.alone.look import noticed
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, LogDirStatus
 from tests.unit.plan import builders as b
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.autopilot.rules import RETENTION_KEYS
+from logdirwatch.autopilot.judge import RETENTION_KEYS
 from logdirwatch.execute.steps import Move, Order, SetConfig, Throttle, steps_of
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.cluster.cordons import KEY

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.autopilot.judge import refusal
-from logdirwatch.autopilot.rules import RULES
+from logdirwatch.autopilot.judge import RULES, refusal
 from logdirwatch.execute.need import Shown
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from logdirwatch.autopilot import dry_run, worker
+from logdirwatch.autopilot import candidates, worker
 from logdirwatch.autopilot.board import Limits, Reading
 from logdirwatch.autopilot.metrics import AutopilotMetrics
 from logdirwatch.autopilot.service import Autopilot, Surroundings
@@ -226,7 +226,7 @@ def test_a_dry_run_says_what_would_become_of_each_action(world):
     )
 
     def lines(check):
-        return list(dry_run.lines(world.service.board, ["c"], check, NOW_MS))
+        return list(candidates.lines(world.service.board, ["c"], check, NOW_MS))
 
     said = lines(lambda _: [])
     assert f"c: move_log_dir {MADE.action_id} would start now" in said

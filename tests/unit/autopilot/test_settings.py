@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch import settings as configuration
-from logdirwatch.autopilot.rules import described, is_open
+from logdirwatch.autopilot.judge import described, is_open
 from logdirwatch.autopilot.settings import EXECUTABLE, AutopilotSettings, WindowSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import ActionKind

@@ -4,7 +4,7 @@ import pytest
 from kafka.errors import KafkaTimeoutError
 from msgspec.structs import replace
 
-from logdirwatch.cli.standing import Standing
+from logdirwatch.cli.commands.apply import Standing
 from logdirwatch.execute.need import Shown
 from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.model.vocabulary import Decision

@@ -12,13 +12,11 @@ from logdirwatch.collect.kafka.responses import failure
 from logdirwatch.doctor import examine as module
 from logdirwatch.doctor import here, look
 from logdirwatch.doctor.autopilot import judge_owner
-from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.examine import Examination
-from logdirwatch.doctor.findings import CHECKS, Report, principal, unreachable
+from logdirwatch.doctor.findings import CHECKS, Report, document, lines, principal, unreachable
 from logdirwatch.doctor.here import Folder, folder, judge_folder
 from logdirwatch.doctor.look import Monitored
-from logdirwatch.doctor.monitored import ClusterFacts
-from logdirwatch.doctor.report import document, lines
+from logdirwatch.doctor.monitored import Clock, ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.telemetry_topics import Existing, wanted

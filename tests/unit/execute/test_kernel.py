@@ -21,9 +21,8 @@ from logdirwatch.execute.step_kinds.move import progress
 from logdirwatch.execute.step_kinds.order import Order
 from logdirwatch.execute.step_kinds.rolling import Part, Rolling
 from logdirwatch.execute.step_kinds.set_config import SetConfig
-from logdirwatch.execute.step_kinds.settle import Settle
 from logdirwatch.execute.step_kinds.throttle import Throttle, limits_to_clear
-from logdirwatch.execute.steps import Move
+from logdirwatch.execute.steps import Move, Settle
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations

@@ -7,7 +7,7 @@ from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.fleet import machine
 from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.disks import disks
-from logdirwatch.fleet.intake import Seen, digest
+from logdirwatch.fleet.machine import Seen, digest
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import Origin

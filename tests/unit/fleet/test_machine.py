@@ -9,7 +9,7 @@ from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine, silence
 from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.intake import Seen
+from logdirwatch.fleet.machine import Seen
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import Origin

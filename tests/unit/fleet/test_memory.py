@@ -7,7 +7,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet import machine, tally
 from logdirwatch.fleet.context import ClusterContext
-from logdirwatch.fleet.intake import digest
+from logdirwatch.fleet.machine import digest
 from logdirwatch.fleet.memory import FleetMemory, decode, encode, restored
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.records import PartitionHealth

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.detect.alerts.urgency import NIGHT_MS
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
-from logdirwatch.fleet.intake import digest
+from logdirwatch.fleet.machine import digest
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.tally import NOTHING, Sums, Tally
 from logdirwatch.model.records import PartitionHealth

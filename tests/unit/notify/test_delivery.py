@@ -5,10 +5,10 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
-from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Message, Reason
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import SendError
+from logdirwatch.notify.sending import Delivery
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.report.builders import NOW_MS
 

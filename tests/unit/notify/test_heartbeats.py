@@ -5,9 +5,8 @@ import pytest
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
-from logdirwatch.notify.heartbeats import DAY_MS, GATHER_MS, Switch
+from logdirwatch.notify.heartbeats import DAY_MS, GATHER_MS, Switch, alert_id
 from logdirwatch.notify.settings import SwitchSettings
-from logdirwatch.notify.signs import alert_id
 from tests.unit.report.builders import NOW_MS, alert
 
 TIMEOUT_MS = 120_000

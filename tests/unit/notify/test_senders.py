@@ -23,10 +23,10 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 from logdirwatch.notify import senders as senders_module
 from logdirwatch.notify.alertmanager import alerts_of
-from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message, Reason
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, senders, service, without_secrets
+from logdirwatch.notify.sending import Delivery
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.notify.wording import text_of
 from logdirwatch.settings import Settings

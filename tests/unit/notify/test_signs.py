@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Lane, Rule, Severity
-from logdirwatch.notify.signs import Kind, Watch, alert_id
+from logdirwatch.notify.heartbeats import Kind, Watch, alert_id
 from tests.unit.report.builders import NOW_MS, heartbeat
 
 TIMEOUT_MS, GATHER_MS = 120_000, 15_000

@@ -7,7 +7,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from logdirwatch.autopilot import dry_run as dry
+from logdirwatch.autopilot import candidates as dry
 from logdirwatch.autopilot.board import Board, Limits
 from logdirwatch.autopilot.facts import MARK
 from logdirwatch.autopilot.feed import Feed

@@ -1,27 +1,37 @@
-"""``logdirwatch apply``: carry out an action, resume it after a lost connection, or undo it."""
+"""``logdirwatch apply``: carry out an action, resume it after a lost connection, undo it, or release its cluster.
 
+Before each call it reads the last word on its action, and the need for what deletes history.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import msgspec
 import typer
+from kafka.errors import KafkaError
+from msgspec.structs import replace
 
-from logdirwatch.cli import releasing
+from logdirwatch.autopilot.feed import Feed
+from logdirwatch.autopilot.standing import revoked
 from logdirwatch.cli.actions.check import still_against
 from logdirwatch.cli.actions.lookup import ActionId, find_action
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.deciding import signed
+from logdirwatch.cli.deciding import Signed, signed
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.records import now_ms, telemetry
-from logdirwatch.cli.standing import standing
 from logdirwatch.errors import UserError
-from logdirwatch.execute import journal
+from logdirwatch.execute import changes, journal
 from logdirwatch.execute.begin import as_action, begun, is_plan, reason_against_applying, undone
+from logdirwatch.execute.need import deletes_history
 from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.execute.steps import steps_of
-from logdirwatch.executions import unfinished_of
+from logdirwatch.executions import held_by, hold_of, unfinished_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
+from logdirwatch.model.vocabulary import Decision, ExecutionState
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -54,7 +64,7 @@ def apply(
         clients.quiet_client_logs()
     cluster = telemetry(context)
     if release:
-        releasing.release(context, identity, signed(by, reason), yes=yes, dry_run=dry_run)
+        release_execution(context, identity, signed(by, reason), yes=yes, dry_run=dry_run)
         return
     action = _planned(context, cluster, identity) if resume or undo else None
     action = action or find_action(cluster, identity)
@@ -153,3 +163,88 @@ def _check(context: Context, action: ActionRecord, *, must_be_accepted: bool) ->
         for reason in reasons:
             say(f"no longer holds: {reason}")
         raise typer.Exit(1)
+
+
+def release_execution(context: Context, identity: str, said: Signed, *, yes: bool, dry_run: bool) -> None:
+    """Record that an execution is over; nothing is called, and a process that still carries it out is fenced."""
+    record = _found(context, identity)
+    say(held_by(record, now_ms()))
+    left = [one.text for one in changes.limits(record)]
+    say(f"its copies and throttles stay as they are{': ' if left else ''}{'; '.join(left)}")
+    if dry_run or not (yes or typer.confirm("Release it?", default=False)):
+        say(f"{'dry run: ' if dry_run else ''}nothing was changed")
+        raise typer.Exit(0 if dry_run else 1)
+    before = record.state if record.reason is None else f"{record.state} ({record.reason})"
+    reason = f"released by {said.by}: {said.reason}; it was {before}"
+    noted = journal.Journal(telemetry(context), record.cluster)
+    try:
+        released = replace(record, state=ExecutionState.RELEASED, by=said.by, reason=reason, at_ms=now_ms())
+        noted.write(replace(released, cause_is_seen=False))
+    finally:
+        noted.close()
+    say(f"released; what begins on {record.cluster} from now on is not held by it")
+
+
+def _found(context: Context, identity: str) -> ExecutionRecord:
+    """Return the execution that can be released, by the id of its action."""
+    found: dict[str, ExecutionRecord] = {}
+    for name in sorted(context.settings.clusters):
+        known = journal.read(telemetry(context), name)
+        hold = hold_of(known)
+        found |= unfinished_of(known) | ({} if hold is None else {hold.action_id: hold})
+    chosen = [one for one in found.values() if one.action_id.startswith(identity)]
+    if len(chosen) != 1:
+        what = "no unfinished execution is" if not chosen else "several unfinished executions are"
+        raise UserError(f"apply: {what} of an action that begins with {identity}; logdirwatch status shows them")
+    return chosen[0]
+
+
+class Standing:
+    """Reads decisions, and alerts where history is deleted, to their end before each look and call.
+
+    A rejection ends what goes forward, whoever is at the terminal. Without a person there (``--yes``), so does the end
+    of the acceptance or of the need.
+    """
+
+    def __init__(self, feed: Feed, action: ActionRecord, *, is_attended: bool) -> None:
+        self._feed, self._action, self._is_attended = feed, action, is_attended
+        self._is_away = False
+
+    def __call__(self, record: ExecutionRecord) -> Halt | Hold | None:
+        """Return why an execution must not continue; while the topics do not answer, nothing is called."""
+        try:
+            self._feed.catch_up()
+        except (UserError, KafkaError):
+            if not self._is_away:
+                say("the telemetry topics do not answer: nothing is called until they do, what is copied goes on")
+            self._is_away = True
+            return Hold()
+        self._is_away = False
+        said = self._feed.said().get(record.action_id)
+        is_word = said is not None and (said.decision is Decision.REJECT or not self._is_attended)
+        reason = None if record.back or not is_word else revoked(said, record, now_ms())
+        if reason is None and not self._is_attended:
+            reason = self.without_need(record)
+        return None if reason is None else Halt(reason)
+
+    def without_need(self, record: ExecutionRecord) -> str | None:
+        """Return why the need for what deletes history is not shown; None if it is, or nothing deletes any."""
+        if not deletes_history(record):
+            return None
+        return self._feed.shown().reason_against(self._action.alert_id, record.cluster, now_ms())
+
+
+@contextmanager
+def standing(
+    context: Context, record: ExecutionRecord, action: ActionRecord, *, is_attended: bool
+) -> Iterator[Standing]:
+    """Yield the permission of an execution, as of now; raises UserError when the topics do not answer."""
+    names = [topics.DECISIONS, *([topics.ALERTS] if deletes_history(record) else [])]
+    cluster = telemetry(context)
+    try:
+        with clients.consumer(cluster, auto_offset_reset="earliest", isolation_level="read_committed") as client:
+            feed = Feed(client, context.settings.detect.clock_skew_ms, names=names)
+            feed.catch_up()
+            yield Standing(feed, action, is_attended=is_attended)
+    except KafkaError as error:
+        raise clients.unreachable(cluster, error) from None

@@ -14,10 +14,9 @@ from logdirwatch.cli.context import Context, say_next
 from logdirwatch.clock import wall_ms
 from logdirwatch.collect import loop
 from logdirwatch.collect.metrics import CollectorMetrics
-from logdirwatch.collect.publish.arrivals import Arrivals
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
-from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.collect.publish.publisher import Arrivals, Publisher
 from logdirwatch.collect.rounds.poll import Publish
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients

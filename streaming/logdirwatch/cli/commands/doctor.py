@@ -9,8 +9,7 @@ from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.context import Context, say_next
 from logdirwatch.cli.reading.records import now_ms, waiting_for_kafka
 from logdirwatch.doctor.examine import Examination, misconfigured
-from logdirwatch.doctor.findings import CHECKS, Report
-from logdirwatch.doctor.report import document, lines
+from logdirwatch.doctor.findings import CHECKS, Report, document, lines
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.text.printable import printable

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from logdirwatch.alone.look import look as look_at
-from logdirwatch.alone.noticed import noticed
+from logdirwatch.alone.look import noticed
 from logdirwatch.alone.planning import policy_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_cluster import named, not_known, seen

@@ -1,4 +1,7 @@
-"""``logdirwatch plan``: balance and evacuation of a whole cluster, and one plan for all its open alerts."""
+"""``logdirwatch plan``: balance and evacuation of a whole cluster, and one plan for all its open alerts.
+
+``--apply`` carries a plan out with the code of ``apply``.
+"""
 
 import json
 import time
@@ -10,18 +13,21 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.plan_apply import apply_plan
+from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show
 from logdirwatch.cli.reading.plan_source import Found, Source, find
-from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.cli.reading.records import console, now_ms, telemetry
 from logdirwatch.cli.what_if import print_outcome, tried_changes
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.files import reassignment, steps, write_model
+from logdirwatch.execute import journal
+from logdirwatch.execute.begin import begun, planned
+from logdirwatch.kafka import clients
+from logdirwatch.plan.balance.files import operations, reassignment, steps, write_model
 from logdirwatch.plan.balance.from_snapshot import known
 from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.balance.model.csv_reader import read_model
 from logdirwatch.plan.balance.model.task import TOLERANCE_RATIO, Mode, Task, parse_mode
-from logdirwatch.plan.balance.planner import make_plan
-from logdirwatch.plan.balance.summary import About, Summary, summarise
+from logdirwatch.plan.balance.planner import ClusterPlan, make_plan
+from logdirwatch.plan.balance.summary import About, Cost, Summary, summarise
 from logdirwatch.plan.cluster.snapshot import too_old
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import plan as fix_plan
@@ -31,7 +37,7 @@ from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.plan.what_if.parse import EXAMPLES
 from logdirwatch.report.actions import fix as fix_report
 from logdirwatch.report.actions.cluster_plan import view
-from logdirwatch.text.words import some_of
+from logdirwatch.text.words import counted, some_of
 
 FIX = "fix"
 SOMETHING_TO_DO = 3
@@ -260,3 +266,31 @@ def _write(path: Path, write: Callable[[], Any]) -> None:
         write()
     except OSError as error:
         raise UserError(f"plan: {path} cannot be written: {error.strerror}") from None
+
+
+def apply_plan(context: Context, plan: ClusterPlan, cluster: str, cost: Cost, *, dry_run: bool) -> None:
+    """Show a plan's calls, ask, and carry it out; exit code 1 if nothing was done, or it got stuck.
+
+    ``apply --resume`` and ``--undo`` work with the id that it prints.
+    """
+    if not context.debug:
+        clients.quiet_client_logs()
+    noted_at = telemetry(context)
+    watched = context.settings.clusters[cluster]
+    moves = f"{plan.task.mode}: {counted(cost.replicas, 'replica')}"
+    expected = {"needs_ms": cost.needs_ms, "copies_bytes": cost.bytes}
+    action = planned(cluster, operations(plan), moves, expected, now_ms())
+    record = begun(action, BY_HAND, now_ms())
+    if (reason := journal.reason_against(record)) is not None:
+        raise UserError(reason)
+    refuse_beside(journal.read(noted_at, cluster), record, watched)
+    show(record, action)
+    if dry_run:
+        say("dry run: nothing was changed")
+        return
+    if not typer.confirm("Do it?", default=False):
+        say("nothing was changed")
+        raise typer.Exit(1)
+    record = msgspec.structs.replace(record, started_at_ms=now_ms(), at_ms=now_ms())
+    if has_failed(execute(record, noted_at, watched)):
+        raise typer.Exit(1)

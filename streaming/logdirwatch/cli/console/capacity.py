@@ -4,8 +4,7 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.plan_source import Source
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.reading.tables.reader import TableReader
-from logdirwatch.cli.report.command import month_of
-from logdirwatch.cli.report.reading import usage
+from logdirwatch.cli.report.command import month_of, usage
 from logdirwatch.cli.what_if import tried_changes
 from logdirwatch.console.capacity import Capacity
 from logdirwatch.report.capacity.usage import Usage

@@ -1,27 +1,30 @@
-"""The source on a broker's own host: publishes findings from its logs and the state of its directories."""
+"""The source on a broker's own host: publishes findings from its logs and the state of its directories.
+
+Or observes them once, and sends and stores nothing.
+"""
 
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 
 import structlog
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.collect.host import records as host_records
-from logdirwatch.collect.host.logs import KernelLog
+from logdirwatch.collect.host.logs import BrokerLogs, KernelLog
 from logdirwatch.collect.host.news import NewsDesk
 from logdirwatch.collect.host.prober import in_thread
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes
-from logdirwatch.collect.host.tail_state import StateFile, TailState
+from logdirwatch.collect.host.tail import LOOKS_BEFORE_TOLD, StateFile, TailState
 from logdirwatch.collect.loop import every
 from logdirwatch.collect.rounds.poll import Publish, event_outgoing, outgoing
 from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.model import topics
-from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.observe.progress import Beat
 from logdirwatch.parse.broker_log.failures import BrokerFailed
 from logdirwatch.parse.broker_log.findings import Finding
@@ -174,3 +177,27 @@ class HostWatch:
                     why = f"wrong configuration: log directory {log_dir.path} {log_dir.config_error}"
                 log.warning("host.log_dir.not_probed", path=log_dir.path, why=why)
             (self._told_unproven.add if is_unproven else self._told_unproven.discard)(log_dir.path)
+
+
+# How far back a single observation reads the logs.
+BACK_BYTES = 8 << 20
+# A probe of its own: the running source may be in the middle of one.
+ONCE_PROBE_FILE = ".logdirwatch-probe-once"
+
+
+async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple[HostRecord, list[EventRecord]]:
+    """Return the state of the directories, and the log's findings about the broker's present run."""
+    origin = Origin(settings.cluster, settings.name, settings.interval_ms)
+    news = NewsDesk().of_present_run(_findings(eyes.broker_log) if eyes.broker_log else (), at_ms)
+    kernel = list(eyes.kernel_log.news()) if eyes.kernel_log else []
+    log_dirs, unplaced = eyes.placed(await eyes.prober.round(), kernel)
+    events = [host_records.event_record(origin, settings.broker, one, at_ms) for one in news]
+    host, read = socket.gethostname(), eyes.log_read
+    record = host_records.host_record(origin, settings.broker, host, log_dirs, unplaced, at_ms, read)
+    return record, events
+
+
+def _findings(broker_log: BrokerLogs) -> Iterator[Finding]:
+    for _ in range(LOOKS_BEFORE_TOLD):  # so that an unreadable log is reported
+        yield from broker_log.findings()
+    yield from broker_log.rest()

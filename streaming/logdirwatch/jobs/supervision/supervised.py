@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.config.intervals import interval_ms
+from logdirwatch.config.section import interval_ms
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.supervision.silence import Silence

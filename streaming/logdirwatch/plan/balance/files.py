@@ -10,7 +10,7 @@ import numpy as np
 
 from logdirwatch.model.actions.operations import Operation, Rolling, RollingCopy, Room
 from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers
-from logdirwatch.plan.balance.model.csv_lines import HEADER
+from logdirwatch.plan.balance.model.csv_reader import HEADER
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.schedule import Fill, Move, is_within_broker
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from logdirwatch.collect.settings import CollectSettings
-from logdirwatch.config.intervals import interval_ms
+from logdirwatch.config.section import interval_ms
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError

@@ -7,7 +7,7 @@ import pytest
 
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes
-from logdirwatch.collect.host.tail_state import StateFile
+from logdirwatch.collect.host.tail import StateFile
 from logdirwatch.collect.host.watch import HostWatch
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HostRecord

@@ -7,9 +7,9 @@ import structlog
 
 from logdirwatch.collect.host import logs as log_sources
 from logdirwatch.collect.host.logs import KernelRing
-from logdirwatch.collect.host.once import look_once
 from logdirwatch.collect.host.sources import HostEyes, kernel_source
-from logdirwatch.collect.host.tail_state import TailState
+from logdirwatch.collect.host.tail import TailState
+from logdirwatch.collect.host.watch import look_once
 from logdirwatch.errors import UserError
 from tests.unit.collect.builders import T0
 from tests.unit.collect.host.conftest import reserve_of

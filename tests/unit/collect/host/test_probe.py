@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.collect.host.probe import MISSING, PROBE_BYTES, PROBE_FILE, REFUSED, ProbeRules, look, probe, read_back
+from logdirwatch.collect.host.prober import (
+    MISSING,
+    PROBE_BYTES,
+    PROBE_FILE,
+    REFUSED,
+    ProbeRules,
+    look,
+    probe,
+    read_back,
+)
 from logdirwatch.model.records import HostLogDir
 
 RULES = ProbeRules(is_on=True, reserve_of=lambda path, total_bytes: 0)

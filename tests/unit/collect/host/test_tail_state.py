@@ -4,8 +4,7 @@ import shutil
 
 import pytest
 
-from logdirwatch.collect.host.tail import END_OF_FILE, Position
-from logdirwatch.collect.host.tail_state import StateFile, TailState
+from logdirwatch.collect.host.tail import END_OF_FILE, Position, StateFile, TailState
 from logdirwatch.errors import UserError
 
 _OPENED = []

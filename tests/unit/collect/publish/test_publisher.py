@@ -5,11 +5,10 @@ import threading
 import pytest
 
 from logdirwatch.collect.publish import publisher as publisher_module
-from logdirwatch.collect.publish.arrivals import Arrivals
 from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Delivery
-from logdirwatch.collect.publish.publisher import BATCH_RECORDS, Publisher
+from logdirwatch.collect.publish.publisher import BATCH_RECORDS, Arrivals, Publisher
 from logdirwatch.model import topics
 from tests.support.clocks import Clock
 from tests.support.waiting import DEADLINE_S, wait_until
