@@ -19,11 +19,10 @@ from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
-from logdirwatch.execute.holding import why_held
 from logdirwatch.execute.need import deletes_history
 from logdirwatch.execute.ports import Halt, Hold, Permit, Ports
 from logdirwatch.execute.run import carry_out
-from logdirwatch.execute.watch import Watch
+from logdirwatch.execute.watch import Watch, why_held
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics

@@ -13,12 +13,11 @@ from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import is_plan
-from logdirwatch.execute.holding import why_held
 from logdirwatch.execute.ports import Permit, Ports, StopAskedError, always
 from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import steps_of
-from logdirwatch.execute.watch import Watch
+from logdirwatch.execute.watch import Watch, why_held
 from logdirwatch.executions import hold_of, may_begin, ways_on
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings

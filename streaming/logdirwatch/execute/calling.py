@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from logdirwatch.execute import changes, kernel
-from logdirwatch.execute.calls import Call
+from logdirwatch.execute.calls import Call, Do, Stuck
 from logdirwatch.execute.changes import Change
-from logdirwatch.execute.outcomes import Do, Stuck
 from logdirwatch.execute.ports import Halt, NoAnswerError, Ports, RefusedError
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds.move import Move

@@ -2,8 +2,19 @@
 
 from collections.abc import Sequence
 
-from logdirwatch.execute.calls import Call, ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait
+from logdirwatch.execute.calls import (
+    Call,
+    ChangeConfig,
+    Do,
+    ElectLeaders,
+    Next,
+    PlaceReplicas,
+    Progress,
+    Reached,
+    Reassign,
+    Stuck,
+    Wait,
+)
 from logdirwatch.execute.seen import Seen
 from logdirwatch.execute.step_kinds import cancel, elect, move, order, set_config, throttle
 from logdirwatch.execute.step_kinds.cancel import Cancel

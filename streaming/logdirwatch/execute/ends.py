@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
-from logdirwatch.execute.calls import Call
-from logdirwatch.execute.outcomes import Reached
+from logdirwatch.execute.calls import Call, Reached
 from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import POLL_S, Halt, NoAnswerError, Ports, RefusedError, always
 from logdirwatch.execute.seen import Entity, Seen

@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logdirwatch.execute import changes
-from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
+from logdirwatch.execute.calls import Call, Do, Next, PlaceReplicas, Reached, Reassign, Stuck, Wait
 from logdirwatch.execute.changes import Change
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait
 from logdirwatch.execute.seen import Copy, Entity, Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds import rolling
 from logdirwatch.execute.step_kinds.move import Move, progress

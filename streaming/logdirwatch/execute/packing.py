@@ -14,7 +14,6 @@ import msgspec
 from logdirwatch.execute.seen import Held
 from logdirwatch.model.actions.operations import Operation, RollingCopy
 from logdirwatch.model.actions.parts import ReassignedPartition
-from logdirwatch.parse.decoding import Decoder
 from logdirwatch.plan.commands.operations import as_data, from_record, limits_of, replicas_of
 
 _PACKED = "packed"
@@ -93,26 +92,23 @@ def unpacked(found: Sequence[Mapping[str, Any]]) -> Sequence[Operation]:
 def long_plan(found: Sequence[Mapping[str, Any]]) -> Long:
     """Return a packed plan; what is not packed names nothing."""
     is_packed = len(found) == 1 and found[0].get("op") == _PACKED
-    return _read(str(found[0].get("columns")), str(found[0].get("lzma"))) if is_packed else _SHORT
+    return _read(str(found[0].get("columns"))) if is_packed else _SHORT
 
 
 _SHORT = Long()
-_WHOLE = Decoder(list[Any])
 
 
 @lru_cache(maxsize=2)
-def _read(columns: str, whole: str) -> Long:
-    """Read both forms: by columns, or as they are."""
-    is_whole = columns == "None"
+def _read(columns: str) -> Long:
     try:
         reader = lzma.LZMADecompressor()
-        data = reader.decompress(base64.b64decode(whole if is_whole else columns, validate=True), _MOST_BYTES)
+        data = reader.decompress(base64.b64decode(columns, validate=True), _MOST_BYTES)
     except lzma.LZMAError as error:
         raise ValueError(str(error)) from None
     if not reader.eof:
         msg = "packed operations are cut off or too large"
         raise ValueError(msg)
-    operations = from_record(_WHOLE.decode(data) if is_whole else _of_columns(data))
+    operations = from_record(_of_columns(data))
     places, limits = dict[Held, None](), dict[tuple[str, str, str], str]()
     for args in (args for one in operations for args in (one.args, one.inverse.args)):
         partitions = [] if args.reassignment is None else args.reassignment.partitions

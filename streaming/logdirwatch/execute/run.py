@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from logdirwatch.errors import UserError
 from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calling import Hand
+from logdirwatch.execute.calls import Do, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.ends import finished, halted, stopped_for, stuck
-from logdirwatch.execute.outcomes import Do, Progress, Reached, Stuck, Wait
 from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import (
     Halt,

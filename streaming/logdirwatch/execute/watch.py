@@ -1,11 +1,18 @@
-"""Monitors the cluster during an execution, and halts it if something starts that must stop it."""
+"""Monitors the cluster during an execution, and halts it if something starts that must stop it.
 
-from collections.abc import Callable
+After a stop it tells whether the cause is over, and so whether the cluster is still held.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from logdirwatch.clock import monotonic_ms
+from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.surroundings import Around, Surroundings, around, lasts, reason_to_stop, with_new_brokers
+from logdirwatch.executions import held_by, hold_of, may_pass
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ExecutionRecord
 
 EVERY_MS = 5_000
@@ -60,3 +67,19 @@ def is_over(stopped: ExecutionRecord, outlook: Outlook) -> bool:
     except (NoAnswerError, RefusedError):
         return False
     return not lasts(stopped.reason or "", seen, ours)
+
+
+def why_held(records: Sequence[ExecutionRecord], watched: KafkaSettings, now_ms: int) -> str | None:
+    """Return in one line who holds a cluster, why, and how to end it; None if nothing does.
+
+    ``records`` are those of the cluster, in the order of the topic. Raises UserError when the cluster has to be looked
+    at and does not answer.
+    """
+    hold = hold_of(records)
+    if hold is None:
+        return None
+    if may_pass(hold):
+        with clients.admin(watched) as admin:
+            if is_over(hold, AdminCluster(admin)):
+                return None
+    return held_by(hold, now_ms)

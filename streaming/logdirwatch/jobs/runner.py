@@ -24,7 +24,6 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs import native_memory
 from logdirwatch.jobs.session import silence
 from logdirwatch.jobs.supervision import stopping
-from logdirwatch.jobs.supervision.signs import signs_of
 from logdirwatch.jobs.supervision.silence import SET_BACK_MS, Signs, Silence, Verdict
 from logdirwatch.jobs.supervision.supervised import (
     Attempt,
@@ -33,6 +32,7 @@ from logdirwatch.jobs.supervision.supervised import (
     error_line,
     is_caught_up,
     is_triggered,
+    signs_of,
     silence_of,
 )
 from logdirwatch.observe.progress import Beat

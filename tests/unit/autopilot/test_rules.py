@@ -155,7 +155,7 @@ def test_operations_that_the_kind_must_not_have_are_refused(name):
     assert found.rule in {"record", "fits_kind"}
 
 
-@pytest.mark.parametrize("operation", [{"op": "format_disk"}, {"op": "packed", "lzma": ""}])
+@pytest.mark.parametrize("operation", [{"op": "format_disk"}, {"op": "packed", "columns": ""}])
 def test_operations_of_a_later_release_and_those_of_the_journal_are_refused(operation):
     made = of(ActionKind.MOVE_LOG_DIR)
     made = replace(made, operations=[operation])

@@ -64,4 +64,4 @@ def test_a_plan_of_many_partitions_is_one_record_that_kafka_takes():
 def test_operations_that_cannot_be_unpacked_are_no_operations():
     for text in ("", "no base64!", "aGFsbG8="):
         with pytest.raises(ValueError, match=r".*"):
-            steps_of([{"op": "packed", "lzma": text}], back=False)
+            steps_of([{"op": "packed", "columns": text}], back=False)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from logdirwatch.execute.calls import PlaceReplicas, Reassign
+from logdirwatch.execute.calls import Do, PlaceReplicas, Reached, Reassign, Stuck, Wait, not_shown
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.cancel import Cancel
 from logdirwatch.execute.step_kinds.move import Move

@@ -4,9 +4,8 @@ from typing import ClassVar
 
 import pytest
 
-from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
+from logdirwatch.execute.calls import ChangeConfig, Do, PlaceReplicas, Reached, Reassign, Stuck, Wait, not_shown
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.throttle import limits_to_clear
 from logdirwatch.execute.steps import Move, SetConfig, Throttle, steps_of

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.execute import holding
+from logdirwatch.execute import watch
 from logdirwatch.executions import held_by
 from logdirwatch.model.vocabulary import ExecutionState
 from tests.unit.autopilot.world import execution, move
@@ -21,8 +21,8 @@ SEEN = replace(STOPPED, cause_is_seen=True)
 )
 def test_only_what_is_seen_to_be_over_holds_nobody(monkeypatch, records, is_over, looks, is_held):
     looked = []
-    monkeypatch.setattr(holding.clients, "admin", nullcontext)
-    monkeypatch.setattr(holding, "AdminCluster", looked.append)
-    monkeypatch.setattr(holding, "is_over", lambda stopped, outlook: is_over)
-    found = holding.why_held(records, "kafka", NOW_MS)
+    monkeypatch.setattr(watch.clients, "admin", nullcontext)
+    monkeypatch.setattr(watch, "AdminCluster", looked.append)
+    monkeypatch.setattr(watch, "is_over", lambda stopped, outlook: is_over)
+    found = watch.why_held(records, "kafka", NOW_MS)
     assert (found, looked) == (held_by(records[-1], NOW_MS) if is_held else None, ["kafka"] * looks)

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.begin import undone
-from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
+from logdirwatch.execute.calls import ChangeConfig, Do, PlaceReplicas, Reached, Reassign, Stuck, Wait
 from logdirwatch.execute.patience import Patience
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
 from logdirwatch.execute.run import carry_out, rolling_back

@@ -2,9 +2,8 @@
 
 import pytest
 
-from logdirwatch.execute.calls import ElectLeaders, Reassign
+from logdirwatch.execute.calls import Do, ElectLeaders, Reached, Reassign, Stuck, not_shown
 from logdirwatch.execute.decide import decide
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, not_shown
 from logdirwatch.execute.run import calls_of
 from logdirwatch.execute.seen import PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.elect import Elect

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from logdirwatch.execute import changes, kernel
-from logdirwatch.execute.calls import PlaceReplicas
-from logdirwatch.execute.outcomes import Do, Reached, Stuck, Wait
+from logdirwatch.execute.calls import Do, PlaceReplicas, Reached, Stuck, Wait
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.rolling import Part, Rolling

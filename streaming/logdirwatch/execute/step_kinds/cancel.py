@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, Wait, not_shown
+from logdirwatch.execute.calls import Call, Do, Next, PlaceReplicas, Reached, Reassign, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Held, PartitionSeen, Seen
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition

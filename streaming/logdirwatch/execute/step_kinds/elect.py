@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from logdirwatch.execute.calls import ElectLeaders
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck, not_shown
+from logdirwatch.execute.calls import Do, ElectLeaders, Next, Reached, Stuck, not_shown
 from logdirwatch.execute.seen import Seen
 from logdirwatch.plan.cluster.layout import TopicPartition
 

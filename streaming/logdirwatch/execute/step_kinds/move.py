@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from logdirwatch.execute.calls import Call, PlaceReplicas, Reassign
-from logdirwatch.execute.outcomes import Do, Next, Progress, Reached, Stuck, Wait, not_shown
+from logdirwatch.execute.calls import Call, Do, Next, PlaceReplicas, Progress, Reached, Reassign, Stuck, Wait, not_shown
 from logdirwatch.execute.seen import Held, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.rolling import Rolling, left_by_cancel
 from logdirwatch.plan.cluster.assignment import ANY, Assignment

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logdirwatch.execute.calls import ChangeConfig
-from logdirwatch.execute.outcomes import Do, Next, Reached, Stuck
+from logdirwatch.execute.calls import ChangeConfig, Do, Next, Reached, Stuck
 from logdirwatch.execute.seen import Seen
 
 
