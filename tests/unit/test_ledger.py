@@ -1,9 +1,11 @@
 """The ledger of the chaos runs finds planted defects: the machine, made wrong on purpose, over a known history."""
 
-from functools import cache
+from functools import lru_cache
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from logdirwatch.detect import brokers, log_dirs, machine, predicates
 from logdirwatch.detect.alerts import lifecycle
@@ -20,12 +22,13 @@ from tests.chaos import ledger
 from tests.chaos.history import History
 from tests.chaos.reference import Reference
 from tests.chaos.world import JUDGED
+from tests.support.properties import examples
 
 T0 = 1_700_000_000_000
 TICKS = 200
 
 
-@cache
+@lru_cache(maxsize=4)
 def known(seed):
     history, reference = History(seed, T0), Reference()
     records = []
@@ -71,7 +74,8 @@ def found_wrong(seed=4):
     ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@given(st.integers(0, 1 << 20))
+@examples(5)
 def test_the_machine_and_the_reference_agree(seed):
     assert found_wrong(seed) == []
 
