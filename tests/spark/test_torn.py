@@ -1,5 +1,6 @@
 """A query whose checkpoint lost half of a file goes on, and its last batch is done again."""
 
+import shutil
 import threading
 from functools import partial
 from itertools import chain
@@ -30,10 +31,10 @@ NOW_MS = 1_700_000_000_000
 class Counting:
     """A query over files that hands each of their rows on; what was handed on, by batch."""
 
-    def __init__(self, spark, folder):
+    def __init__(self, spark, folder, batches=()):
         self.spark, self.folder = spark, folder
         self.settings = Settings(checkpoints=CheckpointSettings(path=str(folder / "checkpoints")))
-        self.batches = {}
+        self.batches = dict(batches)
 
     def add(self, number):
         self.spark.range(number, number + 1).coalesce(1).write.mode("append").parquet(str(self.folder / "in"))
@@ -51,14 +52,31 @@ class Counting:
         self.batches.setdefault(batch, []).extend(row.id for row in frame.collect())
 
 
+@pytest.fixture(scope="module")
+def three_batches(spark, tmp_path_factory):
+    """Return a function that puts a query with three batches in place; they run once with checksums, once without."""
+    folder, kept = tmp_path_factory.mktemp("counting"), tmp_path_factory.mktemp("kept")
+
+    def put(*, has_checksums):
+        # At the same place: the checkpoint has the paths of the input.
+        shutil.rmtree(folder)
+        if (kept / str(has_checksums)).exists():
+            shutil.copytree(kept / str(has_checksums), folder)
+            return Counting(spark, folder, {0: [0], 1: [1], 2: [2]})
+        query = Counting(spark, folder)
+        for number in range(3):
+            query.add(number)
+            query.run()
+        assert query.batches == {0: [0], 1: [1], 2: [2]}
+        shutil.copytree(folder, kept / str(has_checksums))
+        return query
+
+    return put
+
+
 @pytest.fixture
-def counting(spark, tmp_path):
-    query = Counting(spark, tmp_path)
-    for number in range(3):
-        query.add(number)
-        query.run()
-    assert query.batches == {0: [0], 1: [1], 2: [2]}
-    return query
+def counting(three_batches):
+    return three_batches(has_checksums=False)
 
 
 @pytest.fixture(params=[False, True], ids=["no checksums", "checksums of an earlier release"])
@@ -74,7 +92,8 @@ def checksum_files(spark, *, is_on):
 
 
 @pytest.mark.parametrize(("kind", "batch"), [("offsets", 2), ("offsets", 1), ("commits", 2)])
-def test_batches_from_the_torn_one_on_are_done_anew(has_checksums, counting, kind, batch):
+def test_batches_from_the_torn_one_on_are_done_anew(has_checksums, three_batches, kind, batch):
+    counting = three_batches(has_checksums=has_checksums)
     last = counting.folder / "checkpoints" / NAME / kind / str(batch)
     assert last.with_name(f".{last.name}.crc").exists() == has_checksums
     checkpoints.cut(last, keeps_checksum=True)
