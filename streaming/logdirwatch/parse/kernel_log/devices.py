@@ -35,6 +35,10 @@ _MD = r"(?:md/)?(?:raid\d*|linear):?(?:md\w+)?: "
 _MD_DEVICE = r"(?:md/)?raid\d*:?(?P<device>md\w+): "
 _MDADM = r"mdadm\[?.*\b{event}(?: event)?(?: detected)? on (?:md device )?/dev/(?:md/)?"
 _DM = r"device-mapper: "
+# dmeventd, which logs as lvm where lvm2-monitor starts it.
+_DMEVENTD = r"(?:dmeventd|lvm)\[?.*\b"
+_THIN = r"Thin(?: pool| metadata)? (?P<pool>[\w.+-]+?)(?:-tpool)?"
+_POOL = rf"{_DMEVENTD}(?:{_THIN}|VDO pool (?P<device>[\w.+-]+)) (?:\w+ )?is now "
 _MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
 # A checker of multipathd names the map first, and then the path that it means.
 _CHECKED = r"multipathd?\[?.*?: (?:[\w!:.-]+: )?(?P<device>[\w!:]+) - .*"
@@ -73,6 +77,7 @@ BLOCK = (
     (DEVICE, rf"{NAME}: detected capacity change from [1-9]\d* to 0\b"),
     (DEVICE, r"(?P<device>mmcblk\d\w*): (?:error -\d+|timed out)"),
     (DEVICE, rf"bcache: .*?\(\) {NAME}: IO error"),
+    (DEVICE, r"bcache: (?:\w+\(\) )?error on [0-9a-f-]{36}: .*disabling caching"),
     (PATH, r"rbd: (?P<device>rbd\d+): encountered watch error"),
     # This client is away from the cluster, or was blocklisted by it.
     (PATH, rf"rbd: (?P<device>rbd\d+): .*result -{numbers_of(Cause.REMOUNT)}\b"),
@@ -121,6 +126,10 @@ SCSI = (
     (FAILED, rf"(?:hpsa|aacraid) {_PCI}: .*(?:resetting (?:logical|physical)|Host adapter (?:abort|reset) request)"),
     (PATH, rf"{_HBA}.*(?:non-operational|fault_state|removing handle|inoperable|adapter (?:is )?dead|panic|BLINK LED)"),
     (DEGRADED, rf"{_HBA}.*\bdegraded"),
+    # What the tools of such a controller log, without its address; a drive is a member of an array there.
+    (PATH, r"MR_MONITOR\[?.*(?:VD is now OFFLINE|\bVD\b.*Current = Offline)"),
+    (DEGRADED, r"MR_MONITOR\[?.*(?:VD is now (?:PARTIALLY )?DEGRADED|\bVD\b.*Current = (?:Partially )?Degraded)"),
+    (FAILED, r"MR_MONITOR\[?.*\bPD\b.*(?:Current = Failed|predictive failure|Unrecoverable medium error)"),
     (FAILED, rf"{_HBA}.*(?:\babort|\breset\b|SCSI hang|time ?out|get command error|\bfailed|AEN: ERROR)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}(?:FAILED SMART|SMART Failure: )"),
@@ -179,7 +188,8 @@ VOLUMES = (
     (DEGRADED, rf"md: kicking (?:non-fresh|faulty) {NAME} from array"),
     (DEGRADED, rf"{_MDADM.format(event='Fail')}md.*, component device /dev/{NAME}"),
     (DEGRADED, rf"{_MDADM.format(event='DegradedArray')}{NAME}"),
-    (DEGRADED, r"dmeventd\[?.*\bDevice #\d+ of \w+ array, (?P<device>[\w.+-]+), has failed"),
+    (DEGRADED, rf"{_DMEVENTD}Device #\d+ of \w+ array, (?P<device>[\w.+-]+), has failed"),
+    (DEGRADED, rf"{_DMEVENTD}(?:Primary|Secondary) mirror device {_NUMBER} has failed"),
     (MEDIUM, rf"{_MD}{NAME}: unrecoverable I/O (?:read )?error"),
     (MEDIUM, rf"{_MD}(?:.*read error not correct(?:able|ed)[^(]*\(.* on |too many read errors on ){NAME}"),
     (DEVICE, r"md: super_written gets error"),
@@ -191,8 +201,8 @@ VOLUMES = (
     (PATH, rf"{_MULTIPATHD}(?:remaining active paths: 0|Entering recovery mode|Disable queueing)"),
     (POOL, rf"{_DM}thin: {_NUMBER}: (?:switching pool to out-of-data-space|no free (?:\w+ )?space available)"),
     (POOL_LOW, rf"{_DM}thin: {_NUMBER}: reached low water mark"),
-    (POOL, r"dmeventd\[?.*\bThin(?: pool)? (?P<pool>[\w.+-]+?)(?:-tpool)? (?:\w+ )?is now 100(?:\.0+)?% full"),
-    (POOL_LOW, r"dmeventd\[?.*\bThin(?: pool)? (?P<pool>[\w.+-]+?)(?:-tpool)? (?:\w+ )?is now [\d.]+% full"),
+    (POOL, rf"{_POOL}100(?:\.0+)?% full"),
+    (POOL_LOW, rf"{_POOL}[\d.]+% full"),
     (POOL, rf"{_DM}thin: {_NUMBER}: metadata operation .* failed: error = -28"),
     (READ_ONLY, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:switching \w+ to (?:read-only|fail)|unable to service pool)"),
     (FILE_SYSTEM, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:.*failed: error = -|aborting current metadata)"),
@@ -218,7 +228,7 @@ PATHS = (
     (PATH, rf"lpfc {_PCI}: .*Link Down Event"),
     (PATH, rf"{_QLA}(?:LOOP DOWN|Cable is unplugged)"),
     (PATH, rf"{_CEPH}(?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)(?!.*state OPEN)|session lost|hung)"),
-    (NO_SPACE, rf"{_CEPH}.*(?:osd ?map full|is full or reached)"),
+    (NO_SPACE, rf"{_CEPH}.*(?:osd ?map full|full or reached)"),
 )
 
 # Messages which say that a trouble of the same device is over.
@@ -237,7 +247,7 @@ ENDS = (
     ((PATH,), rf"{_DRBD}.*(?:quorum\( no -> yes \)|susp(?:-io)?\( \w+ -> no\b)"),
     ((PATH, FAILED, DEGRADED), rf"{_FIRMWARE}\w+\) - VD .* is now OPTIMAL"),
     ((DEGRADED,), r"md: (?P<device>md\w+): recovery done"),
-    ((DEGRADED,), r"dmeventd\[?.*\w+ array, (?P<device>[\w.+-]+), is now in-sync"),
+    ((DEGRADED,), rf"{_DMEVENTD}\w+ array, (?P<device>[\w.+-]+), is now in-sync"),
     ((DEGRADED,), rf"{_MD_DEVICE}.*\bactive with (\d+) out of \2\b"),
     ((POOL, READ_ONLY), rf"{_DM}thin: {_NUMBER}: switching pool to write mode"),
 )

@@ -52,7 +52,7 @@ _DATE = (
 )
 _TAG = (
     r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))"
-    r"|(?=(?:multipathd?|iscsid|smartd|dmeventd|zed|mdadm)\b))\s*"
+    r"|(?=(?:multipathd?|iscsid|smartd|dmeventd|lvm|zed|mdadm|MR_MONITOR)\b))\s*"
 )
 _PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"

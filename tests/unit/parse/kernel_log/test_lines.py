@@ -42,6 +42,11 @@ TROUBLES = {
         ("smartd[901]: Device: /dev/sdq [SAT], 3 Offline uncorrectable sectors", "sdq"),
     ],
     "device_error": [
+        (
+            "bcache: bch_cache_set_error() error on 804d6906-fa80-40ac-9081-a71a4d595378: IO error, disabling caching",
+            None,
+        ),
+        ("bcache: error on 804d6906-fa80-40ac-9081-a71a4d595378: io error on nvme0n1p3, disabling caching", None),
         ("zed[2211]: eid=40 class=io_failure pool='tank'", "tank"),
         ("zed: eid=188 class=io_failure pool='my-pool'", "my-pool"),
         ("block drbd0: disk( UpToDate -> Failed )", "drbd0"),
@@ -123,6 +128,12 @@ TROUBLES = {
         ("md/raid0md9: Disk failure on nvme4n1 detected, failing array.", "nvme4n1"),
     ],
     "array_degraded": [
+        ("dmeventd[812]: Primary mirror device 253:5 has failed (D).", "253:5"),
+        ("MR_MONITOR[7]: <MRMON251> Controller ID:  0   VD is now DEGRADED   VD  0", None),
+        (
+            "MR_MONITOR[7]: <MRMON081> Controller ID: 0 State change on VD: 0 Previous = Optimal Current = Degraded",
+            None,
+        ),
         ("md/raid10:md9: Disk failure on nvme4n1p1, disabling device.", "nvme4n1p1"),
         ("raid1: Disk failure on sdq2, disabling device.", "sdq2"),
         ("md/raid:md9: Disk failure on sdq2, disabling device.", "sdq2"),
@@ -147,6 +158,10 @@ TROUBLES = {
         ("3w-9xxx: scsi2: AEN: ERROR (0x04:0x0002): Degraded unit:unit=0, port=1.", "3w-9xxx"),
     ],
     "command_failed": [
+        (
+            "MR_MONITOR[7]: <MRMON114> Controller ID: 0 State change: PD = -:-:1 Previous = Online Current = Failed",
+            None,
+        ),
         ("megaraid_sas 0000:18:00.0: 13 (7s/0x0002/WARN) - Predictive failure: PD 04(e0x20/s4)", "0000:18:00.0"),
         ("arcmsr0: abort device command of scsi id = 0 lun = 0", "arcmsr"),
         ("aacraid: Host bus reset request. SCSI hang ?", "aacraid"),
@@ -195,6 +210,10 @@ TROUBLES = {
         ),
     ],
     "path_lost": [
+        (
+            "MR_MONITOR[7]: <MRMON081> Controller ID: 0 State change on VD: 0 Previous = Degraded Current = Offline",
+            None,
+        ),
         ("megaraid_sas 0000:18:00.0: 12345 (7s/0x0002/FATAL) - VD 03/3 is now OFFLINE", "0000:18:00.0"),
         ("mpt2sas0: fault_state(0x2622)!", "mpt2sas"),
         ("mpt3sas_cm1: removing handle(0x000b), sas_addr(0x5000c500a1b2c3d4)", "mpt3sas"),
@@ -282,6 +301,8 @@ TROUBLES = {
         ("INFO: task md9_raid5:402 blocked for more than 120 seconds.", "md9"),
     ],
     "file_system_error": [
+        ("F2FS-fs (sdq2): inconsistent node block, node_type:0, nid:5", "sdq2"),
+        ("F2FS-fs (sdq2): Corrupted max_depth of 3: 42", "sdq2"),
         ("gfs2: fsid=c1:kafka.0: fatal: filesystem consistency error - function = gfs2_x, file = y, line = 3", None),
         ("gfs2: fsid=c1:kafka.0: about to withdraw this file system", None),
         ("GFS2: fsid=c1:kafka.0: File system withdrawn", None),
@@ -366,12 +387,18 @@ TROUBLES = {
         ("sd 5:0:3:0: [sdq] tag#0 Sense Key : Data Protect [current] ", "sdq"),
     ],
     "pool_low": [
+        ("lvm[1187]: WARNING: Thin pool vg0-pool0-tpool data is now 80.20% full.", "vg0-pool0-tpool"),
+        ("lvm[1187]: WARNING: Thin pool vg0-pool0-tpool metadata is now 95.05% full.", "vg0-pool0-tpool"),
+        ("lvm[1187]: Thin metadata vg0-pool0-tpool is now 96% full.", "vg0-pool0-tpool"),
+        ("dmeventd[9]: WARNING: VDO pool vg0-vpool0-vpool is now 85.01% full.", "vg0-vpool0-vpool"),
         ("device-mapper: thin: 253:11: reached low water mark for data device: sending event.", "253:11"),
         ("device-mapper: thin: 253:4: reached low water mark for metadata device: sending event.", "253:4"),
         ("dmeventd[411]: WARNING: Thin pool vg0-pool data is now 85.02% full.", "vg0-pool-tpool"),
         ("dmeventd[411]: Thin vg1-pool-tpool is now 80% full.", "vg1-pool-tpool"),
     ],
     "pool_full": [
+        ("lvm[1187]: WARNING: Thin pool vg0-pool0-tpool data is now 100.00% full.", "vg0-pool0-tpool"),
+        ("lvm[1187]: WARNING: VDO pool vg0-vpool0-vpool is now 100.00% full.", "vg0-vpool0-vpool"),
         ("dmeventd[411]: WARNING: Thin pool vg2-pool data is now 100.00% full.", "vg2-pool-tpool"),
         ("device-mapper: thin: 253:11: switching pool to out-of-data-space mode", "253:11"),
         ("device-mapper: thin: 253:11: switching pool to out-of-data-space (error IO) mode", "253:11"),
@@ -391,6 +418,11 @@ TROUBLES = {
         ("XFS (dm-11): log I/O error -28", "dm-11"),
     ],
     "no_space": [
+        ("libceph: FULL or reached pool quota", "ceph"),
+        (
+            "EXT4-fs warning (device sdq2): ext4_dx_add_entry: Directory (ino: 2) index full, reach max htree level :2",
+            "sdq2",
+        ),
         ("libceph: cluster is full (osdmap FULL)", "ceph"),
         ("libceph: pool 7 is full or reached quota", "ceph"),
         ("XFS (sdq2): Reserve blocks depleted! Consider increasing reserve pool size.", "sdq2"),
@@ -408,6 +440,12 @@ TROUBLES = {
 ROWS = [(line, trouble, device) for trouble, lines in TROUBLES.items() for line, device in lines]
 
 BENIGN = [
+    "lvm[1187]: Monitoring thin pool vg0-pool0-tpool.",
+    "lvm[1187]: No longer monitoring VDO pool vg0-vpool0-vpool.",
+    "MR_MONITOR[7]: <MRMON044> Controller ID:  0   Time established since power on: Time 2026-01-02,03:04:05",
+    "MR_MONITOR[7]: <MRMON081> Controller ID: 0 State change on VD: 0 Previous = Degraded Current = Optimal",
+    "bcache: register_bcache() registered cache device nvme0n1p3",
+    "F2FS-fs (sdb): recover fsync data on cp 4711",
     "zed[2211]: eid=35 class=statechange pool='tank' vdev=sdb1 vdev_state=ONLINE",
     "zed[2211]: eid=36 class=scrub_finish pool='tank'",
     "zed[1413528]: eid=185 class=data pool='tank' priority=3 err=28 flags=0x4000 bookmark=0:61:0:0",
