@@ -13,14 +13,19 @@ ALTER_LOG_DIRS = "ReplicaAlterLogDirsThread"
 RETENTION = "kafka-log-retention"
 DEAD_CLEANER = "dead_cleaner"
 UNCLEANABLE = "uncleanable"
+FUTURE_TIMES = "future_timestamps"
 
 
 class BrokerTask(NamedTuple):
-    """What stays undone, whether bytes stay on the disks for it, and whether the task runs again by itself."""
+    """What stays undone, whether bytes stay on the disks for it, and whether the task runs again by itself.
+
+    ``is_task``: it is one of Kafka's, not a trouble of several that is told like one.
+    """
 
     undone: str
     keeps_bytes: bool = False
     repeats: bool = True
+    is_task: bool = True
 
 
 _TASKS = {
@@ -37,9 +42,16 @@ _TASKS = {
     "LogDirFailureHandler": BrokerTask("a directory that fails is not taken offline", repeats=False),
     "KRaft-snapshot": BrokerTask("its metadata log is not snapshotted any more, and grows", repeats=False),
     # No tasks of Kafka: reads that fail while a request is answered, for which no directory goes offline,
-    READ_ERRORS: BrokerTask("a disk cannot be read, and its directory stays online", repeats=False),
+    READ_ERRORS: BrokerTask("a disk cannot be read, and its directory stays online", repeats=False, is_task=False),
     # and whatever needs a file descriptor, such as to accept a connection.
-    OPEN_FILES: BrokerTask("its limit of open files is reached, and its directories go offline next"),
+    OPEN_FILES: BrokerTask("its limit of open files is reached, and its directories go offline next", is_task=False),
+    # and retention that works, on segments that it must not delete (``UnifiedLog``, at each check since Kafka 3.8).
+    FUTURE_TIMES: BrokerTask(
+        "segments with records from the future are not deleted by age, and a restart does not change that: find the "
+        "producer whose clock or unit of time is wrong; retention.bytes or DeleteRecords frees them",
+        keeps_bytes=True,
+        is_task=False,
+    ),
 }
 _OTHER = BrokerTask("what it does stays undone")
 

@@ -70,6 +70,7 @@ class OsError(NamedTuple):
     """An error: its name, its number on Linux, the class of causes, and the limit that was reached, if it is one.
 
     ``remedy`` is what the error itself asks for, where its class does not say it: a restart alone meets it again.
+    ``likely`` is what is mostly behind it, where a restart alone may help.
     """
 
     name: str
@@ -80,6 +81,7 @@ class OsError(NamedTuple):
     is_translated: bool = True
     """Whether the C library's words for it say enough: those of EAGAIN are also those of a held lock."""
     remedy: str | None = None
+    likely: str | None = None
 
 
 # In the order in which a text is judged, since it may name a second error as the consequence of the first.
@@ -158,7 +160,16 @@ ERRORS = (
     OsError("ENODATA", 61, Cause.FAILED),
     OsError("EBUSY", 16, Cause.UNKNOWN, ("Resource busy", "being used by another process")),
     OsError("ENOTDIR", 20, Cause.UNKNOWN),
-    OsError("ENOENT", 2, Cause.UNKNOWN, ("NoSuchFileException",)),
+    OsError(
+        "ENOENT",
+        2,
+        Cause.UNKNOWN,
+        ("NoSuchFileException",),
+        likely="A file is gone that Kafka needs: see that its volume is mounted (findmnt). If it is, somebody removed "
+        "the file: a cleaner of temporary files (systemd-tmpfiles, tmpwatch) where log.dirs is below /tmp, a script, a "
+        "person, or a second broker on the directory. Stop that, and put log.dirs elsewhere than /tmp; until 3.6 Kafka "
+        "itself did so when it deleted a topic during a flush (KAFKA-15391)",
+    ),
     OsError(
         "ENOLCK",
         37,
@@ -173,7 +184,10 @@ ERRORS = (
 _BY_NUMBER = {error.number: error for error in ERRORS}
 # Of a path the bare name of an error is no error.
 _NAMED = re.compile(r"(?<![\w/.-])E[A-Z]{2,11}(?![\w/.-])")
-_NUMBERED = re.compile(r"(?:\b(?:errno|os error)[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:\b(?:errno|os error)[ =:]{1,3}|\bunknown error[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b",
+    re.IGNORECASE,
+)
 
 
 def os_error_in(text: str, *, is_end: bool = False) -> OsError | None:

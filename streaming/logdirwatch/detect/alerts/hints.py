@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, RemoteCopies, TaskFailure
 from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, DEAD_CLEANER, UNCLEANABLE, task_of
-from logdirwatch.model.vocabulary import OPEN_FILES, READ_ERRORS
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of, utc
 
@@ -46,7 +45,7 @@ def _keeping_bytes(memory: BrokerMemory) -> list[tuple[str, TaskFailure]]:
 def task(name: str, failure: TaskFailure) -> str:
     """Say that a task of the broker fails or a thread of it died, what stays undone, and the line that says so."""
     known = task_of(name)
-    if name in {OPEN_FILES, READ_ERRORS}:
+    if not known.is_task:
         return f"{known.undone} (since {utc(failure.since_ms)}; {failure.text})"
     what = f"the broker's task {name} fails" if known.repeats else f"the broker's thread {name} died"
     return f"{what} (since {utc(failure.since_ms)}), so {known.undone}: {failure.text}"

@@ -78,7 +78,7 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"DuplicateBrokerRegistrationException",
         r"broker is (?:already )?registered (?:on|with)",
         r"NodeExistsException.*/brokers/ids",
-        r"/brokers/ids/\d+.*(?:NodeExists|owned by another)",
+        r"/brokers/ids/\d+.*(?:NodeExists|owned by another|node already exists)",
     ],
     Reason.UNSUPPORTED_VERSION: [
         r"No MetadataVersion with",
@@ -132,6 +132,9 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"Could not (?:create the Java|find or load main class)",
         r"Invalid (?:maximum|initial|minimum) heap size",
         r"Error occurred during initialization of VM",
+        # What Java says before "Could not create the Java Virtual Machine".
+        r"^(?:Improperly specified|Conflicting|Multiple|Invalid -X|VM option '|Initial heap size|Error opening zip)",
+        r"^Could not find agent",
     ],
     Reason.TOPIC_ID_MISSING: [r"InconsistentTopicIdException"],
     Reason.UNSUPPORTED_VERSION: [
@@ -196,6 +199,7 @@ _LAST: Mapping[Reason, Sequence[str]] = {
         r"LogSegmentOffsetOverflow",
         r"Error starting LogManager",
     ],
+    Reason.JAVA: [r"^Error opening log file"],
     Reason.CONFIGURATION: [
         r"ConfigException",
         r"Invalid value .* for configuration",
@@ -210,13 +214,13 @@ _LAST: Mapping[Reason, Sequence[str]] = {
 _FATAL = compiled(
     r"Exiting Kafka|[Ff]atal error|Encountered fatal fault|errors? in one of the threads during logs loading"
     r"|There was an error in one of the threads|Shutdown broker because|Shutting down because|Halting"
-    r'|Exception in thread "main"|Unable to start(?! fetching)|Exit(?:ing)? (?:due to|because)'
+    r'|Exception in thread "main"|Unable to start(?! fetching)|Exit(?:ing)? (?:due to|because)|Stopping the server as'
     r"|exception while starting SharedServer"
 )
 _SAID_ALWAYS = {reason: compiled("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
 _ENDS = compiled(
     r"Exiting Kafka|Fatal error during|Encountered fatal fault|logs loading|Shutdown broker|Shutting down because"
-    r'|Halting|"main"'
+    r'|Halting|"main"|Stopping the server as'
 )
 # Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
 _LIFECYCLE = compiled(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
@@ -230,6 +234,7 @@ _OF_OTHERS = compiled(
 _SECRET = compiled(
     r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]{0,65536}\"?|'[^']{0,65536}'?|[^\s,;]{1,65536})"
 )
+_NAMES_FILE = compiled(r"(?:^|[\s('\"=:])/[^\s/]")
 _OF_DISK = frozenset({Cause.FAILED, Cause.FILE_SYSTEM})
 # Of a broker that starts, a connection that fails (Cause.REMOUNT) says nothing of its disks.
 _CONCLUSIVE = frozenset(BY_CAUSE) - _OF_DISK - {Cause.REMOUNT}
@@ -261,7 +266,7 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
             if reason is Reason.METADATA_FAULT and (of_disk := _of_disk(entry)) is not None:
                 return failed_by(Reason.METADATA_DIRECTORY_FAILED, of_disk)
             if reason is not None:
-                return failed_by(reason, _with_exception(entry) if said == entry.message else said)
+                return failed_by(reason, _with_exception(entry) if said == entry.message else _with_place(said, entry))
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
     return failed_by(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
 
@@ -321,6 +326,12 @@ def _judges(entry: Entry) -> Sequence[Judge]:
 def _of_disk(entry: Entry) -> str | None:
     """Return the line that reports a failed disk or file system, after which the data may still be intact."""
     return next((line for line in entry.more if cause_of(line) in _OF_DISK), None)
+
+
+def _with_place(said: str, entry: Entry) -> str:
+    """Return a line with what stands above it and names a file, if it names none: what is full must be found."""
+    above = (line for line in (entry.message, *entry.more[: entry.more.index(said)]) if _NAMES_FILE.search(line))
+    return said if _NAMES_FILE.search(said) else ": ".join([*list(above)[-1:], said])
 
 
 def _with_exception(entry: Entry) -> str:

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, CLEANER
+from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, CLEANER, FUTURE_TIMES
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, OPEN_FILES, READ_ERRORS, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
@@ -182,11 +182,12 @@ _TASK = compiled(
     # Kafka 3.3 and later (SharedServer): a broker that could not write one writes none before it starts again.
     r"|Encountered [\w -]+ fault: KRaft snapshot file generation error"
 )
+_FUTURE = compiled(r"contains future timestamp\(s\), making it ineligible to be deleted")
 # What a broker reads while it answers a request, as to convert records for an old consumer: an error of the disk only
 # breaks the connection (``Selector``, ``Processor``).
 _SENDS = compiled(
     r"Unexpected error from .*closing connection|Closing socket for|Exception while processing request from"
-    r"|Error processing fetch "
+    r"|Error processing fetch |Unexpected error handling request"
 )
 # It names a directory that failed, which its own line reports, or the end of the broker.
 _NO_TASK = compiled(
@@ -251,6 +252,8 @@ def _of_task(entry: Entry) -> Iterator[Finding]:
         return
     if task := _TASK.search(entry.message):
         yield TaskState(task["task"] or task["loop"] or "KRaft-snapshot", True, _detail(entry, entry.message))
+    if _FUTURE.search(entry.message):
+        yield TaskState(FUTURE_TIMES, True, _detail(entry, entry.message))
     error = os_error_in(entry.exception)
     if error is not None and error.name == "EIO" and _SENDS.search(entry.message):
         yield TaskState(READ_ERRORS, True, _detail(entry, entry.message))

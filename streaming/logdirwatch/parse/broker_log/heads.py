@@ -76,11 +76,14 @@ _FRAME = compiled(r"(?:^|[\s:])at [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?$")
 
 # Messages of the JVM itself have no date.
 _OF_JAVA = compiled(
-    r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening log file|Unrecognized '
+    r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening (?:log|zip) |Unrecognized '
     r"|(?:OpenJDK|Java HotSpot).*(?:warning|VM)|# There is insufficient memory|# A fatal error has been detected"
-    r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap"
-    r"|Could not (?:create|reserve)|library initialization failed)"
+    r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap|Invalid -X"
+    r"|Could not (?:create|reserve|find agent)|library initialization failed|Improperly specified|VM option '"
+    r"|Conflicting collector|Multiple (?:garbage )?collectors|Initial heap size)"
 )
+# The same, where unified logging (JEP 158) dates it: what it cannot open.
+_LOGGED_BY_JAVA = compiled(r"\[\d+[.,]\d+s\]\[error\s*\]\[logging\s*\] ")
 # Nor do the lines of its garbage collector and of logging libraries; they report no failure.
 _OF_LIBRARIES = compiled(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
 
@@ -102,6 +105,8 @@ def head_of(text: str) -> Head | None:
         return _dated(dated["at"], text[dated.end() :])
     if (levelled := _LEVEL_FIRST.match(text)) is not None:
         return _undated(levelled["level"], text[levelled.end() :])
+    if (logged := _LOGGED_BY_JAVA.match(text)) is not None:
+        text = text[logged.end() :]
     if _OF_LIBRARIES.match(text):
         return Head("", "INFO", "", text.strip())
     if _OF_JAVA.match(text):

@@ -21,6 +21,13 @@ _OF_KERNEL = (
     r"(?:[Mm]emory cgroup )?[Oo]ut of memory: Kill|Killed process \d+|oom-kill:constraint=|\S+ invoked oom-killer"
 )
 _OF_SHELL = r"\S+: line \d+: +\d+ (?:Killed|Aborted|Bus error|Segmentation fault)\b"
+# A shell or a container runtime that finds no Java to execute, or that of another architecture.
+_NO_JAVA = (
+    r"(?:exec\b|standard_init_linux\.go:|OCI runtime |\S+: line \d+: ).{0,200}"
+    r"(?:[Ee]xec format error|user process caused|java: (?:command )?not found|java\S* executable file not found)"
+)
+# Programs that end others before the kernel has to.
+_OF_EARLYOOM = r"sending SIG(?:TERM|KILL) to process \d+ uid \d+ \W?"
 _TOOLS = ("mkdir", "touch", "chown", "chmod", "cp", "mv", "ln", "rm", "tee", "cat", "sed", "grep", "find", "install")
 _OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
 _OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
@@ -30,7 +37,7 @@ _OF_SCRIPT = compiled(rf"\S+: (?:\S+ ?)?\d+ ?\S{{0,3}} ?[:：] ?(?:cannot \w+ )?
 _LINE = compiled(
     r"(?:\[ *[\d.]+\] )?"
     rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to"
-    rf"|{_OF_CHECK})"
+    rf"|{_OF_CHECK}|{_OF_EARLYOOM}|{_NO_JAVA})"
 )
 
 _CRASHED = "(?:4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV|13[24569]/)"
@@ -38,7 +45,7 @@ _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
     (reason, compiled(pattern))
     for reason, pattern in (
         (Reason.OOM_KILLED, r"[Oo]ut of memory: Kill(?:ed)? process \d+|Killed process \d+,?(?: UID \d+,?)? \("),
-        (Reason.OOM_KILLED, r"oom-kill:constraint="),
+        (Reason.OOM_KILLED, rf"oom-kill:constraint=|{_OF_EARLYOOM}"),
         (Reason.OOM_KILLED, r"killed by the OOM killer|result 'oom-kill'|due to memory (?:pressure|used)"),
         (Reason.CRASHED, rf"[Mm]ain process exited, code=\w+, status={_CRASHED}|result 'core-dump'"),
         (Reason.CRASHED, r": line \d+: +\d+ (?:Aborted|Bus error|Segmentation fault)"),
@@ -46,11 +53,15 @@ _ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
         (Reason.KILLED, r"timed out\. (?:Killing|Terminating|Aborting)|Watchdog timeout|with signal SIGKILL"),
         (Reason.KILLED, r": line \d+: +\d+ Killed\b|JVM (?:exited unexpectedly|received a signal SIGKILL)"),
         (Reason.PERMISSION, f"^{_OF_CHECK}"),
+        (Reason.JAVA, _NO_JAVA),
     )
 )
 
-_JAVA = compiled(r"process \d+,?(?: UID \d+,?)? \((?:java|kafka[^)]*)\)|oom-kill:constraint=.*\btask=(?:java|kafka)")
-_KERNELS = compiled(_OF_KERNEL)
+_JAVA = compiled(
+    r"process \d+,?(?: UID \d+,?)? \((?:java|kafka[^)]*)\)|oom-kill:constraint=.*\btask=(?:java|kafka)"
+    rf"|{_OF_EARLYOOM}(?:java|kafka)\b"
+)
+_KERNELS = compiled(rf"{_OF_KERNEL}|{_OF_EARLYOOM}")
 _KAFKA = compiled(r"kafka|confluent-server", re.IGNORECASE)
 _BESIDE_KAFKA = compiled(
     r"connect|mirror|exporter|rest|ui\b|manager|schema|ksql|lag|burrow|zookeeper|cruise|akhq|logdirwatch", re.IGNORECASE

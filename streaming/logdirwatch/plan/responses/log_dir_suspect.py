@@ -329,7 +329,8 @@ _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
     (TASK_FAILS,): Runbook(
         "read the exception of the task or thread that evidence names, and remove what it fails at (the partition or "
         "file in its text); then restart the broker, one broker at a time: only that starts a dead thread again, and "
-        "what stayed undone is done then; lower no retention for it",
+        "what stayed undone is done then; lower no retention for it. Where evidence names records from the future, it "
+        "says what helps instead",
         (describe_log_dirs,),
     ),
     (READ_ERRORS,): Runbook(

@@ -227,6 +227,12 @@ REASONS = [
     (STARTUP, "java.nio.file.AccessDeniedException: /d0/meta.properties.tmp", "permission"),
     (STARTUP, "java.io.FileNotFoundException: /d0/x (Read-only file system)", "read_only"),
     (STARTUP, "java.lang.NullPointerException", "other"),
+    ("Stopping the server as it failed to initialize topic-based RLMM resources", "", "other"),
+    (
+        "Error while creating ephemeral at /brokers/ids/1, node already exists and owner '7' does not match '8'",
+        "",
+        "duplicate_broker",
+    ),
 ]
 BARE = [
     ('Exception in thread "main" java.lang.UnsupportedClassVersionError: kafka/Kafka has been compiled by', "java"),
@@ -237,6 +243,23 @@ BARE = [
         "cannot_bind",
     ),
     ("Terminating due to java.lang.OutOfMemoryError: Java heap space", "out_of_memory"),
+    ("Improperly specified VM option 'MaxHeapSize=4X'", "java"),
+    ("Conflicting collector combinations in option list; please refer to the release notes", "java"),
+    ("Multiple garbage collectors selected", "java"),
+    ("Error opening zip file or JAR manifest missing : /opt/jmx_prometheus.jar", "java"),
+    ("Could not find agent library instrument on the library path", "java"),
+    ("VM option 'UseZGC' is experimental and must be enabled via -XX:+UnlockExperimentalVMOptions.", "java"),
+    ("Initial heap size set to a larger value than the maximum heap size", "java"),
+    ("Invalid -Xlog option '-Xlog:gc*:file=/logs/gc.log', see error log for details.", "java"),
+    ("[0.001s][error][logging] Error opening log file '/logs/gc.log': No such file or directory", "java"),
+    ("[0.001s][error][logging] Error opening log file '/logs/gc.log': Permission denied", "permission"),
+    ("[0.001s][error  ][logging  ] Error opening log file '/logs/gc.log': No space left on device", "disk_full"),
+    ("exec /opt/kafka/bin/kafka-server-start.sh: exec format error", "java"),
+    ("standard_init_linux.go:228: exec user process caused: no such file or directory", "java"),
+    ("/opt/kafka/bin/kafka-run-class.sh: line 347: exec: java: not found", "java"),
+    ("/opt/kafka/bin/kafka-run-class.sh: line 347: java: command not found", "java"),
+    ("/opt/kafka/bin/kafka-run-class.sh: line 347: /jvm/java: cannot execute binary file: Exec format error", "java"),
+    ('exec: "java": executable file not found in $PATH', "java"),
     # The scripts of images, which refuse to start a broker.
     ("Command [/usr/local/bin/dub path /var/lib/kafka/data writable] FAILED !", "permission"),
     ("mkdir: cannot create directory '/bitnami/kafka/data': Permission denied", "permission"),
@@ -280,6 +303,48 @@ def test_the_log_tells_why_a_broker_ends(message, exception, reason):
 @pytest.mark.parametrize(("text", "reason"), BARE)
 def test_java_tells_why_it_does_not_start_it(text, reason):
     assert [found.reason for found in findings_of(f"{text}\n")] == [reason]
+
+
+@pytest.mark.parametrize("first", [text for text, reason in BARE if reason == "java" and "create the" not in text])
+def test_what_java_says_first_is_told_and_not_that_it_could_not_be_created(first):
+    (news,) = told(f"{first}\n", "Error: Could not create the Java Virtual Machine.\n")
+    assert first.removeprefix("[0.001s][error][logging] ")[:60] in news.detail
+
+
+QUORUM = "java.io.UncheckedIOException: Error while writing the Quorum status from the file /d0/__cluster/quorum-state"
+CHECKPOINT = "x.KafkaStorageException: Error while writing to checkpoint file /d1/t-0/leader-epoch-checkpoint"
+NO_SPACE = "java.io.IOException: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("message", "thrown", "names"),
+    [
+        (
+            FAULT + "Unexpected error in raft IO thread",
+            [QUORUM, f"Caused by: {NO_SPACE}"],
+            "/d0/__cluster/quorum-state",
+        ),
+        (FATAL, [CHECKPOINT, f"Caused by: {NO_SPACE}"], "/d1/t-0/leader-epoch-checkpoint"),
+        (FATAL, [CHECKPOINT, "Caused by: java.io.IOException: Disk quota exceeded"], "/d1/t-0/"),
+        (FATAL, [CHECKPOINT, "Caused by: java.io.IOException: Read-only file system"], "/d1/t-0/"),
+        (FATAL, [CHECKPOINT, "Caused by: java.io.IOException: Permission denied"], "/d1/t-0/"),
+        (FATAL, ["x.Outer: y", f"Caused by: {CHECKPOINT}", f"Caused by: {NO_SPACE}"], "/d1/t-0/"),
+        (FATAL, [QUORUM, f"Caused by: {CHECKPOINT}", f"Caused by: {NO_SPACE}"], "/d1/t-0/"),
+        (f"{STARTUP} in /d1", ["x.Outer: y", f"Caused by: {NO_SPACE}"], "/d1"),
+        (FATAL, ["java.io.FileNotFoundException: /d1/x.tmp (No space left on device)"], "/d1/x.tmp"),
+        (FATAL, [CHECKPOINT, "Caused by: java.nio.file.FileSystemException: /d1/y: Read-only file system"], "/d1/y"),
+    ],
+)
+def test_an_error_that_names_no_file_is_told_with_what_names_one(message, thrown, names):
+    (found,) = findings_of(line(message, "kafka.Kafka$", exception="\n".join(thrown)))
+    assert names in found.detail
+    assert thrown[-1].removeprefix("Caused by: ") in found.detail
+    assert found.detail.count(" file /") <= 1
+
+
+def test_an_error_without_any_file_is_told_as_it_is():
+    (found,) = findings_of(line(FATAL, "kafka.Kafka$", exception=f"x.Outer: y\nCaused by: {NO_SPACE}"))
+    assert found.detail == f"a disk is full, or a quota is used up: Caused by: {NO_SPACE}"
 
 
 def test_the_detail_is_the_line_that_says_so():

@@ -287,7 +287,26 @@ def test_a_thread_of_the_cleaner_that_dies_is_told_until_one_starts():
 
 SCHEDULER, SERVER = "org.apache.kafka.server.util.KafkaScheduler", "kafka.server"
 # The message, its logger, the exception, and the task that failed.
+FUTURE = "contains future timestamp(s), making it ineligible to be deleted"
 TASKS = [
+    (
+        f"LogSegment(baseOffset=0, size=9, largestRecordTimestamp=4102444800000) {FUTURE}",
+        "x.UnifiedLog",
+        "",
+        "future_timestamps",
+    ),
+    (
+        f"LogSegment(baseOffset=0, size=9, largestRecordTimestamp=Some(4102444800000)) {FUTURE}",
+        "",
+        "",
+        "future_timestamps",
+    ),
+    (
+        "[KafkaApi-7] Unexpected error handling request RequestHeader(apiKey=FETCH, apiVersion=13)",
+        "kafka.server.KafkaApis",
+        "java.io.IOException: Input/output error",
+        "read_errors",
+    ),
     (
         "Uncaught exception in scheduled task 'kafka-log-retention'",
         SCHEDULER,

@@ -28,6 +28,8 @@ TOLD = [
     (f"{AT} systemd[1]: kafka.service: main process exited, code=killed, status=9/KILL", "killed"),
     (f"{AT} systemd[1]: kafka.service: Main process exited, code=exited, status=137/n/a", "killed"),
     (f"{AT} systemd[1]: kafka.service: start operation timed out. Terminating.", "killed"),
+    (f'{AT} earlyoom[99]: sending SIGTERM to process 811 uid 1000 "java": badness 889, VmRSS 8192 MiB', "oom_killed"),
+    (f"{AT} earlyoom[99]: sending SIGKILL to process 811 uid 1000 'java': oom_score 889, VmRSS 8192 MiB", "oom_killed"),
 ]  # fmt: skip
 OF_OTHERS = [
     f"{AT} kernel: Out of memory: Killed process 90 (chrome) total-vm:1kB",
@@ -41,6 +43,9 @@ OF_OTHERS = [
     f"{AT} systemd[1]: kafka.service: Failed with result 'exit-code'.",
     f"{AT} systemd[1]: kafka.service: Succeeded.",
     f"{AT} systemd[1]: kafka.service: Scheduled restart job, restart counter is at 3.",
+    f'{AT} earlyoom[99]: sending SIGTERM to process 90 uid 1000 "chrome": badness 900, VmRSS 2048 MiB',
+    f"{AT} earlyoom[99]: mem avail: 2048 of 64311 MiB ( 3.18%), swap free: 0 of 0 MiB ( 0.00%)",
+    f"{AT} bash[7]: exec: java: not found",
     f"{AT} kernel: EXT4-fs (sdb1): mounted filesystem with ordered data mode",
 ]
 

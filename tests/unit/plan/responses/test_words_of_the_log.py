@@ -41,7 +41,13 @@ DIRECTORIES = [
     (Cause.UNKNOWN, "/d1/.lock: Invalid argument", ("investigate", "shares and FUSE", "findmnt")),
     (Cause.UNKNOWN, "java.io.IOException: Operation not supported", ("investigate", "memory map", "ext4 or XFS")),
     (Cause.UNKNOWN, "/d1/t-0 -> /d1/t-0.0-delete: File name too long", ("investigate", "shorter names", "eCryptfs")),
-    (Cause.UNKNOWN, "java.nio.file.NoSuchFileException: /d1/t-0/1.log", ("investigate", "nothing proves")),
+    (Cause.UNKNOWN, "java.nio.file.NoSuchFileException: /d1/t-0/1.log", ("investigate", "nothing proves", "tmpfiles")),
+    (
+        Cause.UNKNOWN,
+        "/d1/t-0/1.index (没有那个文件或目录)",
+        ("investigate", "nothing proves", "mounted", "KAFKA-15391"),
+    ),
+    (Cause.RENAME_REFUSED, "/d1/t-0/0.log -> /d1/t-0/0.log.deleted: Operation not permitted", ("lsattr", "immutable")),
 ]
 BROKERS = [
     (

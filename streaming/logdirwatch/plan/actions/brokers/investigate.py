@@ -150,7 +150,8 @@ _WHY = {
     "again, or restart the pod, which mounts it again; " + _NO_FORMAT,
     Cause.RENAME_REFUSED: "see what {places} {are} mounted from (findmnt): the broker was refused to rename what it "
     "had just written. A share (SMB, Azure Files, NFS) and Windows refuse that while a file is open, whoever owns it: "
-    "move Kafka's data to block storage, then restart the broker. On a disk of its own compare the folder's owner",
+    "move Kafka's data to block storage, then restart the broker. On a disk of its own compare the folder's owner, and "
+    "its attributes (lsattr): nothing immutable or append-only can be renamed",
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
     "inodes, a quota, the pool below a thin volume, or the chunks for metadata of btrfs",
 }
@@ -166,6 +167,8 @@ def look_at_host(
     error = os_error_in(away.proofs[directories[0].path].said or "")
     if error is not None and error.remedy is not None:
         reason = f"repair what took {places} offline; the error condemns no disk: {error.remedy}"
+    elif error is not None and error.likely is not None:
+        reason = f"{reason}. {error.likely}"
     if cause is Cause.DAMAGED_FILE:
         reason = f"in {places} " + damaged_file_remedy(away.proofs[directories[0].path].said or "")
     return replace(
