@@ -27,7 +27,7 @@ def take_samples(context: BrokerContext, record: MetricsRecord, moment: Evidence
             log_dir = known[sample.path] = LogDirMemory()
         log_dir.codes[record.collector] = (sample.error_code, context.memory.newest_ms)
         _note(log_dir, sample, record, moment)
-        log_dir_changed.note_content(context, sample, log_dir, moment)
+        log_dir_changed.note_content(context, record, sample, log_dir, moment)
     shared_volumes.watch(context.memory, record.log_dirs)
     gone = [sample.path for sample in record.log_dirs if _is_offline(context.memory, known[sample.path])]
     _take_offline(context, gone, moment)

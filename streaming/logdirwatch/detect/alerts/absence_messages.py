@@ -2,7 +2,7 @@
 
 from logdirwatch.detect.alerts import hints, offline_messages
 from logdirwatch.detect.predicates import has_metadata_log, used_ratio
-from logdirwatch.detect.state.broker_state import BrokerMemory, Episode, Maintenance
+from logdirwatch.detect.state.broker_state import BrokerMemory, Episode, LogDirMemory, Maintenance
 from logdirwatch.detect.state.log_recovery import progress
 from logdirwatch.detect.state.maintenance import running
 from logdirwatch.model.broker_failures import BrokerFailureReason
@@ -68,21 +68,28 @@ _UNEXPLAINED = frozenset({None, Cause.UNKNOWN})
 
 def broker_offline(memory: BrokerMemory) -> str:
     """Say that the controller considers a broker offline, and the last known state of its directories."""
-    worst = max(
-        ((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.last_status is not None),
-        key=lambda item: ((item[1].last_status or LogDirStatus.UNKNOWN).rank, item[1].cause not in _UNEXPLAINED),
-        default=None,
-    )
     recovers = _recovers(memory)
     state = "is starting" if recovers else "is offline"
     text = f"Broker {memory.broker} {state} ({memory.reason}){recovers}{_log_says(memory)}{_hangs(memory)}"
-    if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
-        ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
-        kind = "metadata directory" if has_metadata_log(memory, worst[0]) else "directory"
-        share = "" if ratio is None else f" at {human_ratio(ratio)}"
-        why = offline_messages.why_offline(worst[1]) if worst[1].last_status is LogDirStatus.OFFLINE else None
-        text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}" + (f", {why}" if why else share)
-    return f"{text}{hurt(memory)}; {_waits_as_planned(memory) or waits_for_partitions(memory.partitions)}"
+    waits = _waits_as_planned(memory) or waits_for_partitions(memory.partitions)
+    return f"{text}{_worst_directory(memory)}{hurt(memory)}; {waits}"
+
+
+def _worst_directory(memory: BrokerMemory) -> str:
+    """Name the directory that was worst when the broker was last seen; empty if all were online."""
+    path, log_dir = max(
+        memory.log_dirs.items(),
+        key=lambda item: (item[1].known_status.rank, item[1].cause not in _UNEXPLAINED),
+        default=("", LogDirMemory()),
+    )
+    status = log_dir.known_status
+    if status.rank <= LogDirStatus.ONLINE.rank:
+        return ""
+    ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
+    kind = "metadata directory" if has_metadata_log(memory, path) else "directory"
+    share = "" if ratio is None else f" at {human_ratio(ratio)}"
+    why = offline_messages.why_offline(log_dir) if status is LogDirStatus.OFFLINE else None
+    return f"; last seen: {kind} {path} {status}" + (f", {why}" if why else share)
 
 
 def crash_loop(memory: BrokerMemory, restarts: int, within_ms: int, said: Episode) -> str:
@@ -92,7 +99,7 @@ def crash_loop(memory: BrokerMemory, restarts: int, within_ms: int, said: Episod
     waits = "yes, because it is asked to stop" if is_stopped else "no, because nothing shows that it will stay"
     return (
         f"Broker {memory.broker} went away and came back {restarts} times within {human_ms(within_ms)}; {why}"
-        f"{hurt(memory)}; can wait until morning: {waits}"
+        f"{_worst_directory(memory)}{hurt(memory)}; can wait until morning: {waits}"
     )
 
 

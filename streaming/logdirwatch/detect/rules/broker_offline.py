@@ -28,6 +28,7 @@ RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 
 
 SAID_CHARACTERS = 400
+_CUT_SHORT = "it was stopped while it recovered its logs, which begins again at the next start: "
 
 
 def raise_unknown(context: BrokerContext, failures: int, moment: EvidenceTime) -> None:
@@ -155,7 +156,7 @@ def away_evidence(kind: type[Away], memory: BrokerMemory, **more: Any) -> Away:
         recovering_logs=log_recovery.logs_left(memory),
         log_dirs={
             path: KnownLogDir(
-                last_status=log_dir.last_status,
+                last_status=log_dir.known_status,
                 used_ratio=predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
                 is_metadata_dir=log_dir.is_metadata_dir,
             )
@@ -183,6 +184,9 @@ def take_reason(context: BrokerContext, record: EventRecord, moment: EvidenceTim
         return
     reason = record.reason or BrokerFailureReason.OTHER.value
     text = printable(shortened(record.detail or reason, SAID_CHARACTERS))
+    if reason == BrokerFailureReason.STOPPED and log_recovery.is_cut_short(memory, moment.at_ms):
+        # Whoever stops a broker then gives it too little time to start, and may do so again.
+        reason, text = BrokerFailureReason.KILLED.value, f"{_CUT_SHORT}{text}"
     memory.word = BrokerLogFinding(at_ms=moment.at_ms, reason=reason, text=text)
     tell_again(context, moment)
 

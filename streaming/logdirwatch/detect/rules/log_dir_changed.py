@@ -1,11 +1,14 @@
 """``log_dir_changed``: a directory suddenly has another size, is on another volume, or came back empty.
 
 So it is after a lost mount, or on another disk: Kafka makes the replicas again, empty, and copies them from other
-brokers (Kafka 4.3.1 ``LogManager.getOrCreateLog``): as many replicas, half of their bytes or less, and many of them out
-of sync. What retention, compaction or a deleted topic takes away leaves replicas in sync, or takes them along.
+brokers (Kafka 4.3.1 ``LogManager.getOrCreateLog``), there or in the broker's other directories: as many replicas, half
+of their bytes or less, and many of them out of sync. What retention, compaction or a deleted topic takes away leaves
+replicas in sync, or takes them along; what was moved is in another directory with its bytes.
 
 A missing configured reserve file counts too: it could not be released when the disk is full.
 """
+
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -18,7 +21,7 @@ from logdirwatch.detect.state import maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, Left, LogDirMemory, OpenAlert
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
-from logdirwatch.model.records import HostLogDir, LogDirSample
+from logdirwatch.model.records import HostLogDir, LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import Cause, LogDirStatus, Rule, Severity
 
 CAPACITY = "capacity"
@@ -103,29 +106,40 @@ def is_quiet(memory: BrokerMemory) -> bool:
     return all(log_dir.held is None and log_dir.change is None for log_dir in memory.log_dirs.values())
 
 
-def note_content(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
-    """Compare a sample with what the directory held before; call it before the sample is remembered."""
+def note_content(
+    context: BrokerContext, record: MetricsRecord, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime
+) -> None:
+    """Compare a sample with what the directory held before; call it before any sample of the answer is remembered."""
     memory, change = context.memory, log_dir.change
+    # Of a directory without replicas those elsewhere tell whether they are copied again.
+    holders = [sample] if sample.replica_count else record.log_dirs
     if change is not None and change.why == EMPTIED:
-        _follow(context, sample, change)
-    elif (change is None or change.why in _LESSER) and _has_lost_bytes(sample, log_dir):
-        _note_loss(context, sample, log_dir, moment)
+        _follow(context, holders, change)
+    elif (change is None or change.why in _LESSER) and _has_lost_bytes(memory, record, sample, log_dir):
+        _note_loss(context, holders, sample, log_dir, moment)
     if log_dir.held is not None and _is_settled(memory, log_dir.held, moment.at_ms):
         log_dir.held = None
 
 
-def _note_loss(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
+def _note_loss(
+    context: BrokerContext,
+    holders: Sequence[LogDirSample],
+    sample: LogDirSample,
+    log_dir: LogDirMemory,
+    moment: EvidenceTime,
+) -> None:
     """Note that a directory came back empty, or what it held before: its replicas leave the in-sync set later."""
+    is_behind = _is_behind(context, holders) is True
     if _is_expected(log_dir, moment.at_ms):
         log_dir.held = None
-    elif _came_back_empty(context, sample, log_dir):
+    elif is_behind or _is_gone(context.memory, sample, log_dir):
         log_dir.change = Change(
             why=EMPTIED,
             at_ms=moment.at_ms,
             total_bytes=log_dir.total_bytes or 0,
             volume=log_dir.volume,
             replica_bytes=_before(log_dir).replica_bytes,
-            is_behind=_is_behind(context, sample) is True,
+            is_behind=is_behind,
         )
         # They are behind because they are copied again, not because the disk is slow.
         log_dir.held, log_dir.kept_up, log_dir.lagging_scans = None, False, 0
@@ -133,12 +147,26 @@ def _note_loss(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemo
         log_dir.held = log_dir.held or replace(_before(log_dir), at_ms=moment.at_ms)
 
 
-def _has_lost_bytes(sample: LogDirSample, log_dir: LogDirMemory) -> bool:
-    """Tell whether as many replicas as before have half of their bytes or less."""
+def _has_lost_bytes(memory: BrokerMemory, record: MetricsRecord, sample: LogDirSample, log_dir: LogDirMemory) -> bool:
+    """Tell whether as many replicas as before, here or in the whole broker, have half of their bytes or less."""
     before, count, size_bytes = _before(log_dir), sample.replica_count, sample.replica_bytes
     if sample.error_code or not before.replica_count or not before.replica_bytes or count is None or size_bytes is None:
         return False
-    return count >= SAME_COUNT_RATIO * before.replica_count and size_bytes <= LOST_RATIO * before.replica_bytes
+    if size_bytes > LOST_RATIO * before.replica_bytes:
+        return False
+    lost_bytes = before.replica_bytes - size_bytes
+    return count >= SAME_COUNT_RATIO * before.replica_count or _are_made_again(memory, record, lost_bytes)
+
+
+def _are_made_again(memory: BrokerMemory, record: MetricsRecord, lost_bytes: int) -> bool:
+    """Tell whether the broker holds as many replicas as before, without most of the bytes that were lost."""
+    before = [_before(log_dir) for log_dir in memory.log_dirs.values()]
+    had, had_bytes = sum(one.replica_count or 0 for one in before), sum(one.replica_bytes or 0 for one in before)
+    has, has_bytes = (
+        sum(one.replica_count or 0 for one in record.log_dirs),
+        sum(one.replica_bytes or 0 for one in record.log_dirs),
+    )
+    return has >= SAME_COUNT_RATIO * had and had_bytes - has_bytes > LOST_RATIO * lost_bytes
 
 
 def _is_expected(log_dir: LogDirMemory, at_ms: int) -> bool:
@@ -148,26 +176,27 @@ def _is_expected(log_dir: LogDirMemory, at_ms: int) -> bool:
     return (is_long_ago and not is_other) or (was_offline and log_dir.cause in _EMPTIED_BY_HAND)
 
 
-def _came_back_empty(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory) -> bool:
-    before, memory = _before(log_dir), context.memory
+def _is_gone(memory: BrokerMemory, sample: LogDirSample, log_dir: LogDirMemory) -> bool:
+    """Tell whether nearly all bytes left a directory while its broker was away."""
+    before = _before(log_dir)
     was_away = log_dir.held is not None and (memory.status in broker_offline.AWAY or memory.since_ms > before.at_ms)
-    is_gone = was_away and (sample.replica_bytes or 0) <= (1 - NEARLY_ALL_RATIO) * (before.replica_bytes or 0)
-    return _is_behind(context, sample) is True or is_gone
+    return was_away and (sample.replica_bytes or 0) <= (1 - NEARLY_ALL_RATIO) * (before.replica_bytes or 0)
 
 
 def _before(log_dir: LogDirMemory) -> Left:
     return log_dir.held or Left(at_ms=0, replica_count=log_dir.replica_count, replica_bytes=log_dir.replica_bytes)
 
 
-def _follow(context: BrokerContext, sample: LogDirSample, change: Change) -> None:
-    is_behind = _is_behind(context, sample)
+def _follow(context: BrokerContext, holders: Sequence[LogDirSample], change: Change) -> None:
+    is_behind = _is_behind(context, holders)
     change.is_behind = change.is_behind if is_behind is None else is_behind
 
 
-def _is_behind(context: BrokerContext, sample: LogDirSample) -> bool | None:
-    if sample.replica_count is None or sample.out_of_sync_count is None:
+def _is_behind(context: BrokerContext, holders: Sequence[LogDirSample]) -> bool | None:
+    counts, behind = [one.replica_count for one in holders], [one.out_of_sync_count for one in holders]
+    if None in counts or None in behind:
         return None
-    count = lagging_replicas.Sync(sample.replica_count, sample.out_of_sync_count)
+    count = lagging_replicas.Sync(sum(one or 0 for one in counts), sum(one or 0 for one in behind))
     return lagging_replicas.is_behind(count, context.settings)
 
 

@@ -360,6 +360,11 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     refused_partitions: int = 0
     refused_ms: int = 0
 
+    @property
+    def known_status(self) -> LogDirStatus:
+        """Its status, or the last one that was known."""
+        return (self.last_status or self.status) if self.status is LogDirStatus.UNKNOWN else self.status
+
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     """One broker with all its directories.

@@ -66,6 +66,12 @@ def logs_left(memory: BrokerMemory) -> int | None:
     return sum(found.left.values()) if is_counted else None
 
 
+def is_cut_short(memory: BrokerMemory, at_ms: int) -> bool:
+    """Tell whether the broker was still recovering when it ended: the next start begins again."""
+    found = memory.recovery
+    return found is not None and bool(sum(found.left.values())) and at_ms - found.seen_ms <= RECENT_MS
+
+
 def progress(memory: BrokerMemory) -> str | None:
     """Return how far a recovery is, None without one: ``59 of 400``, or ``341 left`` where nothing counts all logs."""
     left, found = logs_left(memory), memory.recovery

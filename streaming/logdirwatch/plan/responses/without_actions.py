@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.evidence.clusters import ExecutionStoppedEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import Rule
+from logdirwatch.model.vocabulary import LogDirStatus, Rule
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
@@ -19,6 +20,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
 )
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.responses.response import Response
+from logdirwatch.text.words import some_of
 
 _GOES_ON = "once what stopped it is repaired, go on with the execution, or undo it, or end it as it is"
 
@@ -28,6 +30,20 @@ def _commands(alert: AlertRecord) -> Runbook:
     shown = read_as(alert.evidence, ExecutionStoppedEvidence)
     text = f"{_GOES_ON}: {'; '.join(shown.commands)}" if shown.commands else _GOES_ON
     return Runbook(text, (show_status, list_reassignments, *map(where_it_runs, shown.commands)))
+
+
+def _of_full_directory(alert: AlertRecord) -> Runbook | None:
+    """Return what the log says, or how to find out whether the directory that was full is what ends the broker."""
+    known = read_as(alert.evidence, BrokerAwayEvidence).log_dirs
+    full = sorted(path for path, log_dir in known.items() if log_dir.last_status == LogDirStatus.SATURATED)
+    said = as_its_log_says(alert)
+    if said is not None or not full:
+        return said
+    return Runbook(
+        f"make room in {some_of(full)} of broker {alert.broker}, or it halts again: full when last seen, and a start "
+        "writes there first; see in its log that this is what ends it. The alert about the directory has the actions",
+        (UNAVAILABLE, UNDER_MIN_ISR),
+    )
 
 
 RESPONSES: Mapping[Rule, Response] = {
@@ -85,7 +101,7 @@ RESPONSES: Mapping[Rule, Response] = {
             (UNAVAILABLE, UNDER_MIN_ISR),
         ),
         nothing_to_propose="a restart is what it does by itself; only the reason why it ends can be removed",
-        runbook_for=as_its_log_says,
+        runbook_for=_of_full_directory,
         ends_when="the broker has answered for ten minutes, and for twice as long as ever between its restarts",
     ),
     Rule.EXECUTION_STOPPED: Response(

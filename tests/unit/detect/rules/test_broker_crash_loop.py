@@ -30,6 +30,14 @@ def away(polls, error=REFUSED, is_fenced=True):
     return given
 
 
+def full(polls, used=0.9995, **fields):
+    def given(driver):
+        for _ in range(polls):
+            driver.poll(log_dir("/d1", used, **fields), log_dir("/d2", 0.5))
+
+    return given
+
+
 def log_says(reason, detail="it says so"):
     return lambda driver: driver.event("BrokerFailure", reason=reason, detail=detail)
 
@@ -89,6 +97,31 @@ ROWS = [
         (*again(3, up(9), away(3), log_says("oom_killed"), away(9)), up(1)),
         LOUD,
     ),
+    Row(
+        "a directory is full",
+        (*again(3, full(9), away(9)), full(1)),
+        LOUD,
+        "last seen: directory /d1 saturated at 99.9",
+    ),
+    Row(
+        "its metadata directory is full",
+        (*again(3, full(9, is_metadata_dir=True), away(9)), full(1, is_metadata_dir=True)),
+        LOUD,
+        "last seen: metadata directory /d1 saturated",
+    ),
+    Row("a directory fills", (*again(3, full(9, 0.9), away(9)), full(1, 0.9)), LOUD, "directory /d1 critical at 90"),
+    Row(
+        "a directory has failed",
+        (*again(3, full(9, error_code=56), away(9)), full(1, error_code=56)),
+        LOUD,
+        "directory /d1 offline",
+    ),
+    Row(
+        "full, and its log says something else",
+        (*again(3, full(20), log_says("oom_killed", "no memory"), away(9)), full(1)),
+        LOUD,
+        "its log says: no memory; last seen: directory /d1 saturated",
+    ),
     Row("a controlled restart", STOP, NONE),
     Row("a broker that is rolled twice", again(2, *STOP), NONE),
     Row("three by hand", again(3, *STOP), NONE),
@@ -116,6 +149,26 @@ def test_restarts_within_an_hour_are_one_alert_with_its_reason(row):
     assert len({("until morning: no" in alert.summary) for alert in told if alert.status == "firing"}) <= 1
     assert len(driver.memory.episodes) <= 24
     check_schema("alerts", told)
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ((full(9), away(9)), "make room in /d1 of broker 7, or it halts again"),
+        ((full(9, 0.96), away(9)), "make room in /d1"),
+        ((full(9, 0.9), away(9)), "find out why the broker ends"),
+        ((full(9, 0.5), away(9)), "find out why the broker ends"),
+        ((full(20), log_says("oom_killed", "no memory"), away(9)), "give its host or container more memory"),
+        ((full(20), log_says("disk_full", "/d1: No space left"), away(9)), "make room on the disk that its log names"),
+    ],
+)
+def test_a_full_directory_is_the_reason_where_no_log_says_another(steps, told):
+    driver = Driver()
+    for step in (*again(4, *steps), steps[0]):
+        step(driver)
+    (alert,) = [alert for alert in driver.open_alerts() if alert.rule == "broker_crash_loop"]
+    found = recommend(alert, builders.facts(builders.directory(7, "/d1")), builders.policy(), builders.NOW_MS)
+    assert told in found[0].reason
 
 
 def test_the_remedy_is_that_of_its_reason():

@@ -92,6 +92,7 @@ def held(size_bytes=FULL, count=COUNT, behind=0, path="/d1", total_bytes=TOTAL):
 
 BESIDE = held(path="/d2", size_bytes=FULL + GIB)
 EMPTY = held(2 * GIB, behind=COUNT)
+NONE, TAKEN = held(0, 0), held(FULL + GIB, 2 * COUNT, COUNT, "/d2")
 FENCED = {"is_registered": True, "is_fenced": True}
 
 
@@ -142,6 +143,7 @@ class Emptied:
     says: tuple[str, ...] = ("/d1 came back empty: its replicas hold 2 GiB, 500 GiB before; check its mount",)
     before: tuple = (held(),) * 4
     others: tuple = (BESIDE,)
+    others_then: tuple | None = None
     never: tuple[str, ...] = field(default=("is suspect", "slow"))
 
 
@@ -174,6 +176,26 @@ ROWS = [
     Emptied("half of its replicas are in sync again", away, (EMPTY, held(90 * GIB, behind=40))),
     Emptied("they are in sync again, with less than before", away, (EMPTY, held(90 * GIB))),
     Emptied("in maintenance it is a note", maintained, severity="info", says=("because the broker is in maintenance",)),
+    Emptied("its replicas are made again in the other directory", away, (NONE,) * 4, others_then=(TAKEN,),
+            says=("hold 0 B, 500 GiB before",)),
+    Emptied("made again there, and in sync, since no other broker has them", away, (NONE,) * 4,
+            others_then=(held(FULL + GIB, 2 * COUNT, path="/d2"),), says=("hold 0 B, 500 GiB before",)),
+    Emptied("made again there, and some are copied already", away, (NONE,) * 4,
+            others_then=(held(FULL + 200 * GIB, 2 * COUNT, COUNT // 2, "/d2"),), says=("hold 0 B, 500 GiB before",)),
+    Emptied("made again there, the volume is another", renewed, (NONE,) * 4, others_then=(TAKEN,),
+            says=("hold 0 B, 500 GiB before",)),
+    Emptied("made again there, on a smaller volume", away, (held(0, 0, total_bytes=TOTAL // 20),) * 4,
+            others_then=(TAKEN,), says=("came back empty",)),
+    silent("drained while nobody looked: the bytes are beside it", away, (NONE,) * 4,
+           others_then=(held(2 * FULL + GIB, 2 * COUNT, path="/d2"),)),
+    silent("drained, and the rest lags after the restart", away, (NONE,) * 4,
+           others_then=(held(2 * FULL + GIB, 2 * COUNT, COUNT, "/d2"),)),
+    silent("its replicas went to other brokers", away, (NONE,) * 4, others_then=(BESIDE,)),
+    silent("they went to other brokers, and the rest lags", away, (NONE,) * 4,
+           others_then=(held(FULL + GIB, COUNT, COUNT, "/d2"),)),
+    silent("moved there while the broker answers", nothing, (NONE,) * 4,
+           others_then=(held(2 * FULL + GIB, 2 * COUNT, path="/d2"),)),
+    silent("how many there are beside it is not known", away, (NONE,) * 4, others_then=(log_dir("/d2", 0.5),)),
     silent("it holds again what it held", away, (EMPTY, held(300 * GIB, behind=9), held(480 * GIB))),
     silent("its volume is mounted again", away, (EMPTY, EMPTY, held(behind=70), held())),
     silent("retention deleted half of it", nothing, (held(FULL // 4),) * 6),
@@ -200,7 +222,7 @@ def shown(row):
         driver.poll(answer, *row.others)
     row.meanwhile(driver)
     for answer in row.then:
-        driver.poll(answer, *row.others)
+        driver.poll(answer, *(row.others if row.others_then is None else row.others_then))
     return driver
 
 

@@ -1,5 +1,7 @@
 """A broker that recovers its logs keeps its grace while it gets on."""
 
+import pytest
+
 from logdirwatch.detect import state_view
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import T0, Driver, away_for, fenced, timeout
@@ -11,6 +13,59 @@ LEADERLESS = PartitionHealth(leaderless=3)
 
 def recovering(driver, **left):
     return fenced(driver, metrics={f"remainingLogsToRecover:/{path}": float(count) for path, count in left.items()})
+
+
+def gauges(*counts):
+    def given(driver):
+        for count in counts:
+            recovering(driver, d1=count)
+
+    return given
+
+
+def lines(*loaded, total=400):
+    def given(driver):
+        for count in loaded:
+            fenced(driver)
+            driver.event("LogsLoaded", log_dir="/d1", logs_loaded=count, logs_total=total)
+
+    return given
+
+
+def said(reason, detail="SIGTERM"):
+    return lambda driver: driver.event("BrokerFailure", reason=reason, detail=detail)
+
+
+def absent(ms):
+    return lambda driver: away_for(driver, ms)
+
+
+CUT_SHORT = "it was stopped while it recovered its logs"
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason", "is_cut_short"),
+    [
+        ((gauges(300, 200), said("stopped")), "killed", True),
+        ((lines(10, 37), said("stopped")), "killed", True),
+        ((lines(10, 37), said("stopped"), lines(1, 12), said("stopped")), "killed", True),
+        ((gauges(300), absent(50_000), said("stopped")), "killed", True),
+        ((lines(399, 400), said("stopped")), "stopped", False),
+        ((gauges(0), said("stopped")), "stopped", False),
+        ((gauges(300), absent(2 * MINUTE_MS), said("stopped")), "stopped", False),
+        ((absent(MINUTE_MS), said("stopped")), "stopped", False),
+        ((said("stopped"), gauges(300)), "stopped", False),
+        ((gauges(300), said("oom_killed")), "oom_killed", False),
+        ((gauges(300), said("disk_full")), "disk_full", False),
+        ((gauges(300), lambda driver: driver.polls(0.5, 0.5), said("stopped")), "stopped", False),
+    ],
+)
+def test_a_stop_while_logs_are_recovered_is_none_that_was_meant(steps, reason, is_cut_short):
+    driver = Driver().polls(0.5)
+    for step in steps:
+        step(driver)
+    assert driver.memory.word.reason == reason
+    assert (CUT_SHORT in driver.memory.word.text) is is_cut_short
 
 
 class TestRecovery:
