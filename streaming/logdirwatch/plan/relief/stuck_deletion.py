@@ -133,7 +133,26 @@ def propose_segment_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
 
 
 CLEANER_STEP = "cleaner"
-_METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
+_CLEANER = {
+    True: (
+        (
+            "look whether the log cleaner of broker {broker} works: {what}; threads that died, partitions that it gave "
+            "up, a high min.cleanable.dirty.ratio or a small log.cleaner.dedupe.buffer.size let them grow"
+        ),
+        (
+            "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager) are 0 when "
+            "it works; log-cleaner.log says why they are not."
+        ),
+    ),
+    False: (
+        (
+            "set log.cleaner.enable=true on broker {broker}, and restart it: its log cleaner is disabled, so nothing "
+            "compacts such topics there, or deletes from them, and they grow without end; {what}"
+        ),
+        "log.cleaner.enable in server.properties; one broker at a time, and its first cleaning reads all of them.",
+    ),
+}
+"""By whether the broker has a cleaner: what to do, and where to look."""
 
 
 def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -148,18 +167,19 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
         if policy_of(snapshot.topics.get(replica.topic)) in {COMPACT, BOTH}:
             sizes[replica.topic] += replica.size_bytes or 0
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
-    host = f"On broker {source.broker}'s host"
+    what = (
+        f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, _NAMED)})"
+        f"{_unreached(largest, snapshot)}"
+    )
+    reason, look = _CLEANER[snapshot.has_cleaner(source.broker)]
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": CLEANER_STEP},
-            reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "
-            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}){_unreached(largest, snapshot)}; "
-            "threads that died, partitions that it gave up, a high min.cleanable.dirty.ratio or a small "
-            "log.cleaner.dedupe.buffer.size let them grow",
+            reason=reason.format(broker=source.broker, what=what),
             expected=effect(),
             commands=(
-                note(f"{host}: {_METRICS} are 0 when it works; log-cleaner.log says why they are not."),
+                note(f"On broker {source.broker}'s host: {look}"),
                 describe_configs(policy.tools, "brokers", source.broker, "--all"),
                 *(describe_configs(policy.tools, "topics", name, "--all") for name in largest[:1]),
             ),

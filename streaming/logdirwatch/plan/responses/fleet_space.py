@@ -4,7 +4,7 @@ Cuts are planned for all directories above the target ratio together; an alert o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
@@ -21,6 +21,7 @@ from logdirwatch.plan.relief.order import LONGER, costs_others, spare_others
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_parts
 from logdirwatch.text.words import counted
 
@@ -36,6 +37,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
     places = [snapshot.directories[place] for place in needed]
+    beside = _room_beside(needed, snapshot, policy)
+    if _fit(needed, beside, snapshot) and not any(map(is_full_within_the_hour, places)):
+        return [replace(situation.look, reason=_fits(missing, places, beside))]
     filling = frozenset(name for place in places for name in filling_topics(place, snapshot))
     cuts = plan_fleet_cuts(needed, snapshot, policy, refusals, filling)
     lost = apply_decisions(
@@ -93,6 +97,44 @@ def shortage(snapshot: ClusterSnapshot, policy: Policy, *, until_room: bool = Tr
         if needed > 0 and not any(other in found for other in sharing[place]):
             found[place] = needed
     return found
+
+
+def _room_beside(needed: Mapping[LogDirId, int], snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
+    """Return what other directories can take and last until there is more space: as when brokers were just added."""
+    space, sharing, limits = Space(snapshot), volumes(snapshot), policy.limits
+    found: dict[LogDirId, int] = {}
+    for place, directory in sorted(snapshot.directories.items()):
+        used, total = space.used_bytes(place), directory.total_bytes
+        if used is None or total is None or any(other in {*needed, *found} for other in (place, *sharing[place])):
+            continue
+        closed = [replica_vetoes.destination_not_serving(directory), replica_vetoes.destination_closed(directory)]
+        if snapshot.is_alive(directory.broker) and replica_vetoes.first(closed) is None:
+            grows = grown_bytes(directory.endless_bytes_per_s, directory.ramps, limits.fleet_cuts_last_ms)
+            found[place] = max(0, int(limits.target_ratio * total - used - grows))
+    return {place: room for place, room in found.items() if room}
+
+
+def _fit(needed: Mapping[LogDirId, int], beside: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> bool:
+    """Tell whether every directory can move what it needs: no broker takes a second replica of a partition."""
+    rooms, taking = {broker for broker, _ in beside}, set[int]()
+    for (broker, path), size_bytes in needed.items():
+        moved = 0
+        for replica in snapshot.replicas_in((broker, path)):
+            partition = snapshot.partitions.get(replica.key)
+            takers = rooms - set(rooms if partition is None else partition.replicas) | rooms & {broker}
+            moved += (replica.size_bytes or 0) if takers else 0
+            taking |= takers
+        if moved < size_bytes:
+            return False
+    return 0 < sum(needed.values()) <= sum(room for (broker, _), room in beside.items() if broker in taking)
+
+
+def _fits(missing: int, places: Sequence[LogDir], beside: Mapping[LogDirId, int]) -> str:
+    return (
+        f"the {human_bytes(missing)} that {counted(len(places), 'directory needs', 'directories need')} fit into "
+        f"{counted(len(beside), 'other', 'others')}: move them there, as the alerts about these directories propose, "
+        "and delete nothing"
+    )
 
 
 def _needed(directory: LogDir, space: Space, policy: Policy, *, until_room: bool) -> int:

@@ -60,12 +60,15 @@ def overdue_in(directory: LogDir, snapshot: ClusterSnapshot) -> list[OverdueRepl
 
 
 def overdue(replica: Replica, snapshot: ClusterSnapshot) -> OverdueReplica | None:
-    """Return a replica with the evidence that its broker does not delete or compact it; None: none, or a doubt."""
+    """Return a replica with the evidence that its broker does not delete or compact it; None: none, or a doubt.
+
+    A cleaner that is disabled is no evidence but a setting.
+    """
     topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
     if topic is None or partition is None or not replica.size_bytes:
         return None
     is_compacted = policy_of(topic) in {COMPACT, BOTH}
-    if not is_compacted and not _is_deleted(topic, replica.broker, snapshot):
+    if not (snapshot.has_cleaner(replica.broker) if is_compacted else _is_deleted(topic, replica.broker, snapshot)):
         return None
     siblings = [
         other
@@ -95,6 +98,7 @@ def is_reached(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     failing = frozenset[str]() if directory is None else directory.keeps_growing
     if topic is not None and topic.is_compacted:
         is_failing = bool(failing & {DEAD_CLEANER, UNCLEANABLE}) or outgrown_ms(replica, snapshot) is not None
+        is_failing = is_failing or not snapshot.has_cleaner(replica.broker)
     else:
         is_failing = RETENTION in failing
     return not is_failing and not past_limit_bytes(replica, snapshot) and overdue(replica, snapshot) is None

@@ -192,6 +192,13 @@ def test_a_log_that_only_its_broker_does_not_compact_is_told_alike(fields, parts
     assert [one.expected["frees_bytes"] for one in found] == ([] if frees_mib is None else [frees_mib * MIB])
 
 
+@pytest.mark.parametrize(("enable", "is_stuck"), [("false", False), ("true", True), (None, True)])
+def test_a_log_whose_cleaner_is_disabled_is_not_stuck(enable, is_stuck):
+    actions = advised(*world(broker(1, **{"log.cleaner.enable": enable}), configs=COMPACTED))
+    assert bool(restarts(actions)) is is_stuck
+    assert ("set log.cleaner.enable=true on broker 1" in "".join(one.reason for one in actions)) is not is_stuck
+
+
 def test_its_cleaner_is_named_and_neighbours_keep_their_history():
     parts = [topic("x", (1, 2, 3)), *(replica(number, "/d1", "x", size=100 * MIB) for number in (1, 2, 3))]
     (action,) = advised(*world(*parts, configs=COMPACTED), metadata_version="4.3-IV0")

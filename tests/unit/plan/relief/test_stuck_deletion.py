@@ -4,20 +4,21 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.relief.stuck_deletion import STEP, propose_cleaner_check, remote_copy_drafts
-from tests.unit.plan.builders import MIB, directory, facts, policy, replica, topic
+from tests.unit.plan.builders import MIB, broker, directory, facts, policy, replica, topic
 
 DESCRIBE = "kafka-configs.sh --bootstrap-server kafka:9092 --describe --all --entity-type "
 
 
-def checked(*, growth=None, both=0, **sizes):
-    """Sizes of compacted ``c`` and ``c2``, deleting ``d``, and ``both``, in MiB; growth by topic."""
+def checked(*, growth=None, both=0, configs=None, **sizes):
+    """Sizes of compacted ``c`` and ``c2``, deleting ``d``, and ``both``, in MiB; growth by topic; broker configs."""
     sizes = {**sizes, "both": both}
     policies = {"c": "compact", "c2": "compact", "d": "delete", "both": "delete, compact"}
     here = {name: replica(1, "/d1", name, size=size * MIB) for name, size in sizes.items() if size}
     rates = {(here[name].place, here[name].key): rate for name, rate in (growth or {}).items()}
     topics = [topic(name, (1,), configs={"cleanup.policy": policies[name]}) for name in here]
     source = directory(1)
-    return propose_cleaner_check(source, facts(source, *topics, *here.values(), growth=rates), policy())
+    parts = (broker(1, **configs or {}), source, *topics, *here.values())
+    return propose_cleaner_check(source, facts(*parts, growth=rates), policy())
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,29 @@ def checked(*, growth=None, both=0, **sizes):
 )
 def test_growth_decides_where_it_is_known_else_the_bytes(case, is_looked_at):
     assert bool(checked(**case)) is is_looked_at
+
+
+ENABLE = "log.cleaner.enable"
+
+
+@pytest.mark.parametrize(
+    ("configs", "case", "told"),
+    [
+        ({ENABLE: "false"}, {"c": 51, "d": 49}, "set log.cleaner.enable=true on broker 1, and restart it"),
+        ({ENABLE: "false"}, {"both": 51, "d": 49}, "set log.cleaner.enable=true"),
+        ({ENABLE: "false"}, {"c": 10, "d": 90, "growth": {"c": 3.0, "d": 2.0}}, "set log.cleaner.enable=true"),
+        ({ENABLE: "false"}, {"c": 30, "both": 30}, "60 MiB of /d1"),
+        ({ENABLE: "false"}, {"c": 49, "d": 51}, None),
+        ({ENABLE: "false"}, {"d": 51}, None),
+        ({ENABLE: "true"}, {"c": 51, "d": 49}, "look whether the log cleaner of broker 1 works"),
+        ({ENABLE: None}, {"c": 51, "d": 49}, "look whether"),
+        ({}, {"c": 51, "d": 49}, "look whether"),
+        ({"log.cleaner.threads": "2"}, {"both": 51}, "look whether"),
+    ],
+)
+def test_a_cleaner_that_is_disabled_is_enabled_and_not_looked_for(configs, case, told):
+    found = checked(configs=configs, **case)
+    assert [told in one.reason for one in found] == ([] if told is None else [True])
 
 
 def test_the_broker_and_its_largest_compacted_topic_are_described():

@@ -1,13 +1,27 @@
 """A whole cluster that fills: history that frees what is needed, and how much is missing else."""
 
+from dataclasses import replace
+
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Rule
 from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, slowly, topic
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    alert,
+    broker,
+    directory,
+    facts,
+    offline,
+    policy,
+    replica,
+    slowly,
+    topic,
+)
 
 FLEET = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
 SHORT = [
@@ -56,6 +70,42 @@ def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
     assert "(250 MiB fit nowhere" in look.reason
     assert "the cleanup policy of t is compact" in look.reason
     assert "1 broker like the present ones" in look.reason
+
+
+BESIDE = [directory(4, "/d1", 100 * MIB), directory(5, "/d1", 100 * MIB)]
+GROWS = {"growth_bytes_per_s": 0.1 * MIB}
+
+
+@pytest.mark.parametrize(
+    ("case", "parts", "is_moved"),
+    [
+        ("two brokers were added", [*SHORT, *BESIDE], True),
+        ("one is enough", [*SHORT, BESIDE[0]], True),
+        ("an empty directory in each of the brokers", [*SHORT, directory(1, "/d2"), directory(2, "/d2")], True),
+        ("of 250 MiB 249 fit", [*SHORT, directory(4, "/d1", 451 * MIB)], False),
+        ("of 250 MiB 251 fit", [*SHORT, directory(4, "/d1", 449 * MIB)], True),
+        ("the brokers with room have a replica of all", SHORT, False),
+        ("only the one broker has a second directory", [*SHORT, directory(1, "/d2")], False),
+        ("the new ones are cordoned", [*SHORT, *(replace(one, is_cordoned=True) for one in BESIDE)], False),
+        ("they are no destination", [*SHORT, *(replace(one, is_marked=True) for one in BESIDE)], False),
+        ("they are suspect", [*SHORT, *(replace(one, is_suspect=True) for one in BESIDE)], False),
+        ("they are offline", [*SHORT, offline(4, "/d1", used=1 * MIB)], False),
+        ("their brokers are away", [*SHORT, BESIDE[0], broker(4, BrokerStatus.OFFLINE)], False),
+        ("they fill as well", [*SHORT, *(directory(n, "/d1", 100 * MIB, **GROWS) for n in (4, 5))], False),
+        ("how full they are is not known", [*SHORT, directory(4, "/d1", None)], False),
+        ("what they would take is small", [*SHORT[:3], topic("t", (1, 2, 3)), replica(1, "/d1", "t", size=MIB)], False),
+    ],
+)
+def test_nothing_is_cut_that_fits_beside_it(case, parts, is_moved):
+    found = recommended(*parts)
+    assert [one for one in found if one.data_loss and not one.vetoes] == [] or not is_moved, case
+    assert ("move them there" in found[0].reason) is is_moved, case
+
+
+def test_in_the_last_hour_no_move_is_waited_for():
+    hurried = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=MIB)
+    found = [str(one.kind) for one in recommended(hurried, *SHORT[1:], *BESIDE)]
+    assert found[0] == "throttle_producers"
 
 
 def test_internal_topics_and_those_that_must_not_be_touched_give_nothing():
@@ -178,7 +228,7 @@ def test_growth_that_ends_by_itself_costs_no_history(case, configs, mib_an_hour,
     rates = {"t": mib_an_hour * MIB / 3600, "u": other * MIB / 3600}
     parts = [
         *(directory(n, "/d1", 850 * MIB, growth_bytes_per_s=sum(rates.values())) for n in (1, 2)),
-        directory(3, "/d1", 100 * MIB),
+        directory(3, "/d1", 690 * MIB),
         topic("t", (1, 2), configs=configs),
         topic("u", (1, 2)),
         *(replica(number, "/d1", name, size=400 * MIB) for number in (1, 2) for name in ("t", "u")),

@@ -7,7 +7,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.settings import ToolSettings, TopicRule
 from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
-from tests.unit.plan.builders import MIB, directory, replica, slowly, topic
+from tests.unit.plan.builders import MIB, broker, directory, replica, slowly, topic
 
 CRITICAL = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.CRITICAL)
 COMPACT_DELETE = {"cleanup.policy": "compact,delete"}
@@ -151,6 +151,25 @@ def test_nothing_is_promised_of_a_deletion_that_stands_still(case, configs, days
     found = recommended(*parts, growth=growth, evidence={"keeps_growing": list(keeps_growing)})
     losing = {one.kind for one in found if one.data_loss and not one.vetoes}
     assert losing == frees, case
+
+
+@pytest.mark.parametrize(
+    ("enable", "configs", "frees"),
+    [
+        ("false", COMPACT_DELETE | A_DAY, set()),
+        ("false", COMPACT_DELETE | FOR_EVER, set()),
+        ("false", {"cleanup.policy": "delete,compact"} | A_DAY, set()),
+        ("true", COMPACT_DELETE | A_DAY, CLEANED),
+        (None, COMPACT_DELETE | A_DAY, CLEANED),
+        ("false", A_DAY, RETAINED),
+    ],
+)
+def test_a_cleaner_that_is_disabled_deletes_nothing(enable, configs, frees):
+    size = 420 * MIB
+    parts = (CRITICAL, broker(1, **{"log.cleaner.enable": enable}), topic("t", (1,), configs=configs))
+    growth = {((1, "/d1"), ("t", 0)): size / (DAY_MS / 1000)}
+    found = recommended(*parts, replica(1, "/d1", "t", size=size), growth=growth)
+    assert {one.kind for one in found if one.data_loss and not one.vetoes} == frees
 
 
 def test_where_one_deletion_stands_still_another_topic_gives():
