@@ -103,7 +103,9 @@ def ack(
     """Acknowledge an alert, which keeps firing; the acknowledgement ends when the severity rises, or in time."""
     signed, duration_ms = deciding.signed(by, reason), deciding.decision_ms(ctx.obj.settings, lasting)
     alert = _firing(ctx, identity)
-    _say(ctx, Decision.ACKNOWLEDGE, alert, signed, duration_ms, owner=(owner or "").strip() or None)
+    owner = (owner or "").strip() or None
+    record = of_alert(ctx.obj, Decision.ACKNOWLEDGE, alert, signed, duration_ms, owner=owner)
+    _send(ctx, record, about(record, alert))
 
 
 @commands.command()
@@ -164,7 +166,8 @@ def silence(
     covered = up_to or alert.severity
     if covered.rank < alert.severity.rank:
         raise UserError(f"alert {alert.alert_id} is {alert.severity}: silencing it up to {covered} changes nothing")
-    _say(ctx, Decision.SILENCE, alert, signed, duration_ms, severity=covered)
+    record = of_alert(ctx.obj, Decision.SILENCE, alert, signed, duration_ms, severity=covered)
+    _send(ctx, record, about(record, alert))
 
 
 @commands.command()
@@ -251,20 +254,6 @@ def _silence_all(
         known = deciding.decided(ctx.obj)
         record = deciding.new_decision(known, Decision.SILENCE, spoken_of, signed, duration_ms, **named)
     _send(ctx, record, about(record))
-
-
-def _say(
-    ctx: typer.Context,
-    decision: Decision,
-    alert: AlertRecord,
-    signed: Signed,
-    duration_ms: int,
-    *,
-    owner: str | None = None,
-    severity: Severity | None = None,
-) -> None:
-    record = of_alert(ctx.obj, decision, alert, signed, duration_ms, owner=owner, severity=severity)
-    _send(ctx, record, about(record, alert))
 
 
 def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:

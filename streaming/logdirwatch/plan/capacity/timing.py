@@ -7,7 +7,7 @@ from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Precondition, Veto
+from logdirwatch.plan.proposal import Policy, Precondition, Veto
 from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 REACTION_MS = 600_000
@@ -77,8 +77,8 @@ def is_full_within_the_hour(directory: LogDir) -> bool:
     return left_ms is not None and left_ms <= HOUR_MS
 
 
-def stays_below(directory: LogDir, ratio: float) -> bool:
-    """Tell whether a directory is known to be used to less than ``ratio`` for a week, by its outlook.
+def stays_below_limit(directory: LogDir, policy: Policy) -> bool:
+    """Tell whether a directory is known to stay below what plans fill others to for a week, by its outlook.
 
     What running steps free there in time counts. False while it was not watched for long enough.
     """
@@ -86,7 +86,7 @@ def stays_below(directory: LogDir, ratio: float) -> bool:
     if used is None or not total or directory.lasting_growth_bytes_per_s is None:
         return False
     coming = _foreseen_bytes(directory) + (directory.incoming_bytes or 0) - directory.relief_bytes
-    return used + coming < ratio * total
+    return used + coming < policy.limits.destination_max_ratio * total
 
 
 def _foreseen_bytes(directory: LogDir) -> float:

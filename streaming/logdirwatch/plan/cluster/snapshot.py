@@ -38,11 +38,6 @@ class Broker:
         return self.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED} and self.is_fenced is not True
 
     @property
-    def has_cleaner(self) -> bool:
-        """Whether a log cleaner runs, which compacts, and deletes from what is compacted as well."""
-        return self.configs.get("log.cleaner.enable") != "false"
-
-    @property
     def is_zookeeper(self) -> bool:
         """Whether it is known to keep its metadata in ZooKeeper: no metadata log, and no directory to format.
 
@@ -234,8 +229,11 @@ class ClusterSnapshot:
         return place[0], self.directories[place].volume or place[1]
 
     def has_cleaner(self, broker: int) -> bool:
-        """Tell whether a broker runs a log cleaner; one that is not known does, as nearly all do."""
-        return broker not in self.brokers or self.brokers[broker].has_cleaner
+        """Tell whether a broker runs a log cleaner, which compacts, and deletes from what is compacted as well.
+
+        One that is not known does, as nearly all do.
+        """
+        return self.configs_of(broker).get("log.cleaner.enable") != "false"
 
     def configs_of(self, broker: int) -> Mapping[str, str | None]:
         """Return the configuration of a broker; empty if the broker is not known."""

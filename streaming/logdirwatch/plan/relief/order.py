@@ -12,7 +12,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.capacity.timing import stays_below
+from logdirwatch.plan.capacity.timing import stays_below_limit
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, after, is_in_time
@@ -46,10 +46,9 @@ def more_room(
 ) -> list[ProposedAction]:
     """Return the growth of the volume; if it cannot grow, one more directory beside it.
 
-    Nobody buys room for a directory that is known to stay below what plans fill others to, with what the actions
-    ``beside`` it free.
+    Nobody buys room for a directory that is known to stay below the limit with what the actions ``beside`` it free.
     """
-    if stays_below(after(directory, beside), policy.limits.destination_max_ratio):
+    if stays_below_limit(after(directory, beside), policy):
         return []
     grow = expand_disk(directory, policy, needed)
     if not grow.vetoes:

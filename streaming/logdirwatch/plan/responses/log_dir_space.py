@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propo
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.capacity.timing import end_in_words, stays_below
+from logdirwatch.plan.capacity.timing import end_in_words, stays_below_limit
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
@@ -57,8 +57,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 def _is_nothing_needed(proposals: Sequence[ProposedAction], directory: LogDir, policy: Policy) -> bool:
     """Tell whether nothing would be moved or changed but the cordon, and it is known that this can stay so."""
-    is_known = stays_below(directory, policy.limits.destination_max_ratio)
-    return is_known and all(one.kind is ActionKind.CORDON_LOG_DIR for one in proposals)
+    is_only_cordon = all(one.kind is ActionKind.CORDON_LOG_DIR for one in proposals)
+    return is_only_cordon and stays_below_limit(directory, policy)
 
 
 def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:

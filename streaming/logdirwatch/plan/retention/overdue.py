@@ -97,8 +97,11 @@ def is_reached(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     topic, directory = snapshot.topics.get(replica.topic), snapshot.directories.get(replica.place)
     failing = frozenset[str]() if directory is None else directory.keeps_growing
     if topic is not None and topic.is_compacted:
-        is_failing = bool(failing & {DEAD_CLEANER, UNCLEANABLE}) or outgrown_ms(replica, snapshot) is not None
-        is_failing = is_failing or not snapshot.has_cleaner(replica.broker)
+        is_failing = (
+            bool(failing & {DEAD_CLEANER, UNCLEANABLE})
+            or outgrown_ms(replica, snapshot) is not None
+            or not snapshot.has_cleaner(replica.broker)
+        )
     else:
         is_failing = RETENTION in failing
     return not is_failing and not past_limit_bytes(replica, snapshot) and overdue(replica, snapshot) is None
