@@ -19,7 +19,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 
 BROKEN = 1
-AT_ONCE = 4
+AT_ONCE = 2
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,22 @@ Clock = Callable[[], float]
 
 ANSWER_MS = 4_000
 """The time limit of a command for Kafka's answers, including its own start."""
+SHARE_MS = 3_000
+"""Kafka's minimum share of it: where the start takes long, a TLS handshake and a refusal of credentials do too."""
 LEAST_MS = 1_000
-"""Kafka's minimum share, even if the start took longer: a healthy broker answers in a few milliseconds."""
+"""The minimum for each later request: a healthy broker answers in a few milliseconds."""
 
 
 class Deadline:
-    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, a time of ``monotonic_s``."""
+    """The end of waiting for Kafka, ``wait_ms`` after ``started_s``, a time of ``monotonic_s``.
+
+    A start that took most of that time leaves ``SHARE_MS`` from now.
+    """
 
     def __init__(self, started_s: float, wait_ms: int = ANSWER_MS, monotonic_s: Clock = time.monotonic) -> None:
-        self._ends_s, self._monotonic_s = started_s + wait_ms / 1000, monotonic_s
+        share_ms = min(SHARE_MS, wait_ms)
+        self._ends_s = max(started_s + wait_ms / 1000, monotonic_s() + share_ms / 1000)
+        self._monotonic_s = monotonic_s
 
     def left_ms(self) -> int:
         """Return how long a request may still wait."""

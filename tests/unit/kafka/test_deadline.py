@@ -12,7 +12,7 @@ from kafka import TopicPartition
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients, deadline
-from logdirwatch.kafka.deadline import ANSWER_MS, LEAST_MS, Deadline, answers_by, begun
+from logdirwatch.kafka.deadline import ANSWER_MS, LEAST_MS, SHARE_MS, Deadline, answers_by, begun
 from logdirwatch.kafka.settings import KafkaSettings
 from tests.support.clocks import Clock
 from tests.support.waiting import DEADLINE_S
@@ -42,7 +42,14 @@ def test_a_question_keeps_a_limit_of_its_own_that_is_shorter(ends):
         assert deadline.at_most_ms(200) == 200
 
 
-def test_a_slow_start_leaves_kafka_a_little(clock, ends):
+def test_a_slow_start_leaves_kafka_enough_to_refuse_credentials(clock):
+    started_s = clock()
+    clock.now_s += 3_600
+    with answers_by(Deadline(started_s, monotonic_s=clock)):
+        assert deadline.at_most_ms(60_000) == SHARE_MS
+
+
+def test_every_question_gets_a_little_even_when_the_time_is_over(clock, ends):
     clock.now_s += 3_600
     with answers_by(ends):
         assert deadline.at_most_ms(60_000) == LEAST_MS
