@@ -9,106 +9,11 @@ from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import broker_failed
 from logdirwatch.parse.broker_log.process_ends import reason_in_log_of_host, reason_of
 from logdirwatch.parse.os_errors import ERRORS, os_error_in, words_of
+from tests.support.tables import rows
 
 # Those of no space, a limit of files, an I/O error, a mount that is read-only, and a permission.
 CAUSES = ("full", "limit", "failed", "read_only", "permission")
-LANGUAGES = {
-    "glibc": (
-        "No space left on device",
-        "Too many open files",
-        "Input/output error",
-        "Read-only file system",
-        "Permission denied",
-    ),
-    "musl": ("Quota exceeded", "No file descriptors available", "(I/O error)", "Read-only file system", "EACCES"),
-    "Windows": (
-        "There is not enough space on the disk",
-        "Too many open files",
-        "Data error (cyclic redundancy check)",
-        "The media is write protected",
-        "Access is denied",
-    ),
-    "macOS": ("Disc quota exceeded", "Out of memory", "Input/output error", "Read-only file system", "EPERM"),
-    "Go": (
-        "write /d1: no space left on device",
-        "too many open files",
-        "input/output error",
-        "read-only file system",
-        "permission denied",
-    ),
-    "simplified Chinese": ("设备上没有空间", "打开的文件过多", "输入/输出错误", "只读文件系统", "权限不够"),
-    "traditional Chinese": (
-        "裝置上已無多餘空間",
-        "開啟太多檔案",
-        "輸入/輸出錯誤",
-        "唯讀的檔案系統",
-        "拒絕不符權限的操作",
-    ),
-    "Japanese": (
-        "デバイスに空き領域がありません",
-        "ファイルを開きすぎです",
-        "入力/出力エラーです",
-        "読み込み専用ファイルシステムです",
-        "許可がありません",
-    ),
-    "Korean": (
-        "장치에 남은 공간이 없음",
-        "열린 파일이 너무 많음",
-        "입력/출력 오류",
-        "읽기전용 파일 시스템",
-        "허가 거부",
-    ),
-    "Spanish": (
-        "No queda espacio en el dispositivo",
-        "Demasiados ficheros abiertos",
-        "Error de entrada/salida",
-        "Sistema de ficheros de sólo lectura",
-        "Permiso denegado",
-    ),
-    "German": (
-        "Auf dem Gerät ist kein Speicherplatz mehr verfügbar",
-        "Zu viele offene Dateien",
-        "Eingabe-/Ausgabefehler",
-        "Das Dateisystem ist nur lesbar",
-        "Keine Berechtigung",
-    ),
-    "French": (
-        "Aucun espace disponible sur le périphérique",
-        "Trop de fichiers ouverts",
-        "Erreur d’entrée/sortie",
-        "Système de fichiers accessible en lecture seulement",
-        "Permission non accordée",
-    ),
-    "Russian": (
-        "На устройстве не осталось свободного места",
-        "Слишком много открытых файлов",
-        "Ошибка ввода/вывода",
-        "Файловая система доступна только для чтения",
-        "Отказано в доступе",
-    ),
-    "Portuguese": (
-        "Não há espaço disponível no dispositivo",
-        "Muitos arquivos abertos",
-        "Erro de entrada/saída",
-        "Sistema de arquivos somente para leitura",
-        "Permissão negada",
-    ),
-    "Italian": (
-        "Spazio esaurito sul device",
-        "Troppi file aperti",
-        "Errore di input/output",
-        "File system in sola lettura",
-        "Permesso negato",
-    ),
-    "Polish": (
-        "Brak miejsca na urządzeniu",
-        "Za dużo otwartych plików",
-        "Błąd wejścia/wyjścia",
-        "System plików wyłącznie do odczytu",
-        "Brak dostępu",
-    ),
-}
-ROWS = [(words, cause) for told in LANGUAGES.values() for words, cause in zip(told, CAUSES, strict=True)]
+ROWS = [(words, cause) for _, *told in rows("os_errors") for words, cause in zip(told, CAUSES, strict=True)]
 SCRIPTS = [
     ("mkdir: cannot create directory '/d1': {}", False),
     ("mkdir: 无法创建目录 “/d1”: {}", False),

@@ -10,106 +10,12 @@ from hypothesis import strategies as st
 
 from logdirwatch.collect.exporter import mbeans
 from logdirwatch.collect.exporter.mbeans import Sample, samples
+from tests.support.tables import DATA
 
 # A broker with two directories, of which the second one failed, as three configurations of the exporter show it.
-NO_RULES = r"""
-# HELP kafka_log_LogManager_Value Attribute exposed for management
-# TYPE kafka_log_LogManager_Value untyped
-kafka_log_LogManager_Value{name="OfflineLogDirectoryCount",} 1.0
-kafka_log_LogManager_Value{name="CordonedLogDirectoryCount",} 1.0
-kafka_log_LogManager_Value{name="LogDirectoryOffline",logDirectory="\"/data/d1\"",} 0.0
-kafka_log_LogManager_Value{name="LogDirectoryOffline",logDirectory="\"/data/d2\"",} 1.0
-kafka_log_LogManager_Value{name="LogDirectoryCordoned",logDirectory="\"/data/d1\"",} 1.0
-kafka_log_LogManager_Value{name="remainingLogsToRecover",dir="\"/data/d1\"",} 7.0
-kafka_log_LogCleanerManager_Value{name="uncleanable-bytes",logDirectory="\"/data/d1\"",} 4096.0
-kafka_log_LogCleanerManager_Value{name="uncleanable-partitions-count",logDirectory="\"/data/d1\"",} 2.0
-kafka_log_LogCleaner_Value{name="DeadThreadCount",} 0.0
-kafka_log_LogFlushStats_Count{name="LogFlushRateAndTimeMs",} 321.0
-kafka_log_LogFlushStats_Mean{name="LogFlushRateAndTimeMs",} 2.5
-kafka_log_LogFlushStats_Max{name="LogFlushRateAndTimeMs",} 80.25
-kafka_log_LogFlushStats_50thPercentile{name="LogFlushRateAndTimeMs",} 1.5
-kafka_log_LogFlushStats_99thPercentile{name="LogFlushRateAndTimeMs",} 60.0
-kafka_log_LogFlushStats_999thPercentile{name="LogFlushRateAndTimeMs",} 79.0
-kafka_log_LogFlushStats_OneMinuteRate{name="LogFlushRateAndTimeMs",} 0.4
-kafka_server_ReplicaManager_Value{name="OfflineReplicaCount",} 3.0
-kafka_server_ReplicaManager_Value{name="UnderMinIsrPartitionCount",} 4.0
-kafka_server_ReplicaManager_Value{name="AtMinIsrPartitionCount",} 5.0
-kafka_server_ReplicaManager_Value{name="UnderReplicatedPartitions",} 6.0
-kafka_server_ReplicaManager_Value{name="ReassigningPartitions",} 0.0
-kafka_server_ReplicaManager_Count{name="IsrShrinksPerSec",} 12.0
-org_apache_kafka_server_AssignmentsManager_Value{name="QueuedReplicaToDirAssignments",} 2.0
-kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",topic="orders",} 1.0E9
-kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",} 1.25E10
-kafka_server_BrokerTopicMetrics_OneMinuteRate{name="BytesInPerSec",} 1000.0
-kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",topic="orders",} 512.0
-kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",} 2048.0
-kafka_server_BrokerTopicMetrics_Count{name="RemoteCopyErrorsPerSec",topic="orders",} 3.0
-kafka_server_BrokerTopicMetrics_Count{name="RemoteCopyErrorsPerSec",} 8.0
-kafka_server_KafkaServer_Value{name="linux-disk-write-bytes",} 9.87654321E11
-kafka_cluster_Partition_Value{name="UnderMinIsr",topic="orders",partition="0",} 1.0
-jvm_memory_bytes_used{area="heap",} 1.0E8
-"""
-STRIMZI = r"""
-# TYPE kafka_log_logmanager_offlinelogdirectorycount gauge
-kafka_log_logmanager_offlinelogdirectorycount 1.0
-kafka_log_logmanager_cordonedlogdirectorycount 1.0
-kafka_log_logmanager_logdirectoryoffline{logDirectory="\"/data/d1\""} 0.0
-kafka_log_logmanager_logdirectoryoffline{logDirectory="\"/data/d2\""} 1.0
-kafka_log_logmanager_logdirectorycordoned{logDirectory="\"/data/d1\""} 1.0
-kafka_log_logmanager_remaininglogstorecover{dir="\"/data/d1\""} 7.0
-kafka_log_logcleanermanager_uncleanable_bytes{logDirectory="\"/data/d1\""} 4096.0
-kafka_log_logcleanermanager_uncleanable_partitions_count{logDirectory="\"/data/d1\""} 2.0
-kafka_log_logcleaner_deadthreadcount 0.0
-# TYPE kafka_log_logflushstats_logflushrateandtimems_count counter
-kafka_log_logflushstats_logflushrateandtimems_count 321.0
-kafka_log_logflushstats_logflushrateandtimems{quantile="0.50"} 1.5
-kafka_log_logflushstats_logflushrateandtimems{quantile="0.99"} 60.0
-kafka_log_logflushstats_logflushrateandtimems{quantile="0.999"} 79.0
-kafka_server_replicamanager_offlinereplicacount 3.0
-kafka_server_replicamanager_underminisrpartitioncount 4.0
-kafka_server_replicamanager_atminisrpartitioncount 5.0
-kafka_server_replicamanager_underreplicatedpartitions 6.0
-kafka_server_replicamanager_reassigningpartitions 0.0
-kafka_server_assignmentsmanager_queuedreplicatodirassignments 2.0
-kafka_server_brokertopicmetrics_bytesin_total{topic="orders"} 1.0E9
-kafka_server_brokertopicmetrics_bytesin_total 1.25E10
-kafka_server_brokertopicmetrics_remotecopylagbytes{topic="orders"} 512.0
-kafka_server_brokertopicmetrics_remotecopylagbytes 2048.0
-kafka_server_brokertopicmetrics_remotecopyerrors_total 8.0
-kafka_server_kafkaserver_linux_disk_write_bytes 9.87654321E11
-kafka_log_log_size{topic="orders",partition="0"} 5.0
-"""
-OPEN_METRICS = r"""# TYPE kafka_log_LogManager_OfflineLogDirectoryCount gauge
-# HELP kafka_log_LogManager_OfflineLogDirectoryCount directories that are gone
-kafka_log_LogManager_OfflineLogDirectoryCount{env="prod"} 1
-kafka_log_LogManager_Cordoned_Log_Directory_Count_value{env="prod"} 1
-kafka_log_LogManager_LogDirectoryOffline{env="prod",logdirectory="/data/d1"} 0 1700000000.123
-kafka_log_LogManager_LogDirectoryOffline{env="prod",logdirectory="/data/d2"} 1 1700000000.123
-kafka_log_LogManager_LogDirectoryCordoned_Value{env="prod",log_directory="/data/d1"} 1
-kafka_log_LogManager_remainingLogsToRecover{env="prod",directory="/data/d1"} 7
-kafka_log_LogCleanerManager_uncleanable_bytes{env="prod",logdirectory="/data/d1"} 4096
-kafka_log_LogCleanerManager_uncleanable_partitions_count_value{env="prod",logdirectory="/data/d1"} 2
-kafka_log_LogCleaner_DeadThreadCount{env="prod"} 0
-# TYPE kafka_log_LogFlushStats_LogFlushRateAndTimeMs_count counter
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_count_total{env="prod"} 321 # {trace_id="a b"} 1 1700000000.1
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_count_created{env="prod"} 1.7e9
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_Mean{env="prod"} 2.5
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_Max{env="prod"} 80.25
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_50thPercentile{env="prod"} 1.5
-kafka_log_LogFlushStats_LogFlushRateAndTimeMs_99thPercentile{env="prod"} 60.0
-kafka_server_ReplicaManager_OfflineReplicaCount{env="prod"} 3
-kafka_server_ReplicaManager_UnderMinIsrPartitionCount_total{env="prod"} 4
-kafka_server_ReplicaManager_AtMinIsrPartitionCount{env="prod"} 5
-kafka_server_ReplicaManager_UnderReplicatedPartitions{env="prod",name="broker-1",type="kafka"} 6
-kafka_server_ReplicaManager_ReassigningPartitions{env="prod"} 0
-org_apache_kafka_server_AssignmentsManager_QueuedReplicaToDirAssignments{env="prod"} 2
-kafka_server_BrokerTopicMetrics_BytesInPerSec_Count{env="prod"} 1.25e+10
-kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod",topic="orders"} 512
-kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod"} 2048
-kafka_server_BrokerTopicMetrics_RemoteCopyErrorsPerSec_Count{env="prod"} 8
-kafka_server_Value{type="KafkaServer",name="linux-disk-write-bytes"} 987654321000
-# EOF
-"""
+NO_RULES = (DATA / "exporter/no_rules.txt").read_text(encoding="utf-8")
+STRIMZI = (DATA / "exporter/strimzi.txt").read_text(encoding="utf-8")
+OPEN_METRICS = (DATA / "exporter/open_metrics.txt").read_text(encoding="utf-8")
 EXPECTED = {
     "OfflineLogDirectoryCount": 1.0,
     "CordonedLogDirectoryCount": 1.0,
@@ -235,35 +141,7 @@ def test_what_an_exporter_does_not_show_is_not_made_up():
 
 PAGE = (Path(__file__).parents[4] / "docs" / "prometheus.md").read_text(encoding="utf-8")
 # What the exporter matches its rules against.
-BEANS = r"""
-kafka.log<type=LogManager, name=OfflineLogDirectoryCount><>Value
-kafka.log<type=LogManager, name=CordonedLogDirectoryCount><>Value
-kafka.log<type=LogManager, name=LogDirectoryOffline, logDirectory="/data/d1"><>Value
-kafka.log<type=LogManager, name=LogDirectoryOffline, logDirectory="/data/d2"><>Value
-kafka.log<type=LogManager, name=LogDirectoryCordoned, logDirectory="/data/d1"><>Value
-kafka.log<type=LogManager, name=remainingLogsToRecover, dir="/data/d1"><>Value
-kafka.log<type=LogCleanerManager, name=uncleanable-bytes, logDirectory="/data/d1"><>Value
-kafka.log<type=LogCleanerManager, name=uncleanable-partitions-count, logDirectory="/data/d1"><>Value
-kafka.log<type=LogCleaner, name=DeadThreadCount><>Value
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>Count
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>Mean
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>Max
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>OneMinuteRate
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>50thPercentile
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>99thPercentile
-kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>999thPercentile
-kafka.server<type=ReplicaManager, name=OfflineReplicaCount><>Value
-kafka.server<type=ReplicaManager, name=UnderMinIsrPartitionCount><>Value
-kafka.server<type=ReplicaManager, name=AtMinIsrPartitionCount><>Value
-kafka.server<type=ReplicaManager, name=UnderReplicatedPartitions><>Value
-kafka.server<type=ReplicaManager, name=ReassigningPartitions><>Value
-kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>Count
-kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>OneMinuteRate
-kafka.server<type=BrokerTopicMetrics, name=RemoteCopyLagBytes><>Value
-kafka.server<type=BrokerTopicMetrics, name=RemoteCopyErrorsPerSec><>Count
-kafka.server<type=KafkaServer, name=linux-disk-write-bytes><>Value
-org.apache.kafka.server<type=AssignmentsManager, name=QueuedReplicaToDirAssignments><>Value
-"""
+BEANS = (DATA / "exporter/beans.txt").read_text(encoding="utf-8")
 
 
 def exported(rules, bean):

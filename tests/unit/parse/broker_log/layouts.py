@@ -3,6 +3,8 @@
 import json
 import re
 
+from tests.support.tables import rows
+
 FRAMES = [
     "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)",
     "\tat kafka.log.LogSegment.$anonfun$append$1(LogSegment.scala:158)",
@@ -23,57 +25,7 @@ def _abbreviated(logger, letters):
 
 
 # A pattern's fields: d(ate) in its form, p level, c logger, s short logger, a and b abbreviated, m message, t thread.
-PATTERNS = {
-    "Apache": "[2026-03-08 16:42:33,730] {p} {m} ({c})",
-    "Strimzi up to 3.x": "2026-03-08 16:42:33,730 {p} {m} ({c}) [{t}]",
-    "Strimzi since 4.0": "2026-03-08 16:42:33 {p:5} [{t}] {s}:60 - {m}",
-    "Strimzi's bridge": "[2026-03-08 16:42:33,730] {p:5} <{s}:60> [{t}] {m}",
-    "Strimzi with a field": "2026-03-08 16:42:33,730 [my cluster] {p} {m} ({c}) [{t}]",
-    "Cloudera": "2026-03-08 16:42:33,730 {p} {c}: {m}",
-    "Cloudera with a thread": "2026-03-08 16:42:33,730 {p} [{t}] {c}: {m}",
-    "HDP": "[2026-03-08 16:42:33,730] {p} {c} - {m}",
-    "logger first": "[2026-03-08 16:42:33,730] {p} {c} {m}",
-    "LinkedIn": "2026/03/08 16:42:33.730 {p} [{s}] [{t}] [kafka-server] [] {m}",
-    "ISO with a zone": "[2026-03-08T16:42:33.730+0000] {p} {m} ({c})",
-    "ISO with a colon in the zone": "2026-03-08T16:42:33.730+01:00 {p} {m} ({c})",
-    "ISO in UTC": "2026-03-08T16:42:33Z {p} {m} ({c})",
-    "a zone by its name": "[2026-03-08 16:42:33,730 CEST] {p} {m} ({c})",
-    "no fraction": "[2026-03-08 16:42:33] {p} {m} ({c})",
-    "a dot before the fraction": "[2026-03-08 16:42:33.730] {p} {m} ({c})",
-    "microseconds": "2026-03-08 16:42:33,730123 {p} {m} ({c})",
-    "the day first": "08 Mar 2026 16:42:33,730 {p} {m} ({c})",
-    "the day first, with slashes": "08/Mar/2026:16:42:33 +0000 {p} {c} - {m}",
-    "the day first, in numbers": "08.03.2026 16:42:33,730 {p} {m} ({c})",
-    "the month first": "Mar 8, 2026 16:42:33 {p} {m} ({c})",
-    "java.util.Date": "Sun Mar 08 16:42:33 UTC 2026 {p} {m} ({c})",
-    "compact": "20260308-164233.730 {p} {m} ({c})",
-    "epoch in milliseconds": "1772988153730 {p} {m} ({c})",
-    "epoch in brackets": "[1772988153730] [{t}] {p} {c} - {m}",
-    "epoch in seconds": "1772988153.730 {p} {m} ({c})",
-    "the time only": "16:42:33,730 {p} [{c}] ({t}) {m}",
-    "the thread before the level": "2026-03-08 16:42:33,730 [{t}] {p} {c} - {m}",
-    "log4j2's own default": "16:42:33.730 [{t}] {p} {c} - {m}",
-    "log4j2 abbreviated": "2026-03-08 16:42:33,730 {p} {a}:60 [{t}] {m}",
-    "logback abbreviated": "2026-03-08 16:42:33,730 {p} [{t}] {a} - {m}",
-    "Spring Boot": "2026-03-08 16:42:33.730 {p} 812 --- [{t}] {a} : {m}",
-    "the level in brackets": "[2026-03-08 16:42:33,730] [{p}] [{t}] {c} - {m}",
-    "everything in brackets": "[2026-03-08 16:42:33,730][{p}][{c}] {m}",
-    "the level in small letters": "2026-03-08 16:42:33,730 [{l}] {c}: {m}",
-    "bars": "2026-03-08 16:42:33,730 | {p} | {t} | {c} | {m}",
-    "dashes": "2026-03-08 16:42:33,730 - {p} - {c} - {m}",
-    "the level first": "{p} [2026-03-08 16:42:33,730] {c}: {m}",
-    "the level first, without brackets": "{p} 2026-03-08 16:42:33,730 {m} ({c})",
-    "no date": "{p} {m} ({c})",
-    "no date, the logger first": "{p} {c}: {m}",
-    "the line's number": "[2026-03-08 16:42:33,730] {p} {m} ({s}:60)",
-    "the file": "[2026-03-08 16:42:33,730] {p} {m} ({s}.java:60)",
-    "the logger in brackets behind": "[2026-03-08 16:42:33,730] {p} {m} [{c}]",
-    "a context behind": "[2026-03-08 16:42:33,730] {p} {m} ({c}) {{node=7}}",
-    "a host before the level": "2026-03-08 16:42:33,730 broker7 {p} {m} ({c})",
-    "milliseconds since the start": "81234 [{t}] {p} {c} - {m}",
-    "the level in small letters, bare": "2026-03-08 16:42:33,730 {l} {c}: {m}",
-    "no logger": "[2026-03-08 16:42:33,730] {p} {m}",
-}
+PATTERNS = dict(rows("broker_log/layouts"))
 
 # Quarkus writes the exception on the line itself.
 INLINE = {

@@ -17,6 +17,7 @@ from logdirwatch.parse.broker_log.findings import (
     dir_of,
     findings,
 )
+from tests.support.tables import rows
 from tests.unit.parse.broker_log.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
 
 LOG_DIRS = ("/d1", "/d1/nested", "/mnt/disk 2/kafka", "/d10")
@@ -40,76 +41,7 @@ def told(*texts, desk=None, now_ms=0):
     return [news for one in found if (news := desk.news(one, now_ms)) is not None]
 
 
-@pytest.mark.parametrize(
-    ("exception", "cause"),
-    [
-        ("java.io.IOException: No space left on device", Cause.FULL),
-        ("java.io.IOException: Disk quota exceeded", Cause.FULL),
-        ("java.nio.file.FileSystemException: /d1/t-0/1.log: Too many open files", Cause.LIMIT),
-        ("java.io.IOException: Map failed", Cause.LIMIT),
-        ("java.io.FileNotFoundException: /d1/x.tmp (Read-only file system)", Cause.READ_ONLY),
-        ("java.io.FileNotFoundException: /d1/x.tmp (Permission denied)", Cause.PERMISSION),
-        ("java.nio.file.AccessDeniedException: /d1/t-0", Cause.PERMISSION),
-        ("java.io.IOException: Input/output error", Cause.FAILED),
-        ("java.io.IOException: Remote I/O error", Cause.FAILED),
-        ("java.io.IOException: No data available", Cause.FAILED),
-        ("java.io.IOException: Structure needs cleaning", Cause.FILE_SYSTEM),
-        ("java.io.IOException: Bad message", Cause.FILE_SYSTEM),
-        ("java.io.IOException: Stale file handle", Cause.REMOUNT),
-        ("java.io.IOException: Stale NFS file handle", Cause.REMOUNT),
-        ("java.io.IOException: Transport endpoint is not connected", Cause.REMOUNT),
-        ("java.io.FileNotFoundException: /d1/x.tmp (No such device)", Cause.REMOUNT),
-        ("java.nio.file.FileSystemException: /d1/t-0: No such device or address", Cause.REMOUNT),
-        ("java.io.IOException: Host is down", Cause.REMOUNT),
-        ("java.io.IOException: Connection timed out", Cause.REMOUNT),
-        ("java.io.IOException: Software caused connection abort", Cause.REMOUNT),
-        ("java.io.IOException: The specified network name is no longer available", Cause.REMOUNT),
-        ("java.io.IOException: Too many open files in system", Cause.LIMIT),
-        ("java.io.IOException: Cannot allocate memory", Cause.LIMIT),
-        ("java.io.IOException: Map failed\nCaused by: java.lang.OutOfMemoryError: Map failed", Cause.LIMIT),
-        ("java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", Cause.LIMIT),
-        ("java.io.IOException: File too large", Cause.LIMIT),
-        ("java.nio.file.FileSystemException: /d1/t-0: Operation not permitted", Cause.PERMISSION),
-        ("java.io.IOException: Required key not available", Cause.PERMISSION),
-        ("java.nio.file.ReadOnlyFileSystemException", Cause.READ_ONLY),
-        ("java.io.IOException: There is not enough space on the disk", Cause.FULL),
-        ("java.io.IOException: ENOSPC", Cause.FULL),
-        # The words of musl, which Kafka's own image has.
-        ("java.io.IOException: I/O error", Cause.FAILED),
-        ("java.io.FileNotFoundException: /d1/x.tmp (I/O error)", Cause.FAILED),
-        ("java.nio.file.FileSystemException: /d1/t-0/1.log: No file descriptors available", Cause.LIMIT),
-        ("java.io.IOException: Out of memory", Cause.LIMIT),
-        ("java.io.IOException: Quota exceeded", Cause.FULL),
-        ("java.io.IOException: Data consistency error", Cause.FILE_SYSTEM),
-        ("java.io.IOException: Socket not connected", Cause.REMOUNT),
-        ("java.io.IOException: Host is unreachable", Cause.REMOUNT),
-        ("java.io.IOException: Network unreachable", Cause.REMOUNT),
-        ("java.io.IOException: Connection aborted", Cause.REMOUNT),
-        ("java.io.IOException: Not supported", Cause.UNKNOWN),
-        ("java.io.IOException: Invalid argument", Cause.UNKNOWN),
-        ("java.io.SyncFailedException: sync failed", Cause.UNKNOWN),
-        ("java.nio.file.NoSuchFileException: /d1/t-0/1.log", Cause.UNKNOWN),
-        ("java.nio.file.NoSuchFileException: /d1/EIO-0/1.log", Cause.UNKNOWN),
-        ("java.io.FileNotFoundException: /d1/x.tmp (Not a directory)", Cause.UNKNOWN),
-        ("java.nio.file.DirectoryNotEmptyException: /d1/t-0.1f-delete", Cause.UNKNOWN),
-        ("java.nio.file.FileSystemException: /d1/t-0.1f-delete/.nfs0001: Device or resource busy", Cause.UNKNOWN),
-        ("java.nio.file.FileSystemException: /d1/.lock: No locks available", Cause.UNKNOWN),
-        ("java.nio.file.FileSystemException: /d1/.lock: Invalid argument", Cause.UNKNOWN),
-        ("java.nio.file.FileAlreadyExistsException: /d1/t-0", Cause.UNKNOWN),
-        ("java.nio.channels.ClosedChannelException", Cause.UNKNOWN),
-        ("java.nio.channels.ClosedByInterruptException", Cause.UNKNOWN),
-        ("java.nio.channels.OverlappingFileLockException", Cause.UNKNOWN),
-        ("java.lang.IllegalStateException: no", Cause.UNKNOWN),
-        ("java.io.EOFException", Cause.UNKNOWN),
-        ("java.lang.InternalError: a fault occurred in a recent unsafe memory access operation", Cause.UNKNOWN),
-        ("java.io.UncheckedIOException: java.io.IOException: Input/output error", Cause.FAILED),
-        (
-            "java.nio.file.NoSuchFileException: /d1/a\n\tSuppressed: java.nio.file.AccessDeniedException: /d1/b",
-            Cause.UNKNOWN,
-        ),
-        ("", Cause.UNKNOWN),
-    ],
-)
+@pytest.mark.parametrize(("exception", "cause"), rows("broker_log/exceptions"))
 def test_the_exception_tells_the_cause(exception, cause):
     assert found_in(failure(exception=exception)).cause == cause
 
@@ -121,37 +53,7 @@ def test_a_cause_of_a_cause_tells_it_too():
     assert found_in(failure(exception=exception)).cause == Cause.FAILED
 
 
-@pytest.mark.parametrize(
-    ("message", "operation", "log_dir"),
-    [
-        ("Error while appending records to t-0 in dir /d1", "append", "/d1"),
-        ("Failed to append records from position 7 in /d1/t-0/00000000000000000000.log", "append", "/d1"),
-        ("Error while rolling log segment for t-0 in dir /d1", "roll", "/d1"),
-        (
-            "Error while flushing log for t-0 in dir /mnt/disk 2/kafka with offset 5 (exclusive) and recovery point 5",
-            "flush",
-            "/mnt/disk 2/kafka",
-        ),
-        ("Error while writing to checkpoint file /d1/recovery-point-offset-checkpoint", "checkpoint", "/d1"),
-        ("Error while writing to checkpoint file /d1/t-0/leader-epoch-checkpoint", "checkpoint", "/d1"),
-        ("Error while reading partition metadata file /d10/t-0/partition.metadata", "checkpoint", "/d10"),
-        ("Error while writing to highwatermark file in directory /d1", "checkpoint", "/d1"),
-        ("Failed to clean up log for t-0 in dir /d1 due to IOException", "clean", "/d1"),
-        ("Failed to access checkpoint file cleaner-offset-checkpoint in dir /d1", "clean", "/d1"),
-        ("Error while deleting segments for t-0 in dir /d1", "delete", "/d1"),
-        ("Exception while deleting Log(dir=/d1/t-0.1a-delete, topicId=x, topic=t) in dir /d1.", "delete", "/d1"),
-        ("Error while renaming dir for t-0 in log dir /d1", "rename", "/d1"),
-        ("Error while truncating log to offset 3 for t-0 in dir /d1", "truncate", "/d1"),
-        ("Exception while reading from FileRecords(size= 3, file=x) in dir /d1", "read", "/d1"),
-        ("Error while fetching offset by timestamp for t-0 in dir /d1", "read", "/d1"),
-        ("Disk error while locking directory /d1", "lock", "/d1"),
-        ("Error while loading log dir /d1", "load", "/d1"),
-        ("Error while creating log for t-0 in dir /d1", "create", "/d1"),
-        ("Failed to create or validate data directory /d1", "create", "/d1"),
-        ("Error while rolling log segment for t-0 in dir /d1/nested", "roll", "/d1/nested"),
-        ("Something new about /d1", "unknown operation", "/d1"),
-    ],
-)
+@pytest.mark.parametrize(("message", "operation", "log_dir"), rows("broker_log/operations"))
 def test_the_message_tells_the_directory_and_the_operation(message, operation, log_dir):
     found = found_in(failure(message))
     assert (found.operation, found.log_dir) == (operation, log_dir)
@@ -285,142 +187,7 @@ def test_a_thread_of_the_cleaner_that_dies_is_told_until_one_starts():
     assert told(starts, cleaner_thread("Stopped"), START, starts) == []
 
 
-SCHEDULER, SERVER = "org.apache.kafka.server.util.KafkaScheduler", "kafka.server"
-# The message, its logger, the exception, and the task that failed.
-FUTURE = "contains future timestamp(s), making it ineligible to be deleted"
-TASKS = [
-    (
-        f"LogSegment(baseOffset=0, size=9, largestRecordTimestamp=4102444800000) {FUTURE}",
-        "x.UnifiedLog",
-        "",
-        "future_timestamps",
-    ),
-    (
-        f"LogSegment(baseOffset=0, size=9, largestRecordTimestamp=Some(4102444800000)) {FUTURE}",
-        "",
-        "",
-        "future_timestamps",
-    ),
-    (
-        "[KafkaApi-7] Unexpected error handling request RequestHeader(apiKey=FETCH, apiVersion=13)",
-        "kafka.server.KafkaApis",
-        "java.io.IOException: Input/output error",
-        "read_errors",
-    ),
-    (
-        "Uncaught exception in scheduled task 'kafka-log-retention'",
-        SCHEDULER,
-        "x.IllegalStateException: x",
-        "kafka-log-retention",
-    ),
-    (
-        "Uncaught exception in scheduled task 'kafka-delete-logs'",
-        "kafka.utils.KafkaScheduler",
-        "java.lang.NullPointerException",
-        "kafka-delete-logs",
-    ),
-    (
-        "Exception in kafka-delete-logs thread.",
-        "kafka.log.LogManager",
-        "x.ConcurrentModificationException",
-        "kafka-delete-logs",
-    ),
-    ("Uncaught exception in scheduled task 'delete-file'", SCHEDULER, "java.lang.NullPointerException", "delete-file"),
-    (
-        "[ReplicaAlterLogDirsThread-0]: Error due to",
-        f"{SERVER}.ReplicaAlterLogDirsThread",
-        "x.KafkaException: t-0 offset 12",
-        "ReplicaAlterLogDirsThread-0",
-    ),
-    (
-        "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error due to",
-        f"{SERVER}.ReplicaFetcherThread",
-        "x.KafkaException: x",
-        "ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0",
-    ),
-    (
-        "[LogDirFailureHandler]: Error due to",
-        f"{SERVER}.ReplicaManager$LogDirFailureHandler",
-        "java.io.UncheckedIOException: x",
-        "LogDirFailureHandler",
-    ),
-    (
-        "Error while accepting connection",
-        "kafka.network.Acceptor",
-        "java.io.IOException: Too many open files",
-        "open_files",
-    ),
-    (
-        "Error while accepting connection",
-        "kafka.network.DataPlaneAcceptor",
-        "java.io.IOException: Troppi file aperti",
-        "open_files",
-    ),
-    (
-        "Processor got uncaught exception.",
-        "kafka.network.Processor",
-        "java.net.SocketException: No file descriptors available",
-        "open_files",
-    ),
-    *(
-        (message, logger, thrown, "read_errors")
-        for thrown in (
-            "x.KafkaException: java.io.IOException: Input/output error",
-            "java.io.IOException: Eingabe-/Ausgabefehler",
-        )
-        for message, logger in [
-            ("[SocketServer nodeId=7] Unexpected error from /10.0.0.9 (channelId=1); closing connection", "x.Selector"),
-            ("[SocketServer brokerId=7] Unexpected error from /10.0.0.9; closing connection", "x.Selector"),
-            ("Closing socket for 10.0.0.1:9092-10.0.0.9:41234-3 because of error", "kafka.network.Processor"),
-            ("Exception while processing request from 10.0.0.1:9092-10.0.0.9:41234-3", "kafka.network.Processor"),
-            ("[ReplicaManager broker=7] Error processing fetch from consumer on partition t-0", "x.ReplicaManager"),
-        ]
-    ),
-    *(
-        (
-            "[SocketServer listenerType=BROKER, nodeId=7] Unexpected error from /10.0.0.9; closing connection",
-            "org.apache.kafka.common.network.Selector",
-            thrown,
-            None,
-        )
-        for thrown in [
-            "java.io.IOException: Connection reset by peer",
-            "java.io.IOException: Broken pipe",
-            "java.net.SocketTimeoutException: x",
-            "javax.net.ssl.SSLException: x",
-            "java.io.EOFException",
-        ]
-    ),
-    (
-        "Encountered metadata loading fault: KRaft snapshot file generation error",
-        "org.apache.kafka.server.fault.LoggingFaultHandler",
-        "java.io.UncheckedIOException: java.io.IOException: No space left on device",
-        "KRaft-snapshot",
-    ),
-    (
-        "Encountered metadata publishing fault: Error applying topics delta",
-        "org.apache.kafka.server.fault.LoggingFaultHandler",
-        "java.lang.IllegalStateException: x",
-        None,
-    ),
-    # Its directory failed, or the broker stops: that is told by other lines.
-    (
-        "Uncaught exception in scheduled task 'flush-log'",
-        SCHEDULER,
-        "x.KafkaStorageException: the log dir /d1 is offline",
-        None,
-    ),
-    ("Uncaught exception in scheduled task 'kafka-log-retention'", SCHEDULER, "java.lang.InterruptedException", None),
-    (
-        "Error while accepting connection",
-        "kafka.network.Acceptor",
-        "java.io.IOException: Connection reset by peer",
-        None,
-    ),
-]
-
-
-@pytest.mark.parametrize(("message", "logger", "exception", "task"), TASKS)
+@pytest.mark.parametrize(("message", "logger", "exception", "task"), rows("broker_log/tasks"))
 def test_a_task_or_a_thread_that_fails_is_named(message, logger, exception, task):
     found = findings_of(line(message, logger, exception=exception))
     assert [(one.task, one.is_failed) for one in found] == ([] if task is None else [(task, True)])
