@@ -13,7 +13,6 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
 from logdirwatch.errors import UserError
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
-from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, event, host_dir, host_view, log_dir, maintenance, metrics
 
 SETTINGS = DetectSettings()
@@ -114,7 +113,6 @@ def play(batches, judged_by=SETTINGS):
 
 
 @given(histories)
-@examples(25)
 def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
     _, alerts, _ = play([[observation] for observation in observations(history)])
     seen = {}
@@ -126,7 +124,6 @@ def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
 
 
 @given(histories)
-@examples(25)
 def test_what_can_wait_is_no_page_and_what_cannot_is_no_warning(history):
     _, alerts, _ = play([[observation] for observation in observations(history)], IMPATIENT)
     for alert in alerts:
@@ -137,7 +134,6 @@ def test_what_can_wait_is_no_page_and_what_cannot_is_no_warning(history):
 
 
 @given(histories, st.lists(st.sampled_from([0, 20_000, 60_000, 600_000]), min_size=25, max_size=25))
-@examples(25)
 def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):
     memory, now_ms = BrokerMemory(cluster="prod", broker=7), T0
     for observation, pause_ms in zip(observations(history), pauses, strict=False):
@@ -150,7 +146,6 @@ def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):
 
 
 @given(histories)
-@examples(25)
 def test_an_alert_ends_by_an_answer_or_in_one_that_fires(history):
     memory, latest = BrokerMemory(cluster="prod", broker=7), {}
     for observation in observations(history):
@@ -165,7 +160,6 @@ def test_an_alert_ends_by_an_answer_or_in_one_that_fires(history):
 
 
 @given(histories)
-@examples(25)
 def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):
     memory, alerts, _ = play([[observation] for observation in observations(history)])
     latest = {alert.alert_id: alert for alert in alerts}
@@ -176,7 +170,6 @@ def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):
 
 
 @given(histories)
-@examples(25)
 def test_transitions_chain_without_a_gap(history):
     _, _, transitions = play([[observation] for observation in observations(history)])
     last = {}
@@ -188,7 +181,6 @@ def test_transitions_chain_without_a_gap(history):
 
 
 @given(histories)
-@examples(25)
 def test_a_status_is_never_better_than_the_last_answer(history):
     shown = observations(history)
     memory, _, _ = play([[observation] for observation in shown])
@@ -208,7 +200,6 @@ def test_a_status_is_never_better_than_the_last_answer(history):
 
 
 @given(histories, st.randoms(use_true_random=False))
-@examples(25)
 def test_a_repeated_batch_changes_nothing(history, random):
     shown = observations(history)
     memory, _, _ = play([[observation] for observation in shown])
@@ -221,7 +212,6 @@ def test_a_repeated_batch_changes_nothing(history, random):
 
 
 @given(histories, st.lists(st.integers(0, 25)))
-@examples(25)
 def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
     shown = observations(history)
     edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
@@ -238,7 +228,6 @@ def one_by_one(shown):
 
 
 @given(histories)
-@examples(25)
 def test_maintenance_changes_nothing_but_what_is_told_of_the_brokers_absence(history):
     shown = observations(history)
     unplanned = [observation for observation in shown if not isinstance(observation, Decided)]
@@ -257,7 +246,6 @@ def _lives(alerts):
 
 
 @given(histories)
-@examples(25)
 def test_while_maintenance_runs_no_absence_is_loud_and_afterwards_none_is_quiet(history):
     memory, said = BrokerMemory(cluster="prod", broker=7), {}
     for observation in observations(history):
@@ -271,7 +259,6 @@ def test_while_maintenance_runs_no_absence_is_loud_and_afterwards_none_is_quiet(
 
 
 @given(histories)
-@examples(25)
 def test_the_last_decision_on_the_topic_holds_whatever_came_before_it(history):
     shown = observations(history)
     decided = [observation for observation in shown if isinstance(observation, Decided)]
@@ -282,7 +269,6 @@ def test_the_last_decision_on_the_topic_holds_whatever_came_before_it(history):
 
 
 @given(histories)
-@examples(25)
 def test_no_timer_is_left_that_changes_nothing(history):
     memory, _, _ = play(one_by_one(observations(history)), IMPATIENT)
     for _ in range(5):

@@ -12,7 +12,6 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ReplicaMoves
 from logdirwatch.model.vocabulary import Rule
-from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, log_dir, metrics
 
 IMPATIENT = DetectSettings(
@@ -79,7 +78,6 @@ def one_by_one(history):
 
 
 @given(histories)
-@examples(25)
 def test_every_alert_is_resolved_once_or_open_and_remembered(history):
     memory, alerts = play(one_by_one(history))
     latest = {}
@@ -94,7 +92,6 @@ def test_every_alert_is_resolved_once_or_open_and_remembered(history):
 
 
 @given(histories, st.lists(st.integers(0, 30)))
-@examples(25)
 def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
     shown = observations(history)
     edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
@@ -104,7 +101,6 @@ def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
 
 
 @given(histories, st.randoms(use_true_random=False))
-@examples(25)
 def test_a_repeat_changes_nothing(history, random):
     shown = observations(history)
     memory, _ = play([[observation] for observation in shown])
@@ -115,7 +111,6 @@ def test_a_repeat_changes_nothing(history, random):
 
 
 @given(histories)
-@examples(25)
 def test_what_nobody_knows_opens_nothing(history):
     """Each poll without what a rule needs: its alert may not open on it."""
     memory, shown = BrokerMemory(cluster="prod", broker=7), observations(history)
@@ -146,7 +141,6 @@ ANSWERS_AGAIN = [
 
 @example(history=ANSWERS_AGAIN)
 @given(histories)
-@examples(25)
 def test_only_evidence_of_health_resolves(history):
     memory = BrokerMemory(cluster="prod", broker=7)
     for observation in observations(history):

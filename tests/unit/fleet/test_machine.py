@@ -14,7 +14,6 @@ from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
-from tests.support.properties import examples
 from tests.unit.fleet.builders import SILENCE, T0, filling, log_dir, state
 
 STEP_MS = 5_000
@@ -83,7 +82,6 @@ def one_by_one(history):
 
 
 @given(histories, waits)
-@examples(25)
 def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history, pauses):
     _, alerts = play(one_by_one(history), pauses)
     latest = {}
@@ -96,7 +94,6 @@ def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history, pauses):
 
 
 @given(histories, waits)
-@examples(25)
 def test_what_fires_is_in_the_memory_and_one_alert_speaks_of_one_place(history, pauses):
     memory, alerts = play(one_by_one(history), pauses)
     latest = {alert.alert_id: alert for alert in alerts}
@@ -106,7 +103,6 @@ def test_what_fires_is_in_the_memory_and_one_alert_speaks_of_one_place(history, 
 
 
 @given(histories, waits)
-@examples(25)
 def test_silence_is_said_once_and_of_nobody_who_answers_or_is_told_already(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
     untold = {broker for broker, digest in memory.brokers.items() if digest.is_untold}
@@ -120,7 +116,6 @@ def test_silence_is_said_once_and_of_nobody_who_answers_or_is_told_already(histo
     [(1, kind, None) for kind in ("away", "told, then silent")] + [(broker, "away", None) for broker in (2, 1)],
     [0, 0, 60_000, 60_000],
 )
-@examples(25)
 def test_only_an_answer_a_merge_or_a_removal_ends_what_is_said_of_silence(history, pauses):
     memory, now_ms = FleetMemory(cluster="prod"), T0
     for seen, pause_ms in zip(records(history), pauses, strict=False):
@@ -152,7 +147,6 @@ def has_answer_or_alert(broker, memory):
 
 
 @given(histories, waits)
-@examples(25)
 def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
     context = ClusterContext(memory, SETTINGS, DetectSettings())
@@ -169,7 +163,6 @@ def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(his
 
 
 @given(histories, waits)
-@examples(25)
 def test_silence_is_loud_unless_it_is_planned(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
     now_ms = T0 + sum(pauses[: len(history)])
@@ -184,7 +177,6 @@ def test_silence_is_loud_unless_it_is_planned(history, pauses):
 
 
 @given(histories, st.lists(st.integers(0, 30)))
-@examples(25)
 def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
     shown = records(history)
     edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
@@ -195,7 +187,6 @@ def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
 
 
 @given(histories, st.randoms(use_true_random=False))
-@examples(25)
 def test_repeated_and_old_records_change_nothing(history, random):
     shown = records(history)
     memory, _ = play([shown])
@@ -209,7 +200,6 @@ def test_repeated_and_old_records_change_nothing(history, random):
 
 
 @given(histories)
-@examples(25)
 def test_the_sums_that_are_kept_are_those_of_the_brokers(history):
     context = ClusterContext(FleetMemory(cluster="prod"), SETTINGS, DetectSettings())
     for seen in records(history):

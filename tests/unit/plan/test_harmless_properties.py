@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.recommend import recommend
-from tests.support.properties import examples
 from tests.unit.plan.builders import NOW_MS, policy, space_alert
 from tests.unit.plan.responses.test_failure_properties import troubles
 from tests.unit.plan.test_properties import clusters
@@ -61,7 +60,6 @@ def check_limits(actions, found):
 
 
 @given(trouble=troubles(), seed=st.integers(0, 2**32))
-@examples(25)
 def test_no_answer_to_a_failure_sets_or_clears_a_limit_of_somebody_else(trouble, seed):
     about, found = trouble
     found = limited(found, random.Random(seed))
@@ -69,7 +67,6 @@ def test_no_answer_to_a_failure_sets_or_clears_a_limit_of_somebody_else(trouble,
 
 
 @given(model=clusters(), seed=st.integers(0, 2**32), to=st.sampled_from(["filling", "critical", "saturated"]))
-@examples(25)
 def test_no_answer_to_a_filling_directory_does(model, seed, to):
     found = limited(model.facts, random.Random(seed))
     for broker, path in sorted(found.directories)[:2]:

@@ -68,7 +68,6 @@ def read(record):
 
 
 @given(about=alerts(), has_facts=st.booleans())
-@examples(25)
 def test_every_alert_gets_an_action_whatever_its_evidence(about, has_facts):
     about = read(about)
     assume(about is not None)
@@ -77,7 +76,6 @@ def test_every_alert_gets_an_action_whatever_its_evidence(about, has_facts):
 
 
 @given(about=alerts())
-@examples(25)
 def test_the_others_get_their_advice_beside_it(about):
     book, sound = ActionTracker(60_000), space_alert("critical", alert_id="sound")
     for record in (about, sound):

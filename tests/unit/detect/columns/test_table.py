@@ -94,13 +94,11 @@ def on_clocks(seen, collector, leader, stream):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@examples(25)
 def test_columns_leave_everything_as_the_state_machine_does(history, judged_by):
     compared(list(shown(history)), judged_by)
 
 
 @given(of_machine)
-@examples(25)
 def test_so_they_do_among_failures_of_every_kind(history):
     compared(observations(history), OF_MACHINE)
 

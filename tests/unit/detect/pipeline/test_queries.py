@@ -15,7 +15,6 @@ from logdirwatch.detect.pipeline.query_state import CODEC, PipelineMemory, resto
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, LostRange, PipelineRecord, RejectedRows
-from tests.support.properties import examples
 
 T0 = 1_700_000_000_000
 STEP_MS = 10_000
@@ -243,7 +242,6 @@ def play(batches):
 
 
 @given(histories)
-@examples(25)
 def test_every_alert_is_resolved_once_or_open_and_remembered(history):
     memory, alerts = play([[seen] for seen in observations(history)])
     latest = {}
@@ -260,7 +258,6 @@ def test_every_alert_is_resolved_once_or_open_and_remembered(history):
 
 
 @given(histories, st.lists(st.integers(0, 30)), st.randoms(use_true_random=False))
-@examples(25)
 def test_neither_cutting_into_batches_nor_repeats_change_anything(history, cuts, random):
     shown = observations(history)
     memory, alerts = play([[seen] for seen in shown])
@@ -273,7 +270,6 @@ def test_neither_cutting_into_batches_nor_repeats_change_anything(history, cuts,
 
 
 @given(histories)
-@examples(25)
 def test_a_memory_made_good_from_the_alerts_goes_on_with_what_is_open_and_fires_nothing_twice(history):
     shown = observations(history)
     memory, alerts = play([[seen] for seen in shown])

@@ -14,7 +14,6 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.jobs.processors import ShardProcessor
 from logdirwatch.model.identity import Origin
-from tests.support.properties import examples
 from tests.unit.detect.builders import POLL_MS, T0, TOTAL, log_dir, metrics
 from tests.unit.detect.test_rest import histories, shown
 
@@ -107,7 +106,6 @@ def compared(history, judged_by):
 
 
 @given(histories, st.sampled_from(SETTINGS))
-@examples(25)
 def test_whatever_happens_both_write_and_remember_the_same(history, judged_by):
     compared(list(shown(history)), judged_by)
 

@@ -16,7 +16,6 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, 
 from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
-from tests.support.properties import examples
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -641,7 +640,6 @@ def test_a_decision_on_it_and_one_on_a_sound_action_are_both_taken():
     alert_id=st.sampled_from(["sound", "other", "gone"]),
     parts=st.dictionaries(st.sampled_from(PARTS), st.dictionaries(st.text(max_size=8), JSON, max_size=3), max_size=4),
 )
-@examples(25)
 def test_whatever_it_holds_the_others_get_their_advice(kind, status, alert_id, parts):
     found = revised(tracked(record_of(kind, alert_id, str(status), **parts)))
     assert [one for one in found if one.alert_id == "sound" and not one.vetoes]

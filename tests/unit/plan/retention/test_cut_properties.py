@@ -87,7 +87,6 @@ def left_by_kafka(size, limit, waiting, rng):
 
 
 @given(world=worlds, needed=needs)
-@examples(25)
 def test_kafka_frees_what_is_promised_whatever_the_segments_are_and_wherever_the_copies_lag(world, needed):
     for cut in world.cut(needed).cuts:
         if cut.way.is_estimate:
@@ -120,14 +119,12 @@ def assert_above_floors(world, name, key, limit):
 
 
 @given(world=worlds, needed=needs)
-@examples(25)
 def test_no_cut_goes_below_a_floor(world, needed):
     for cut in world.cut(needed).cuts:
         assert_above_floors(world, cut.topic.name, cut.way.key, cut.new_value)
 
 
 @given(world=worlds, needed=needs)
-@examples(25)
 def test_what_is_needed_is_given_where_it_can_be_and_hardly_more(world, needed):
     most = sum(cut.frees_at(HERE) for cut in world.cut(ALL_THAT_THERE_IS).cuts)
     found = world.cut(needed)
@@ -141,7 +138,6 @@ def test_what_is_needed_is_given_where_it_can_be_and_hardly_more(world, needed):
 
 
 @given(world=worlds, needed=needs)
-@examples(25)
 def test_every_topic_of_one_turn_that_loses_history_gives_the_same_share(world, needed):
     filling = filling_topics(world.source, world.facts)
     most = {cut.topic.name: cut.frees_at(HERE) for cut in world.cut(ALL_THAT_THERE_IS).cuts}
@@ -157,7 +153,6 @@ def test_every_topic_of_one_turn_that_loses_history_gives_the_same_share(world, 
 
 
 @given(world=worlds, needed=needs)
-@examples(25)
 def test_nothing_is_lost_while_local_copies_are_enough(world, needed):
     found = world.cut(needed).cuts
     if any(cut.way.loses_data for cut in found):
