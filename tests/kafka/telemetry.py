@@ -178,6 +178,8 @@ class Run:
         while not self.uncommitted(query) - earlier:
             self.service.check()
             assert time.monotonic() < end_s, f"no batch of {query} began within {deadline_s:g} s; {self.service.tail()}"
+            # A batch lasts much longer, and without a pause this takes a whole processor.
+            time.sleep(0.005)
         self.kill()
         return self.uncommitted(query) - earlier
 
