@@ -61,7 +61,9 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
         return {(row["broker"], row["log_dir"]): row["status"] for row in found}
 
     with Standalone(tmp_path) as spark:
-        stream = spark.submit(config, tmp_path / "stream.log", "stream")
+        # One query of each kind: in real time, with state, and into tables.
+        queries = [word for query in ("fast_lane", "detect", "store") for word in ("--query", query)]
+        stream = spark.submit(config, tmp_path / "stream.log", "stream", *queries)
 
         def waits(condition, message, pause_s=0.5):
             def seen():

@@ -81,6 +81,16 @@ def run_tool(secured: Secured, words: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def grant(secured: Secured, granting: list[list[str]]) -> None:
+    """Grant what commands say: the first of each form by Kafka's own tool, a JVM each; those like it by a client."""
+    forms = {frozenset(word for word in words if word.startswith("--")): words for words in reversed(granting)}
+    for words in forms.values():
+        run_tool(secured, words)
+    alike = [_parts(acl) for words in granting if words not in forms.values() for acl in acls_of(words)]
+    with clients.admin(secured.admin) as admin:
+        admin.create_acls([ACL(*who, ResourcePattern(*resource)) for who, resource in alike])
+
+
 @contextmanager
 def without(secured: Secured, *acls: Acl):
     """Take ACLs away for the time of the block."""

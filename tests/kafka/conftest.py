@@ -1,4 +1,4 @@
-"""Real brokers: one cluster that the tier shares, and clusters of a test's own."""
+"""Real brokers: those that the tier shares, and clusters of a test's own."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +14,7 @@ from logdirwatch.kafka import telemetry_topics
 from logdirwatch.settings import Settings
 from logdirwatch_lab.cluster import LocalCluster
 from logdirwatch_lab.config import ClusterSpec
+from tests.kafka.secured import Secured, secured_broker
 
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
@@ -31,15 +32,16 @@ STREAMS = {
 }
 
 
+DISKS = {"test_apply_kafka.py", "test_autopilot_kafka.py"}
+"""These share the cluster with small disks."""
+
 OWN_CLUSTERS = {
-    "test_apply_kafka.py",
-    "test_autopilot_kafka.py",
     "test_deleted_meanwhile.py",
     "test_few_inodes.py",
     "test_local_cluster_disks.py",
     "test_recommend_kafka.py",
 }
-"""These need nothing of the shared cluster: whichever process is free runs them."""
+"""These need nothing of a shared cluster: whichever process is free runs them."""
 
 
 class _StreamsApart(LoadScopeScheduling):
@@ -52,7 +54,9 @@ class _StreamsApart(LoadScopeScheduling):
         file = Path(nodeid.partition("::")[0]).name
         if file == "test_versions.py":
             return nodeid
-        return "streams" if file in STREAMS else file if file in OWN_CLUSTERS else "brokers"
+        if file in OWN_CLUSTERS:
+            return file
+        return "streams" if file in STREAMS else "disks" if file in DISKS else "brokers"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -71,6 +75,20 @@ def cluster_in(home: Path, spec: ClusterSpec | None = None, under: Sequence[str]
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """Four brokers with two log directories each, and a telemetry broker. A test mends what it breaks."""
     with cluster_in(tmp_path_factory.mktemp("cluster"), ClusterSpec(brokers=4, log_dirs=2)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """Three brokers with two small disks each: executions move, fill and lose what is on them."""
+    with cluster_in(tmp_path_factory.mktemp("disks"), ClusterSpec(3, 2, 96 << 20)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """A broker that asks who you are; until a test grants something, only ``admin`` may do anything."""
+    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as running:
         yield running
 
 

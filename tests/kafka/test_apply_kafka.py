@@ -33,7 +33,7 @@ from logdirwatch.model.vocabulary import (
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.throttles import Limit, Limits
-from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.config import CLUSTER
 from logdirwatch_lab.fill import FillWith
 from tests.kafka.applying import (
     MIB,
@@ -50,21 +50,12 @@ from tests.kafka.applying import (
     watched,
     within_broker,
 )
-from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.simulation.hand.kafka import Kafka
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action
 
-SIZE_BYTES = 96 * MIB
 STATES_OF_A_MOVE = ["claimed", "checked", "throttled", "started", "copying", "verified", "cleaned", "done"]
-
-
-@pytest.fixture(scope="module")
-def disks(tmp_path_factory):
-    """Three brokers with two small disks each, of this module alone: it fills one of them."""
-    with cluster_in(tmp_path_factory.mktemp("disks"), ClusterSpec(3, 2, SIZE_BYTES)) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +110,7 @@ def test_a_move_within_a_broker_there_and_back(own, disks, admin, made, apply):
 def test_the_model_of_the_simulation_answers_as_real_brokers_do(disks, admin, made):
     """The same calls on both, each compared with what is seen afterwards."""
     at, dirs = places(admin, made), {broker: disks.state().broker(broker).log_dirs for broker in (0, 1, 2)}
-    model = Kafka({(broker, path): SIZE_BYTES for broker, paths in dirs.items() for path in paths})
+    model = Kafka({(broker, path): 96 * MIB for broker, paths in dirs.items() for path in paths})
     model.create((made, 0), at, 4 * MIB)
     real, key, new = AdminCluster(admin), (made, 0), dirs[0][1]
     there, here = Assignment(made, 0, (0, 2), (new, "any")), Assignment(made, 0, (1, 2), (at[1], "any"))
@@ -503,7 +494,6 @@ def test_a_destination_that_others_fill_stops_it(own, disks, admin, made):
 
 
 def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disks, admin, made):
-    """The last of the module: it costs broker 1 a disk."""
     planned, here, there = within_broker(own, disks, admin, made, rate=MIB)
     index = disks.state().broker(1).log_dirs.index(there)
     disks.fill(1, index, FillWith.FILE, until_ratio=0.98)
@@ -511,15 +501,16 @@ def test_a_full_destination_ends_stuck_with_the_reason_and_no_throttle(own, disk
     try:
         ports = Ports(AdminCluster(admin), writing.write, print, lambda _: time.sleep(0.2), now)
         ended = carry_out(begun(planned), ports)
+        assert ended.state is ExecutionState.STUCK
+        assert f"{there} of broker 1 is offline" in ended.reason
+        assert is_unfinished(ended)
+        assert limits_left(admin, made) == {}
+        assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
+        assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
+        assert here
     finally:
         writing.close()
-    assert ended.state is ExecutionState.STUCK
-    assert f"{there} of broker 1 is offline" in ended.reason
-    assert is_unfinished(ended)
-    assert limits_left(admin, made) == {}
-    assert admin.describe_topics([made])[0]["partitions"][0]["isr_nodes"]
-    assert TopicPartition(made, 0) not in admin.list_partition_reassignments()
-    assert here
+        disks.restore(1, index)
 
 
 def _slow_limits(topic):

@@ -17,7 +17,7 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.recommend import recommend
-from logdirwatch_lab.config import CLUSTER, ClusterSpec
+from logdirwatch_lab.config import CLUSTER
 from logdirwatch_lab.demo.services import Service
 from tests.kafka.applying import (
     MIB,
@@ -31,23 +31,14 @@ from tests.kafka.applying import (
     within_broker,
 )
 from tests.kafka.collecting import run
-from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import space_alert
 
-SIZE_BYTES = 96 * MIB
 SLOW = MIB // 4
 CRAWLING = MIB // 16
 ENDED = (signal.SIGTERM, signal.SIGKILL)
 """So slow that another process starts while it copies."""
-
-
-@pytest.fixture(scope="module")
-def disks(tmp_path_factory):
-    """Three brokers with two small disks each, of this module alone: it fills one of them."""
-    with cluster_in(tmp_path_factory.mktemp("disks"), ClusterSpec(3, 2, SIZE_BYTES)) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

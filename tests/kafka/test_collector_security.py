@@ -6,14 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import PollStatus
 from tests.kafka.collecting import Collector, run, write_config
-from tests.kafka.conftest import JARS_HOME
-from tests.kafka.secured import PASSWORD, secured_broker
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
-        yield broker
+from tests.kafka.secured import PASSWORD
 
 
 def collecting(cluster, servers, folder, client=None):

@@ -14,8 +14,6 @@ from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.settings import Settings
 from tests.kafka.acls import run_tool
 from tests.kafka.collecting import run
-from tests.kafka.conftest import JARS_HOME
-from tests.kafka.secured import secured_broker
 from tests.kafka.telemetry import fresh_topics
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -111,12 +109,6 @@ def mend(cluster, config, remedies):
         if remedy.startswith("kafka-"):
             tool, *arguments = shlex.split(remedy)
             alter(cluster, *arguments, tool=tool.removesuffix(".sh"))
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
-        yield broker
 
 
 @pytest.mark.long

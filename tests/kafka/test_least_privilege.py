@@ -21,12 +21,10 @@ from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.settings import Settings
 from logdirwatch_lab.config import CLUSTER, INTERPRETED
 from logdirwatch_lab.demo.services import Service
-from tests.kafka.acls import commands, documented, run_tool, without
+from tests.kafka.acls import commands, documented, grant, without
 from tests.kafka.applying import places, published
 from tests.kafka.collecting import Collector, run, write_config
-from tests.kafka.conftest import JARS_HOME
-from tests.kafka.secured import secured_broker
-from tests.kafka.telemetry import Message, Run, send, send_records
+from tests.kafka.telemetry import Message, Run, fresh_topics, send, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import action, alert
@@ -38,20 +36,18 @@ TELLING = [acl for acl in documented("collector") if acl.operation == "Write"]
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    """A secured broker with telemetry topics, records in them, a consumer group, and the ACLs of the page."""
-    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
-        settings = Settings(telemetry=broker.admin)
-        for words in commands():
-            run_tool(broker, words)
-        telemetry_topics.create_missing(settings)
-        send_records(settings, topics.ALERTS, alert("a", 1))
-        send_records(settings, topics.ACTIONS, action("c1"))
-        part = TopicPartition(topics.ALERTS, 0)
-        with clients.consumer(broker.admin, group_id="readers") as reader:
-            reader.assign([part])
-            reader.commit({part: OffsetAndMetadata(0, "", -1)})
-        yield broker
+def secured(secured):
+    """The secured broker with telemetry topics, records in them, a consumer group, and the ACLs of the pages."""
+    settings = Settings(telemetry=secured.admin)
+    grant(secured, commands())
+    fresh_topics(settings)
+    send_records(settings, topics.ALERTS, alert("a", 1))
+    send_records(settings, topics.ACTIONS, action("c1"))
+    part = TopicPartition(topics.ALERTS, 0)
+    with clients.consumer(secured.admin, group_id="readers") as reader:
+        reader.assign([part])
+        reader.commit({part: OffsetAndMetadata(0, "", -1)})
+    return secured
 
 
 def as_user(secured, user):

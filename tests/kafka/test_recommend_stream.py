@@ -63,6 +63,7 @@ def make_run(watched, tmp_path):
         run.stop()
 
 
+@pytest.mark.long
 def test_an_alert_is_answered_accepted_and_ended_with_nothing_said_twice(make_run):
     run = make_run("life")
     run.start()

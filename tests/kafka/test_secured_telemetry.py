@@ -12,20 +12,13 @@ from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch_lab.demo.services import Service
 from tests.kafka.certificates import Authority
 from tests.kafka.collecting import COMMAND, run
-from tests.kafka.conftest import JARS_HOME
-from tests.kafka.secured import KEY_PASSWORD, PASSWORD, secured_broker
+from tests.kafka.secured import KEY_PASSWORD, PASSWORD
 from tests.kafka.telemetry import Run, fresh_topics
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 
 BROKEN = 1
 AT_ONCE = 2
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
-        yield broker
 
 
 @pytest.fixture

@@ -139,6 +139,7 @@ def undisturbed(settings, tmp_path_factory):
         run.stop()
 
 
+@pytest.mark.long
 def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, settings, tmp_path):
     run, expected = undisturbed
     assert run.stop() == 0, run.folder

@@ -85,6 +85,9 @@ def batches(run):
 
 def test_a_releases_checkpoints_tables_and_topics_are_read(upgraded):
     run, begin_ms = upgraded
+    for command in ("status", "alerts", "actions"):
+        done = collecting.run(run.config, command, "--json")
+        assert done.returncode == 0, done.stderr
     before, packed = revisions(run), batches(run)
     firing = {key for key, life in before.items() if life[max(life)]["status"] == "firing"}
     assert {before[key][1]["rule"] for key in firing} == {"log_dir_offline", "log_dir_space", "broker_unknown"}
@@ -131,8 +134,8 @@ def newest(actions):
     return last.values()
 
 
-def test_a_releases_tables_are_kept_and_shown(upgraded):
+@pytest.mark.release
+def test_a_releases_tables_are_kept_up(upgraded):
     run, _ = upgraded
-    for command in (["tables", "optimize"], ["status", "--json"], ["alerts", "--json"], ["actions", "--json"]):
-        done = collecting.run(run.config, *command)
-        assert done.returncode == 0, done.stderr
+    done = collecting.run(run.config, "tables", "optimize")
+    assert done.returncode == 0, done.stderr

@@ -33,7 +33,17 @@ pytestmark = pytest.mark.long
 TOPIC, PARTITIONS, BROKEN = "orders", 6, 1
 
 
-@pytest.fixture(params=TESTED_KAFKA, ids=lambda release: f"{release[0]}-{release[1].value}")
+def name(release):
+    return f"{release[0]}-{release[1].value}"
+
+
+# The oldest, the last with ZooKeeper and the newest; the promises between them change at these.
+ALWAYS = {TESTED_KAFKA[0], max(one for one in TESTED_KAFKA if one[1] is MetadataMode.ZOOKEEPER), TESTED_KAFKA[-1]}
+
+
+@pytest.fixture(
+    params=[pytest.param(one, id=name(one), marks=() if one in ALWAYS else pytest.mark.release) for one in TESTED_KAFKA]
+)
 def release(request):
     return request.param
 

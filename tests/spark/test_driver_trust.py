@@ -42,15 +42,17 @@ def guest(spark, other_jvm):
         env.shutdown()
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS)
+GUESSED = {"spark.authenticate": "true", "spark.authenticate.secret": "guessed"}
+
+
 @pytest.mark.parametrize(
-    "conf",
+    ("endpoint", "conf"),
     [
-        {},
-        {"spark.authenticate": "true", "spark.authenticate.secret": "guessed"},
-        {"spark.authenticate": "true", "spark.authenticate.secret": "guessed", "spark.network.crypto.enabled": "true"},
+        *((endpoint, {}) for endpoint in ENDPOINTS),
+        (ENDPOINTS[0], GUESSED),
+        (ENDPOINTS[0], {**GUESSED, "spark.network.crypto.enabled": "true"}),
     ],
-    ids=["without a secret", "guessed", "guessed, encrypted"],
+    ids=str,
 )
 def test_a_client_without_the_secret_reaches_no_endpoint(guest, endpoint, conf):
     # PySpark looks for the exception of the other JVM in its own one.

@@ -115,8 +115,10 @@ NO_CATALOG = "foreign_session(home, folder, **{'spark.sql.catalog.spark_catalog'
 
 @pytest.mark.parametrize(
     ("started", "lacking"),
-    [(BARE, "its jars"), (NO_CATALOG, "spark.sql.catalog.spark_catalog")],
-    ids=["jars", "catalog"],
+    [
+        pytest.param(BARE, "its jars", id="jars"),
+        pytest.param(NO_CATALOG, "spark.sql.catalog.spark_catalog", id="catalog", marks=pytest.mark.long),
+    ],
 )
 def test_a_given_session_without_delta_lake_is_one_line_with_the_remedy(tmp_path, started, lacking):
     done = run(tmp_path, WITHOUT_DELTA.format(started=started))

@@ -135,12 +135,8 @@ def test_the_process_ends_when_no_task_runs_any_more_and_the_next_one_goes_on(st
         assert "stream.process_ends" in stream.log()
     with stream.running():
         stream.feed()
-    assert len(list((stream.folder / "out").iterdir())) == stream.fed
-
-
-def test_nothing_that_it_started_outlives_a_driver_that_is_killed(stream):
-    with stream.running():
-        stream.feed()
+        assert len(list((stream.folder / "out").iterdir())) == stream.fed
+        # Nothing that it started outlives a driver that is killed.
         children = psutil.Process(stream.process.pid).children(recursive=True)
         assert {"java", "python"} <= {child.name().rstrip("0123456789.") for child in children}
         os.kill(stream.process.pid, signal.SIGKILL)

@@ -79,7 +79,7 @@ def counting(three_batches):
     return three_batches(has_checksums=False)
 
 
-@pytest.fixture(params=[False, True], ids=["no checksums", "checksums of an earlier release"])
+@pytest.fixture
 def has_checksums(request, spark):
     checksum_files(spark, is_on=request.param)
     yield request.param
@@ -91,7 +91,11 @@ def checksum_files(spark, *, is_on):
     local.setWriteChecksum(is_on)
 
 
-@pytest.mark.parametrize(("kind", "batch"), [("offsets", 2), ("offsets", 1), ("commits", 2)])
+@pytest.mark.parametrize(
+    ("has_checksums", "kind", "batch"),
+    [(False, "offsets", 1), (False, "commits", 2), (True, "offsets", 2)],
+    indirect=["has_checksums"],
+)
 def test_batches_from_the_torn_one_on_are_done_anew(has_checksums, three_batches, kind, batch):
     counting = three_batches(has_checksums=has_checksums)
     last = counting.folder / "checkpoints" / NAME / kind / str(batch)
@@ -188,14 +192,14 @@ def newest_of_each_store(checkpoint, suffix):
     return [max(folder.glob(f"*.{suffix}"), key=lambda file: int(file.stem)) for folder in folders]
 
 
-DAMAGES = {
-    "a change log that is cut": ("changelog", checkpoints.cut),
-    "a change log that is gone": ("changelog", Path.unlink),
-    "a snapshot that is cut": ("zip", checkpoints.cut),
-}
-
-
-@pytest.mark.parametrize(("suffix", "damage"), DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        pytest.param("changelog", checkpoints.cut, id="a change log that is cut"),
+        pytest.param("changelog", Path.unlink, id="a change log that is gone", marks=pytest.mark.long),
+        pytest.param("zip", checkpoints.cut, id="a snapshot that is cut", marks=pytest.mark.long),
+    ],
+)
 def test_a_checkpoint_whose_state_cannot_be_read_is_set_aside_and_the_query_goes_on(
     spark, tmp_path, monkeypatch, suffix, damage
 ):

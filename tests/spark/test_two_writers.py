@@ -7,7 +7,7 @@ import pytest
 
 from tests.two_writers.run import in_folder, in_s3
 
-COMMITS, KILLS = 50, 1
+COMMITS, KILLS = 20, 1
 
 
 @pytest.mark.parametrize("place", [in_folder, pytest.param(in_s3, marks=pytest.mark.long)])
