@@ -19,7 +19,9 @@ from tests.kafka.secured import Secured, secured_broker
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
 
-STREAMS = {
+ON_DISKS = {
+    "test_apply_kafka.py",
+    "test_autopilot_kafka.py",
     "test_degradation.py",
     "test_demo.py",
     "test_least_privilege.py",
@@ -30,10 +32,7 @@ STREAMS = {
     "test_stopped.py",
     "test_stream.py",
 }
-
-
-DISKS = {"test_apply_kafka.py", "test_autopilot_kafka.py"}
-"""These share the cluster with small disks."""
+"""These start the stream, or need the cluster with small disks, whose telemetry broker serves both."""
 
 OWN_CLUSTERS = {
     "test_deleted_meanwhile.py",
@@ -45,7 +44,7 @@ OWN_CLUSTERS = {
 
 
 class _StreamsApart(LoadScopeScheduling):
-    """One process runs what starts the stream, one what needs the shared cluster alone.
+    """One process runs what starts the stream or needs small disks, one what needs the other shared cluster.
 
     Two streams at once hold each other up on two cores. Releases of Kafka share no cluster, so both run them.
     """
@@ -54,9 +53,7 @@ class _StreamsApart(LoadScopeScheduling):
         file = Path(nodeid.partition("::")[0]).name
         if file == "test_versions.py":
             return nodeid
-        if file in OWN_CLUSTERS:
-            return file
-        return "streams" if file in STREAMS else "disks" if file in DISKS else "brokers"
+        return file if file in OWN_CLUSTERS else "disks" if file in ON_DISKS else "brokers"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -83,6 +80,12 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """Three brokers with two small disks each: executions move, fill and lose what is on them."""
     with cluster_in(tmp_path_factory.mktemp("disks"), ClusterSpec(3, 2, 96 << 20)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def on_disks(disks: LocalCluster) -> Settings:
+    """The configuration that points at the cluster with small disks."""
+    return configuration.load(disks.config_path)
 
 
 @pytest.fixture(scope="session")

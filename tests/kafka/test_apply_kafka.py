@@ -11,7 +11,6 @@ from kafka import TopicPartition, TopicPartitionReplica
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from msgspec.structs import replace as changed
 
-from logdirwatch import settings as configuration
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.calls import ChangeConfig, PlaceReplicas, Reassign
@@ -59,10 +58,9 @@ STATES_OF_A_MOVE = ["claimed", "checked", "throttled", "started", "copying", "ve
 
 
 @pytest.fixture(scope="module")
-def own(disks):
-    found = configuration.load(disks.config_path)
-    fresh_topics(found)
-    return found
+def own(on_disks):
+    fresh_topics(on_disks)
+    return on_disks
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 import yaml
 
-from logdirwatch import settings as configuration
 from logdirwatch.cli.reading import live_cluster
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients, turn
@@ -41,9 +40,9 @@ ENDED = (signal.SIGTERM, signal.SIGKILL)
 """So slow that another process starts while it copies."""
 
 
-@pytest.fixture(scope="module")
-def own(disks):
-    return configuration.load(disks.config_path)
+@pytest.fixture
+def own(on_disks):
+    return on_disks
 
 
 @pytest.fixture

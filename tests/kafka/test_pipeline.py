@@ -25,9 +25,9 @@ STREAM = {
 
 
 @pytest.fixture
-def stream(watched, tmp_path):
-    fresh_topics(watched)
-    run = Run(tmp_path / "run", watched, overrides={"stream": STREAM}, queries=("detect", "store"))
+def stream(on_disks, tmp_path):
+    fresh_topics(on_disks)
+    run = Run(tmp_path / "run", on_disks, overrides={"stream": STREAM}, queries=("detect", "store"))
     run.start()
     yield run
     run.stop()
@@ -52,10 +52,10 @@ def test_records_that_nobody_can_read_become_one_alert_about_the_query(stream):
 
 
 @pytest.fixture
-def silent(watched, tmp_path):
-    fresh_topics(watched)
+def silent(on_disks, tmp_path):
+    fresh_topics(on_disks)
     detect = {"silence_min_ms": 3_000, "state_refresh_ms": 0}
-    run = Run(tmp_path / "run", watched, overrides={"stream": STREAM, "detect": detect}, queries=("detect",))
+    run = Run(tmp_path / "run", on_disks, overrides={"stream": STREAM, "detect": detect}, queries=("detect",))
     run.start()
     yield run
     run.stop()
@@ -115,10 +115,10 @@ def send_grown(settings):
 
 
 @pytest.fixture
-def flooded(watched, tmp_path):
-    fresh_topics(watched)
+def flooded(on_disks, tmp_path):
+    fresh_topics(on_disks)
     detect = {"silence_min_ms": 86_400_000, "state_refresh_ms": 0}
-    run = Run(tmp_path / "run", watched, overrides={"stream": STREAM, "detect": detect}, queries=("detect", "store"))
+    run = Run(tmp_path / "run", on_disks, overrides={"stream": STREAM, "detect": detect}, queries=("detect", "store"))
     run.start()
     yield run
     run.stop()

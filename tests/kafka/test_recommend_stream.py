@@ -50,12 +50,12 @@ class Recommending(Run):
 
 
 @pytest.fixture
-def make_run(watched, tmp_path):
+def make_run(on_disks, tmp_path):
     runs = []
 
     def make(name, **plan):
-        runs.append(Recommending(tmp_path / name, watched, {"plan": plan, "stream": STREAM}, queries=("recommend",)))
-        fresh_topics(watched)
+        runs.append(Recommending(tmp_path / name, on_disks, {"plan": plan, "stream": STREAM}, queries=("recommend",)))
+        fresh_topics(on_disks)
         return runs[-1]
 
     yield make

@@ -3,7 +3,6 @@
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch import settings as configuration
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.ports import Halt, Ports
@@ -22,10 +21,9 @@ from tests.unit.plan.builders import space_alert
 
 
 @pytest.fixture
-def own(cluster):
-    found = configuration.load(cluster.config_path)
-    fresh_topics(found)
-    return found
+def own(on_disks):
+    fresh_topics(on_disks)
+    return on_disks
 
 
 @pytest.fixture
@@ -57,11 +55,11 @@ def stopped(own, admin, planned):
     assert ended.state is ExecutionState.STUCK, ended
 
 
-def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, cluster, stream, tmp_path):
+def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, disks, stream, tmp_path):
     with clients.admin(watched(own)) as admin, receiving() as receiver:
         made = topic_of_4_mib(own, admin, "stopped")
-        planned, here, _ = within_broker(own, cluster, admin, made, rate=MIB // 16)
-        other, _, _ = within_broker(own, cluster, admin, made)
+        planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
+        other, _, _ = within_broker(own, disks, admin, made)
         over = replace(
             space_alert(), alert_id=planned.alert_id, revision=2, cluster=CLUSTER, status=AlertStatus.RESOLVED
         )
@@ -74,13 +72,13 @@ def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, clus
             assert "ann rejected it: not today" in message["message"]
             way_back = f"logdirwatch apply --resume or --undo or --release {planned.action_id[:8]}"
             assert way_back in message["message"]
-            refused = run(cluster.config_path, "apply", other.action_id, "--yes")
+            refused = run(disks.config_path, "apply", other.action_id, "--yes")
             assert f"logdirwatch apply --undo {planned.action_id}" in refused.stderr
             assert (refused.returncode, states(own, other)) == (1, [])
-            undone = run(cluster.config_path, "apply", planned.action_id, "--undo", "--yes")
+            undone = run(disks.config_path, "apply", planned.action_id, "--undo", "--yes")
             assert (undone.returncode, places(admin, made)[1]) == (0, here), undone.stdout + undone.stderr
             resolved = f"[resolved] execution_stopped: {CLUSTER}"
             ended = wait_until(lambda: message_in(receiver, resolved), DEADLINE_S, "that it is over")
             assert "undone" in ended["message"]
-        assert run(cluster.config_path, "apply", other.action_id, "--yes").returncode == 0
+        assert run(disks.config_path, "apply", other.action_id, "--yes").returncode == 0
         admin.delete_topics([made])

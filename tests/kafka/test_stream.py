@@ -72,8 +72,8 @@ def history():
 
 
 @pytest.fixture(scope="module")
-def settings(watched):
-    return watched
+def settings(on_disks):
+    return on_disks
 
 
 def is_caught_up(run):
