@@ -25,37 +25,31 @@ def total(numbers: Iterable[int]) -> int:
     return max(-LARGEST, min(sum(numbers), LARGEST))
 
 
-Version = Annotated[Literal[1], Meta(description="Version of the record's form: 1.")]
+Version = Annotated[Literal[1], "Version of the record's form: 1."]
 
 
-IsCordoned = Annotated[
-    bool | None, Meta(description="Whether Kafka places no new replicas in it (KIP-1066); null: unknown.")
-]
-IsMetadataDir = Annotated[bool | None, Meta(description="Whether the metadata log is in it; null: unknown.")]
-ClusterName = Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-NodeId = Annotated[BrokerId, Meta(description="Node id of the broker.")]
-CollectorName = Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")]
-BrokerHost = Annotated[str | None, Meta(description="Host name of the broker; null: unknown.")]
-BrokerRack = Annotated[str | None, Meta(description="Rack of the broker; null: it has none, or it is unknown.")]
-IsFenced = Annotated[bool | None, Meta(description="Whether the controller has fenced the broker; null: unknown.")]
-ControllerId = Annotated[Long | None, Meta(description="Node id of the controller; null: unknown.")]
-KafkaVersion = Annotated[str | None, Meta(description="Kafka release of the broker; null: unknown.")]
-MetadataVersion = Annotated[str | None, Meta(description="Finalized metadata version of the cluster; null: unknown.")]
+IsCordoned = Annotated[bool | None, "Whether Kafka places no new replicas in it (KIP-1066); null: unknown."]
+IsMetadataDir = Annotated[bool | None, "Whether the metadata log is in it; null: unknown."]
+ClusterName = Annotated[Name, "Kafka cluster, by its name in the configuration."]
+NodeId = Annotated[BrokerId, "Node id of the broker."]
+CollectorName = Annotated[str, "Name of the collector that wrote the record; empty: not given."]
+BrokerHost = Annotated[str | None, "Host name of the broker; null: unknown."]
+BrokerRack = Annotated[str | None, "Rack of the broker; null: it has none, or it is unknown."]
+IsFenced = Annotated[bool | None, "Whether the controller has fenced the broker; null: unknown."]
+ControllerId = Annotated[Long | None, "Node id of the controller; null: unknown."]
+KafkaVersion = Annotated[str | None, "Kafka release of the broker; null: unknown."]
+MetadataVersion = Annotated[str | None, "Finalized metadata version of the cluster; null: unknown."]
 ClusterMetadataMode = Annotated[
-    MetadataMode | None,
-    Meta(description="Where the cluster keeps its metadata; null: unknown, or a record of an older release."),
+    MetadataMode | None, "Where the cluster keeps its metadata; null: unknown, or a record of an older release."
 ]
 NotReportedByRelease = Annotated[
     list[str] | None,
-    Meta(
-        description="What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a record of "
-        "an older release."
-    ),
+    "What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a record of an older release.",
 ]
-LogDirPath = Annotated[Name, Meta(description="Path of the log directory.")]
-TopicName = Annotated[Name, Meta(description="The topic.")]
-PartitionNumber = Annotated[Count, Meta(description="Number of the partition.")]
-ScanTime = Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")]
-PartNumber = Annotated[Count, Meta(description="Number of this part, from 0.")]
-StatusReason = Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")]
-StatusSince = Annotated[Long, Meta(description="When the status began, in milliseconds since the epoch.")]
+LogDirPath = Annotated[Name, "Path of the log directory."]
+TopicName = Annotated[Name, "The topic."]
+PartitionNumber = Annotated[Count, "Number of the partition."]
+ScanTime = Annotated[EpochMs, "Time of the scan, in milliseconds since the epoch."]
+PartNumber = Annotated[Count, "Number of this part, from 0."]
+StatusReason = Annotated[str | None, "Reason of the status, for people; null: none."]
+StatusSince = Annotated[Long, "When the status began, in milliseconds since the epoch."]

@@ -59,9 +59,11 @@ def json_schema(name: str) -> dict[str, Any]:
     if untyped := definitions.get(_UNTYPED):
         untyped["required"].remove("type")
     _describe_tags(definitions)
+    for struct in _structs_in([record, *extra]):
+        _describe_fields(definitions[struct.__name__], struct)
+        if issubclass(struct, RecordPart):
+            _leave_out_null(definitions[struct.__name__], struct)
     _put_parts(definitions, dict(zip(map(id, extra), extra_schemas, strict=True)))
-    for part in _parts_in([record, *extra]):
-        _leave_out_null(definitions[part.__name__], part)
     title = f"logdirwatch {name} record, version 1, topic {topic}"
     return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
 
@@ -71,6 +73,14 @@ def _describe_tags(definitions: Mapping[str, Any]) -> None:
     for definition in definitions.values():
         if "enum" in definition.get("properties", {}).get("type", {}):
             definition["properties"]["type"]["description"] = "Type of the record."
+
+
+def _describe_fields(definition: Mapping[str, Any], struct: type[Struct]) -> None:
+    """Describe the fields of a struct: a text in the annotation of a field is what it means."""
+    found = definition["properties"]
+    for field in msgspec.structs.fields(struct):
+        for text in (note for note in getattr(field.type, "__metadata__", ()) if isinstance(note, str)):
+            found[field.encode_name] = {"description": text, **found[field.encode_name]}
 
 
 def _extra_types(record: type | UnionType) -> Iterator[Any]:
@@ -112,17 +122,16 @@ def _with_description(found: Mapping[str, Any], schema: Mapping[str, Any]) -> di
     return {**({"description": found["description"]} if "description" in found else {}), **schema}
 
 
-def _parts_in(types: Iterable[Any]) -> set[type[RecordPart]]:
-    """Return every part that types are made of."""
-    found: set[type[RecordPart]] = set()
+def _structs_in(types: Iterable[Any]) -> set[type[Struct]]:
+    """Return every struct that types are made of."""
+    found: set[type[Struct]] = set()
     left = [msgspec.inspect.type_info(kind) for kind in types]
     while left:
         kind = left.pop()
         if isinstance(kind, msgspec.inspect.StructType):
             if kind.cls in found:
                 continue
-            if issubclass(kind.cls, RecordPart):
-                found.add(kind.cls)
+            found.add(kind.cls)
             left += [field.type for field in kind.fields]
         left += _below(kind)
     return found

@@ -3,26 +3,22 @@
 from collections.abc import Callable
 from typing import Annotated, ClassVar, NamedTuple, TypeVar
 
-from msgspec import Meta
-
 from logdirwatch.model.record_part import NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
-SampleAtMs = Annotated[int | None, Meta(description="Time of the last sample that had the numbers below.")]
-TotalBytes = Annotated[int | None, Meta(description="Size of the directory's volume, as DescribeLogDirs reports it.")]
-UsableBytes = Annotated[int | None, Meta(description="Free space of the volume that Kafka can use.")]
-UsedRatio = Annotated[float | None, Meta(description="Share of the volume in use, from 0 to 1.")]
-GrowthBytesPerS = Annotated[float | None, Meta(description="How fast its use grows, smoothed; negative if it shrinks.")]
+SampleAtMs = Annotated[int | None, "Time of the last sample that had the numbers below."]
+TotalBytes = Annotated[int | None, "Size of the directory's volume, as DescribeLogDirs reports it."]
+UsableBytes = Annotated[int | None, "Free space of the volume that Kafka can use."]
+UsedRatio = Annotated[float | None, "Share of the volume in use, from 0 to 1."]
+GrowthBytesPerS = Annotated[float | None, "How fast its use grows, smoothed; negative if it shrinks."]
 LastingGrowthBytesPerS = Annotated[
     float | None,
-    Meta(
-        description="Growth that lasts, in bytes per second: what neither retention nor the pattern of days and weeks "
-        "explains; null: not watched for long enough."
-    ),
+    "Growth that lasts, in bytes per second: what neither retention nor the pattern of days and weeks explains; "
+    "null: not watched for long enough.",
 ]
-FullAtMs = Annotated[int | None, Meta(description="When it is forecast to be full; null: no end is forecast.")]
-ForecastConfidence = Annotated[float | None, Meta(description="Confidence in the forecast, from 0 to 1.")]
-IsMetadataDir = Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in this directory.")]
+FullAtMs = Annotated[int | None, "When it is forecast to be full; null: no end is forecast."]
+ForecastConfidence = Annotated[float | None, "Confidence in the forecast, from 0 to 1."]
+IsMetadataDir = Annotated[bool | None, "Whether the KRaft metadata log is in this directory."]
 
 
 class Evidence(RecordPart, frozen=True, kw_only=True):
@@ -31,14 +27,11 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
     NEWS: ClassVar[tuple[str, ...]] = ()
     """The fields of which a change is news: a firing alert is revised for it. Other numbers change all the time."""
 
-    host: Annotated[str | None, Meta(description="The broker's host.")] = None
+    host: Annotated[str | None, "The broker's host."] = None
     has_zookeeper: Annotated[
-        bool | None,
-        Meta(description="True if the broker keeps its metadata in ZooKeeper; null: not, or unknown."),
+        bool | None, "True if the broker keeps its metadata in ZooKeeper; null: not, or unknown."
     ] = None
-    flapping: Annotated[
-        int | None, Meta(description="How many times the alert ended recently: it is held open for now.")
-    ] = None
+    flapping: Annotated[int | None, "How many times the alert ended recently: it is held open for now."] = None
 
     def is_news_after(self, before: "Evidence") -> bool:
         """Tell whether it differs from the previous evidence in a field that matters."""
@@ -119,5 +112,5 @@ class LogDirEvidence(Evidence, frozen=True, kw_only=True):
 class UsedLogDir(RecordPart, frozen=True, kw_only=True):
     """The used space of one directory."""
 
-    log_dir: Annotated[str, Meta(description="Its path.")]
+    log_dir: Annotated[str, "Its path."]
     used_ratio: UsedRatio = NULL

@@ -2,15 +2,12 @@
 
 from typing import Annotated, ClassVar
 
-from msgspec import Meta
-
 from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, read_as, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
 Throttles = Annotated[
-    dict[str, int],
-    Meta(description="Throttle rates set on the broker, in bytes per second, by their Kafka configuration key."),
+    dict[str, int], "Throttle rates set on the broker, in bytes per second, by their Kafka configuration key."
 ]
 ByKernel = "What the kernel's log says of the device: "
 
@@ -18,17 +15,17 @@ ByKernel = "What the kernel's log says of the device: "
 class KnownLogDir(RecordPart, frozen=True, kw_only=True):
     """The last known state of one directory of a broker that is down."""
 
-    last_status: Annotated[str | None, Meta(description="Its status while the broker last answered.")] = NULL
+    last_status: Annotated[str | None, "Its status while the broker last answered."] = NULL
     used_ratio: UsedRatio = NULL
-    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in it.")] = NULL
+    is_metadata_dir: Annotated[bool | None, "Whether the KRaft metadata log is in it."] = NULL
 
 
 class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
     """An active maintenance."""
 
-    until_ms: Annotated[int, Meta(description="When it ends.")]
-    by: Annotated[str | None, Meta(description="Who announced it.")] = None
-    reason: Annotated[str | None, Meta(description="Why, in that person's words.")] = None
+    until_ms: Annotated[int, "When it ends."]
+    by: Annotated[str | None, "Who announced it."] = None
+    reason: Annotated[str | None, "Why, in that person's words."] = None
 
 
 class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
@@ -36,26 +33,23 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason", "hangs")
 
-    reason: Annotated[str | None, Meta(description="Why it counts as away, for people.")] = NULL
-    poll_status: Annotated[
-        str | None, Meta(description="How the poll was answered that says so: timeout, unauthorized or error.")
-    ] = None
-    is_fenced: Annotated[bool | None, Meta(description="Whether the controller has fenced the broker.")] = NULL
-    controller_id: Annotated[int | None, Meta(description="Node id of the active controller.")] = NULL
-    last_seen_ms: Annotated[int | None, Meta(description="Time of its last answer; null: it never answered.")] = NULL
+    reason: Annotated[str | None, "Why it counts as away, for people."] = NULL
+    poll_status: Annotated[str | None, "How the poll was answered that says so: timeout, unauthorized or error."] = None
+    is_fenced: Annotated[bool | None, "Whether the controller has fenced the broker."] = NULL
+    controller_id: Annotated[int | None, "Node id of the active controller."] = NULL
+    last_seen_ms: Annotated[int | None, "Time of its last answer; null: it never answered."] = NULL
     recovering_logs: Annotated[
-        int | None, Meta(description="Logs that it has still to recover before it serves; null: it recovers none.")
+        int | None, "Logs that it has still to recover before it serves; null: it recovers none."
     ] = NULL
-    log_dirs: Annotated[dict[str, KnownLogDir], Meta(description="Its directories by path.")] = EMPTY_MAP
-    log_says: Annotated[str | None, Meta(description="The line of its own log that says why it is away.")] = None
-    log_reason: Annotated[str | None, Meta(description="That reason as one word (BrokerFailureReason).")] = None
-    log_says_ms: Annotated[int | None, Meta(description="Time of that line.")] = None
+    log_dirs: Annotated[dict[str, KnownLogDir], "Its directories by path."] = EMPTY_MAP
+    log_says: Annotated[str | None, "The line of its own log that says why it is away."] = None
+    log_reason: Annotated[str | None, "That reason as one word (BrokerFailureReason)."] = None
+    log_says_ms: Annotated[int | None, "Time of that line."] = None
     hangs: Annotated[
-        list[str] | None,
-        Meta(description="Storage that does not answer, by the kernel's log of its host: the directory and the line."),
+        list[str] | None, "Storage that does not answer, by the kernel's log of its host: the directory and the line."
     ] = None
-    why: Annotated[str | None, Meta(description="That maintenance runs, and until when.")] = None
-    maintenance: Annotated[MaintenanceWindow | None, Meta(description="The maintenance that runs for it.")] = None
+    why: Annotated[str | None, "That maintenance runs, and until when."] = None
+    maintenance: Annotated[MaintenanceWindow | None, "The maintenance that runs for it."] = None
 
     def is_news_after(self, before: Evidence) -> bool:
         """Tell whether it says something else; a recovery that begins or stalls does, the number of logs left not."""
@@ -84,14 +78,12 @@ class BrokerCrashLoopEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("at_least", "log_reason", "hangs")
 
-    restarts: Annotated[int | None, Meta(description="How often it was away and came back, within the last hour.")] = (
-        NULL
-    )
+    restarts: Annotated[int | None, "How often it was away and came back, within the last hour."] = NULL
     at_least: Annotated[
-        int | None, Meta(description="3, 6, 12 or more: the largest of these that its number of restarts has reached.")
+        int | None, "3, 6, 12 or more: the largest of these that its number of restarts has reached."
     ] = NULL
-    since_ms: Annotated[int | None, Meta(description="When the first of these absences began.")] = NULL
-    longest_run_ms: Annotated[int | None, Meta(description="The longest time that it answered in between.")] = NULL
+    since_ms: Annotated[int | None, "When the first of these absences began."] = NULL
+    longest_run_ms: Annotated[int | None, "The longest time that it answered in between."] = NULL
 
 
 @shown_by(Rule.LOG_DIR_SUSPECT)
@@ -100,52 +92,40 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "device")
 
-    why: Annotated[list[str], Meta(description="The kinds of suspicion; a field of each name says more.")] = EMPTY_LIST
-    device: Annotated[str | None, Meta(description="The block devices that the kernel's log names.")] = NULL
-    error_code: Annotated[
-        str | None, Meta(description="DescribeLogDirs answers with an error that does not call it offline.")
-    ] = None
-    probe: Annotated[str | None, Meta(description="The host's write probe failed.")] = None
-    no_directory: Annotated[
-        str | None, Meta(description="The host's probe found no directory at its path, or something else there.")
-    ] = None
-    read_only: Annotated[str | None, Meta(description="The file system is mounted read-only.")] = None
-    slow_probe: Annotated[str | None, Meta(description="Writing takes much longer than usual.")] = None
-    slower_than_others: Annotated[
-        str | None, Meta(description="Writing takes much longer than in the broker's other directories.")
-    ] = None
-    lagging: Annotated[str | None, Meta(description="Many of its replicas are out of sync.")] = None
-    slow_flush: Annotated[str | None, Meta(description="Flushing a log takes much longer than usual.")] = None
-    offline_count: Annotated[
-        str | None, Meta(description="The broker's gauge of offline directories contradicts DescribeLogDirs.")
-    ] = None
-    cleaner_dead: Annotated[str | None, Meta(description="Threads of the log cleaner are dead.")] = None
-    task_fails: Annotated[
-        str | None, Meta(description="Tasks or threads of the broker fail, according to its log.")
-    ] = None
-    open_files: Annotated[str | None, Meta(description="The broker reached its limit of open files.")] = None
-    read_errors: Annotated[
-        str | None, Meta(description="Reads of a disk fail while the broker sends records to clients.")
-    ] = None
-    remote_copy_fails: Annotated[str | None, Meta(description="Copies to remote storage fail.")] = None
-    medium_error: Annotated[str | None, Meta(description=f"{ByKernel}a medium error.")] = None
-    device_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of the device.")] = None
-    array_degraded: Annotated[
-        str | None, Meta(description=f"{ByKernel}its array lost a member, and goes on without it.")
-    ] = None
-    command_failed: Annotated[str | None, Meta(description=f"{ByKernel}a command failed.")] = None
-    path_lost: Annotated[str | None, Meta(description=f"{ByKernel}the path to it was lost.")] = None
-    server_not_responding: Annotated[
-        str | None, Meta(description=f"{ByKernel}the storage server does not respond.")
-    ] = None
-    hung: Annotated[str | None, Meta(description=f"{ByKernel}tasks wait for it.")] = None
-    file_system_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of its file system.")] = None
-    remounted_read_only: Annotated[
-        str | None, Meta(description=f"{ByKernel}its file system was remounted read-only.")
-    ] = None
-    pool_full: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is full.")] = None
-    pool_low: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is nearly full.")] = None
-    no_space: Annotated[str | None, Meta(description=f"{ByKernel}its file system has no space or quota left.")] = None
+    why: Annotated[list[str], "The kinds of suspicion; a field of each name says more."] = EMPTY_LIST
+    device: Annotated[str | None, "The block devices that the kernel's log names."] = NULL
+    error_code: Annotated[str | None, "DescribeLogDirs answers with an error that does not call it offline."] = None
+    probe: Annotated[str | None, "The host's write probe failed."] = None
+    no_directory: Annotated[str | None, "The host's probe found no directory at its path, or something else there."] = (
+        None
+    )
+    read_only: Annotated[str | None, "The file system is mounted read-only."] = None
+    slow_probe: Annotated[str | None, "Writing takes much longer than usual."] = None
+    slower_than_others: Annotated[str | None, "Writing takes much longer than in the broker's other directories."] = (
+        None
+    )
+    lagging: Annotated[str | None, "Many of its replicas are out of sync."] = None
+    slow_flush: Annotated[str | None, "Flushing a log takes much longer than usual."] = None
+    offline_count: Annotated[str | None, "The broker's gauge of offline directories contradicts DescribeLogDirs."] = (
+        None
+    )
+    cleaner_dead: Annotated[str | None, "Threads of the log cleaner are dead."] = None
+    task_fails: Annotated[str | None, "Tasks or threads of the broker fail, according to its log."] = None
+    open_files: Annotated[str | None, "The broker reached its limit of open files."] = None
+    read_errors: Annotated[str | None, "Reads of a disk fail while the broker sends records to clients."] = None
+    remote_copy_fails: Annotated[str | None, "Copies to remote storage fail."] = None
+    medium_error: Annotated[str | None, f"{ByKernel}a medium error."] = None
+    device_error: Annotated[str | None, f"{ByKernel}an error of the device."] = None
+    array_degraded: Annotated[str | None, f"{ByKernel}its array lost a member, and goes on without it."] = None
+    command_failed: Annotated[str | None, f"{ByKernel}a command failed."] = None
+    path_lost: Annotated[str | None, f"{ByKernel}the path to it was lost."] = None
+    server_not_responding: Annotated[str | None, f"{ByKernel}the storage server does not respond."] = None
+    hung: Annotated[str | None, f"{ByKernel}tasks wait for it."] = None
+    file_system_error: Annotated[str | None, f"{ByKernel}an error of its file system."] = None
+    remounted_read_only: Annotated[str | None, f"{ByKernel}its file system was remounted read-only."] = None
+    pool_full: Annotated[str | None, f"{ByKernel}the storage pool is full."] = None
+    pool_low: Annotated[str | None, f"{ByKernel}the storage pool is nearly full."] = None
+    no_space: Annotated[str | None, f"{ByKernel}its file system has no space or quota left."] = None
 
     @property
     def texts(self) -> list[str]:
@@ -159,21 +139,15 @@ class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
-    fullest: Annotated[UsedLogDir | None, Meta(description="The fullest directory.")] = None
-    emptiest: Annotated[UsedLogDir | None, Meta(description="The emptiest directory.")] = None
-    spread_ratio: Annotated[float | None, Meta(description="Used ratio of the fullest minus that of the emptiest.")] = (
-        None
-    )
-    mean_ratio: Annotated[float | None, Meta(description="Used ratio of all of them together.")] = None
-    move_bytes: Annotated[int | None, Meta(description="Bytes that would have to move for all to be equally full.")] = (
-        None
-    )
-    used_ratios: Annotated[dict[str, float], Meta(description="Used ratio of each directory, by path.")] = EMPTY_MAP
-    left_out: Annotated[
-        list[str], Meta(description="Paths that are offline, unknown or cordoned, and not compared.")
-    ] = EMPTY_LIST
-    why: Annotated[str | None, Meta(description="The spread, for people.")] = None
-    since_ms: Annotated[int | None, Meta(description="Since when the spread is that wide.")] = NULL
+    fullest: Annotated[UsedLogDir | None, "The fullest directory."] = None
+    emptiest: Annotated[UsedLogDir | None, "The emptiest directory."] = None
+    spread_ratio: Annotated[float | None, "Used ratio of the fullest minus that of the emptiest."] = None
+    mean_ratio: Annotated[float | None, "Used ratio of all of them together."] = None
+    move_bytes: Annotated[int | None, "Bytes that would have to move for all to be equally full."] = None
+    used_ratios: Annotated[dict[str, float], "Used ratio of each directory, by path."] = EMPTY_MAP
+    left_out: Annotated[list[str], "Paths that are offline, unknown or cordoned, and not compared."] = EMPTY_LIST
+    why: Annotated[str | None, "The spread, for people."] = None
+    since_ms: Annotated[int | None, "Since when the spread is that wide."] = NULL
 
 
 @shown_by(Rule.PARTITION_FAILED)
@@ -182,15 +156,13 @@ class PartitionFailedEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "coordinators")
 
-    why: Annotated[list[str], Meta(description="The partitions, up to 20, as topic-partition.")] = EMPTY_LIST
-    partitions: Annotated[int | None, Meta(description="How many partitions are called bad.")] = None
-    coordinators: Annotated[
-        list[str] | None, Meta(description="Those whose groups or transactions have no coordinator; null: none.")
-    ] = NULL
-    log_dirs: Annotated[
-        dict[str, str], Meta(description="Path of the directory of each partition, as far as it is known.")
-    ] = EMPTY_MAP
-    detail: Annotated[str | None, Meta(description="The last line of the broker's log about one of them.")] = NULL
+    why: Annotated[list[str], "The partitions, up to 20, as topic-partition."] = EMPTY_LIST
+    partitions: Annotated[int | None, "How many partitions are called bad."] = None
+    coordinators: Annotated[list[str] | None, "Those whose groups or transactions have no coordinator; null: none."] = (
+        NULL
+    )
+    log_dirs: Annotated[dict[str, str], "Path of the directory of each partition, as far as it is known."] = EMPTY_MAP
+    detail: Annotated[str | None, "The last line of the broker's log about one of them."] = NULL
 
 
 @shown_by(Rule.UNCLEANABLE_PARTITIONS)
@@ -199,29 +171,27 @@ class BrokerUncleanableEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why", "uncleanable_partitions")
 
-    why: Annotated[list[str], Meta(description="Partitions that the log names, up to 20.")] = EMPTY_LIST
-    uncleanable_partitions: Annotated[
-        int | None, Meta(description="How many partitions the log cleaner gave up on.")
-    ] = NULL
-    uncleanable_bytes: Annotated[int | None, Meta(description="Bytes that these have to be cleaned of.")] = NULL
-    detail: Annotated[str | None, Meta(description="The last line of the broker's log about one of them.")] = NULL
+    why: Annotated[list[str], "Partitions that the log names, up to 20."] = EMPTY_LIST
+    uncleanable_partitions: Annotated[int | None, "How many partitions the log cleaner gave up on."] = NULL
+    uncleanable_bytes: Annotated[int | None, "Bytes that these have to be cleaned of."] = NULL
+    detail: Annotated[str | None, "The last line of the broker's log about one of them."] = NULL
 
 
 class StalledMoves(RecordPart, frozen=True, kw_only=True):
     """The moves to one directory."""
 
-    verdict: Annotated[str, Meta(description="stands_still, too_slow or queued.")]
-    remaining_bytes: Annotated[int | None, Meta(description="Bytes still to copy.")] = NULL
-    since_ms: Annotated[int | None, Meta(description="Since when replicas move there.")] = NULL
-    progress_ms: Annotated[int | None, Meta(description="When something was copied last.")] = NULL
-    bytes_per_s: Annotated[
-        float | None, Meta(description="How fast it went over the last span; negative: more is left than before.")
-    ] = NULL
-    ends_in_ms: Annotated[int | None, Meta(description="Time left at that pace; null: it never ends.")] = NULL
-    throttle: Annotated[str | None, Meta(description="The Kafka configuration that limits it; null: none.")] = NULL
-    throttle_bytes_per_s: Annotated[int | None, Meta(description="The value of that limit.")] = NULL
+    verdict: Annotated[str, "stands_still, too_slow or queued."]
+    remaining_bytes: Annotated[int | None, "Bytes still to copy."] = NULL
+    since_ms: Annotated[int | None, "Since when replicas move there."] = NULL
+    progress_ms: Annotated[int | None, "When something was copied last."] = NULL
+    bytes_per_s: Annotated[float | None, "How fast it went over the last span; negative: more is left than before."] = (
+        NULL
+    )
+    ends_in_ms: Annotated[int | None, "Time left at that pace; null: it never ends."] = NULL
+    throttle: Annotated[str | None, "The Kafka configuration that limits it; null: none."] = NULL
+    throttle_bytes_per_s: Annotated[int | None, "The value of that limit."] = NULL
     is_throttled_below_writes: Annotated[
-        bool, Meta(description="Whether more is written than the limit lets through, so that it never ends.")
+        bool, "Whether more is written than the limit lets through, so that it never ends."
     ] = NO
 
 
@@ -231,15 +201,13 @@ class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
-    why: Annotated[list[str], Meta(description="For each directory its path and verdict.")] = EMPTY_LIST
-    moves: Annotated[dict[str, StalledMoves], Meta(description="What is on its way, by the path it goes to.")] = (
-        EMPTY_MAP
-    )
+    why: Annotated[list[str], "For each directory its path and verdict."] = EMPTY_LIST
+    moves: Annotated[dict[str, StalledMoves], "What is on its way, by the path it goes to."] = EMPTY_MAP
     throttles: Throttles = EMPTY_MAP
-    copies_begun: Annotated[int | None, Meta(description="Copies within the broker that have begun.")] = None
-    copy_threads: Annotated[int | None, Meta(description="How many copies within the broker run at once.")] = None
+    copies_begun: Annotated[int | None, "Copies within the broker that have begun."] = None
+    copy_threads: Annotated[int | None, "How many copies within the broker run at once."] = None
     is_copy_threads_default: Annotated[
-        bool | None, Meta(description="Whether that number is Kafka's default, one thread a directory.")
+        bool | None, "Whether that number is Kafka's default, one thread a directory."
     ] = None
 
 
@@ -249,17 +217,17 @@ class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
 
     NEWS: ClassVar[tuple[str, ...]] = ("why",)
 
-    why: Annotated[list[str], Meta(description="The limits by their configuration key.")] = EMPTY_LIST
+    why: Annotated[list[str], "The limits by their configuration key."] = EMPTY_LIST
     throttles: Throttles = EMPTY_MAP
     throttled_replicas: Annotated[
-        int | None, Meta(description="How many of its replicas the topics' lists of throttled replicas name.")
+        int | None, "How many of its replicas the topics' lists of throttled replicas name."
     ] = None
-    since_ms: Annotated[int | None, Meta(description="Since when no move needs them.")] = NULL
+    since_ms: Annotated[int | None, "Since when no move needs them."] = NULL
 
 
 @shown_by(Rule.PLACEMENT_REPORTS_STUCK)
 class PlacementReportsStuckEvidence(Evidence, frozen=True, kw_only=True):
     """``placement_reports_stuck``: the broker cannot report the places of new replicas to the controller."""
 
-    queued: Annotated[float | None, Meta(description="How many reports wait.")] = None
-    since_ms: Annotated[int | None, Meta(description="Since when reports wait.")] = None
+    queued: Annotated[float | None, "How many reports wait."] = None
+    since_ms: Annotated[int | None, "Since when reports wait."] = None

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
@@ -21,46 +21,31 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     """``logdir.alerts``: one revision of one alert."""
 
     version: Version
-    alert_id: Annotated[Name, Meta(description="Identity of the alert.")]
-    revision: Annotated[Revision, Meta(description="Revision number; the highest one of an alert is current.")]
-    status: Annotated[AlertStatus, Meta(description="Whether the alert fires or is resolved.")]
-    rule: Annotated[Rule, Meta(description="The rule.")]
-    severity: Annotated[Severity, Meta(description="The severity.")]
+    alert_id: Annotated[Name, "Identity of the alert."]
+    revision: Annotated[Revision, "Revision number; the highest one of an alert is current."]
+    status: Annotated[AlertStatus, "Whether the alert fires or is resolved."]
+    rule: Annotated[Rule, "The rule."]
+    severity: Annotated[Severity, "The severity."]
     cluster: ClusterName
     broker: Annotated[
-        BrokerId | None,
-        Meta(description="Node id of the broker; null: the alert is about the cluster, or about logdirwatch itself."),
+        BrokerId | None, "Node id of the broker; null: the alert is about the cluster, or about logdirwatch itself."
     ]
-    log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: the alert is not about one.")]
-    from_status: Annotated[
-        str | None, Meta(description="Status before the transition behind the alert; null: there is none.")
-    ] = field(name="from")
-    to_status: Annotated[str | None, Meta(description="Status after that transition; null: there is none.")] = field(
-        name="to"
+    log_dir: Annotated[str | None, "Path of the log directory; null: the alert is not about one."]
+    from_status: Annotated[str | None, "Status before the transition behind the alert; null: there is none."] = field(
+        name="from"
     )
-    cause: Annotated[
-        Cause | None, Meta(description="Why the log directory is offline; null: it is not, or the cause is unknown.")
-    ]
-    opened_at_ms: Annotated[
-        Long, Meta(description="Time of the evidence that opened the alert, in milliseconds since the epoch.")
-    ]
-    at_ms: Annotated[
-        Long, Meta(description="Time of the evidence behind this revision, in milliseconds since the epoch.")
-    ]
-    lane: Annotated[Lane, Meta(description="Which query wrote the revision.")]
-    evidence: Annotated[AnyEvidence, Meta(description="The numbers and log lines behind the alert, by rule.")]
-    affected: Annotated[dict[str, Any], Meta(description="What the problem affects.")]
-    summary: Annotated[str, Meta(description="The alert in one sentence, for people.")]
-    reason: Annotated[str | None, Meta(description="Why the alert is resolved, for people; null: it fires.")] = None
-    merged_into: Annotated[str | None, Meta(description="alert_id of the alert that covers this one; null: none.")] = (
-        None
-    )
+    to_status: Annotated[str | None, "Status after that transition; null: there is none."] = field(name="to")
+    cause: Annotated[Cause | None, "Why the log directory is offline; null: it is not, or the cause is unknown."]
+    opened_at_ms: Annotated[Long, "Time of the evidence that opened the alert, in milliseconds since the epoch."]
+    at_ms: Annotated[Long, "Time of the evidence behind this revision, in milliseconds since the epoch."]
+    lane: Annotated[Lane, "Which query wrote the revision."]
+    evidence: Annotated[AnyEvidence, "The numbers and log lines behind the alert, by rule."]
+    affected: Annotated[dict[str, Any], "What the problem affects."]
+    summary: Annotated[str, "The alert in one sentence, for people."]
+    reason: Annotated[str | None, "Why the alert is resolved, for people; null: it fires."] = None
+    merged_into: Annotated[str | None, "alert_id of the alert that covers this one; null: none."] = None
     stale_since_ms: Annotated[
-        Long | None,
-        Meta(
-            description="Since when the subject is not monitored, in milliseconds since the epoch; null: it is "
-            "monitored."
-        ),
+        Long | None, "Since when the subject is not monitored, in milliseconds since the epoch; null: it is monitored."
     ] = None
 
     def __post_init__(self) -> None:

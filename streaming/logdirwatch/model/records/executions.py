@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from logdirwatch.model.scalars import Bytes, ClusterName, Count, EpochMs, Name, Revision, Version
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
@@ -18,53 +18,43 @@ ENDED = FINISHED | {ExecutionState.RELEASED}
 class OwnLimit(Struct, frozen=True):
     """A throttle that an execution set, or was about to set: it deletes it at its end if the value is still this."""
 
-    entity: Annotated[str, Meta(description="brokers or topics.")]
-    name: Annotated[str, Meta(description="Node id of the broker, or the topic.")]
-    key: Annotated[str, Meta(description="Kafka configuration key.")]
-    value: Annotated[str, Meta(description="The value; `#`: the one in the operations.")]
+    entity: Annotated[str, "brokers or topics."]
+    name: Annotated[str, "Node id of the broker, or the topic."]
+    key: Annotated[str, "Kafka configuration key."]
+    value: Annotated[str, "The value; `#`: the one in the operations."]
 
 
 class ExecutionRecord(Struct, frozen=True, kw_only=True):
     """``logdir.executions``, key ``execution_id``: one execution of an action by ``apply`` or ``autopilot``."""
 
     version: Version
-    execution_id: Annotated[Name, Meta(description="Identity of the execution.")]
-    action_id: Annotated[Name, Meta(description="action_id of the action.")]
-    revision: Annotated[Revision, Meta(description="Revision of the action that was carried out.")]
-    content_hash: Annotated[Name, Meta(description="content_hash of the action that was carried out.")]
-    kind: Annotated[ActionKind, Meta(description="Kind of the action.")]
+    execution_id: Annotated[Name, "Identity of the execution."]
+    action_id: Annotated[Name, "action_id of the action."]
+    revision: Annotated[Revision, "Revision of the action that was carried out."]
+    content_hash: Annotated[Name, "content_hash of the action that was carried out."]
+    kind: Annotated[ActionKind, "Kind of the action."]
     cluster: ClusterName
-    state: Annotated[ExecutionState, Meta(description="State of the execution.")]
-    back: Annotated[bool, Meta(description="Whether the operations are undone.")]
-    operations: Annotated[list[dict[str, Any]], Meta(description="The operations of the action.")]
-    step: Annotated[Count, Meta(description="How many steps are done.")] = 0
-    bytes: Annotated[Bytes | None, Meta(description="Bytes that it copies, as planned; null: unknown.")] = None
-    limits: Annotated[list[OwnLimit], Meta(description="Throttles that it set, or was about to set.")] = []
-    needs_ms: Annotated[
-        EpochMs | None, Meta(description="How long it takes, as planned, in milliseconds; null: unknown.")
-    ] = None
+    state: Annotated[ExecutionState, "State of the execution."]
+    back: Annotated[bool, "Whether the operations are undone."]
+    operations: Annotated[list[dict[str, Any]], "The operations of the action."]
+    step: Annotated[Count, "How many steps are done."] = 0
+    bytes: Annotated[Bytes | None, "Bytes that it copies, as planned; null: unknown."] = None
+    limits: Annotated[list[OwnLimit], "Throttles that it set, or was about to set."] = []
+    needs_ms: Annotated[EpochMs | None, "How long it takes, as planned, in milliseconds; null: unknown."] = None
     changed: Annotated[
         dict[str, str],
-        Meta(
-            description="What it has changed, or was about to: the numbers of partitions by topic, as ranges, and "
-            "configuration values as `topics NAME KEY` with an empty text. `#`: the numbers of replicas in the order "
-            "of a long plan, and then where they leave."
-        ),
+        "What it has changed, or was about to: the numbers of partitions by topic, as ranges, and configuration "
+        "values as `topics NAME KEY` with an empty text. `#`: the numbers of replicas in the order of a long plan, "
+        "and then where they leave.",
     ] = {}
-    begun: Annotated[
-        dict[str, str], Meta(description="What of it has begun in the present step, in the same form.")
-    ] = {}
-    topic_ids: Annotated[dict[str, str], Meta(description="Ids of the topics that it has changed, by name.")] = {}
-    by: Annotated[str, Meta(description="Who started it.")]
-    reason: Annotated[
-        str | None, Meta(description="Why it is stuck, or has ended without its effect; null: neither.")
-    ] = None
+    begun: Annotated[dict[str, str], "What of it has begun in the present step, in the same form."] = {}
+    topic_ids: Annotated[dict[str, str], "Ids of the topics that it has changed, by name."] = {}
+    by: Annotated[str, "Who started it."]
+    reason: Annotated[str | None, "Why it is stuck, or has ended without its effect; null: neither."] = None
     cause_is_seen: Annotated[
         bool,
-        Meta(
-            description="Whether what stopped it can be seen on the cluster and nothing of it is left there: then "
-            "others wait only until that is over."
-        ),
+        "Whether what stopped it can be seen on the cluster and nothing of it is left there: then others wait only "
+        "until that is over.",
     ] = False
-    started_at_ms: Annotated[EpochMs, Meta(description="When it began, in milliseconds since the epoch.")]
-    at_ms: Annotated[EpochMs, Meta(description="When this was written, in milliseconds since the epoch.")]
+    started_at_ms: Annotated[EpochMs, "When it began, in milliseconds since the epoch."]
+    at_ms: Annotated[EpochMs, "When this was written, in milliseconds since the epoch."]

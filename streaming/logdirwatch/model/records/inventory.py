@@ -26,16 +26,11 @@ class Placement(Struct, frozen=True, kw_only=True):
 
     topic: TopicName
     partition: PartitionNumber
-    size_bytes: Annotated[Bytes | None, Meta(description="Bytes of its live segments; null: unknown.")] = None
+    size_bytes: Annotated[Bytes | None, "Bytes of its live segments; null: unknown."] = None
     offset_lag: Annotated[
-        Long | None,
-        Meta(
-            description="Lag in records: of a replica to the high watermark, of a copy to its original; null: unknown."
-        ),
+        Long | None, "Lag in records: of a replica to the high watermark, of a copy to its original; null: unknown."
     ] = None
-    is_future: Annotated[
-        bool, Meta(description="Whether this is the copy in progress of a move between directories.")
-    ] = False
+    is_future: Annotated[bool, "Whether this is the copy in progress of a move between directories."] = False
 
 
 class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replicas"):
@@ -46,12 +41,11 @@ class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="r
     broker: NodeId
     log_dir: LogDirPath
     timestamp_ms: ScanTime
-    replicas: Annotated[list[Placement], Meta(description="The replicas in the directory.")]
+    replicas: Annotated[list[Placement], "The replicas in the directory."]
     collector: CollectorName = ""
     part: PartNumber = 0
     parts: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)],
-        Meta(description="Number of records with the replicas of the directory at this scan."),
+        int, Meta(ge=1, le=2**31 - 1), "Number of records with the replicas of the directory at this scan."
     ] = 1
 
 
@@ -60,43 +54,30 @@ class PartitionInfo(Struct, frozen=True, kw_only=True):
 
     partition: PartitionNumber
     leader: Annotated[
-        Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None,
-        Meta(description="Node id of its leader; null or -1: it has none."),
+        Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None, "Node id of its leader; null or -1: it has none."
     ]
-    replicas: Annotated[list[BrokerId], Meta(description="Node ids of its brokers, the preferred leader first.")]
-    isr: Annotated[list[BrokerId], Meta(description="Node ids of the brokers in sync.")]
-    offline_replicas: Annotated[
-        list[BrokerId], Meta(description="Node ids of the brokers whose replica Kafka reports as offline.")
-    ] = []
-    elr: Annotated[
-        list[BrokerId] | None, Meta(description="Node ids of the eligible leader replicas (KIP-966); null: unknown.")
-    ] = None
+    replicas: Annotated[list[BrokerId], "Node ids of its brokers, the preferred leader first."]
+    isr: Annotated[list[BrokerId], "Node ids of the brokers in sync."]
+    offline_replicas: Annotated[list[BrokerId], "Node ids of the brokers whose replica Kafka reports as offline."] = []
+    elr: Annotated[list[BrokerId] | None, "Node ids of the eligible leader replicas (KIP-966); null: unknown."] = None
     last_known_elr: Annotated[
-        list[BrokerId] | None, Meta(description="Node ids of the last known eligible leader replicas; null: unknown.")
+        list[BrokerId] | None, "Node ids of the last known eligible leader replicas; null: unknown."
     ] = None
     adding: Annotated[
         list[BrokerId] | None,
-        Meta(description="Node ids of the brokers that a running reassignment adds, empty without one; null: unknown."),
+        "Node ids of the brokers that a running reassignment adds, empty without one; null: unknown.",
     ] = None
     removing: Annotated[
         list[BrokerId] | None,
-        Meta(
-            description="Node ids of the brokers that a running reassignment removes, empty without one; null: unknown."
-        ),
+        "Node ids of the brokers that a running reassignment removes, empty without one; null: unknown.",
     ] = None
-    groups: Annotated[
-        Count | None, Meta(description="Number of consumer and share groups that read it; null: unknown.")
-    ] = None
+    groups: Annotated[Count | None, "Number of consumer and share groups that read it; null: unknown."] = None
     slowest_group: Annotated[
-        str | None,
-        Meta(description="Consumer or share group with the most unread records; null: unknown, or no group."),
+        str | None, "Consumer or share group with the most unread records; null: unknown, or no group."
     ] = None
     unread_ratio: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(
-            description="Share of the offsets that this group has not read, from 0 to 1 in steps of 0.05; null: "
-            "unknown, or no group."
-        ),
+        "Share of the offsets that this group has not read, from 0 to 1 in steps of 0.05; null: unknown, or no group.",
     ] = None
 
 
@@ -106,25 +87,20 @@ class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topi
     version: Version
     cluster: ClusterName
     topic: TopicName
-    partitions: Annotated[list[PartitionInfo], Meta(description="Its partitions.")]
+    partitions: Annotated[list[PartitionInfo], "Its partitions."]
     timestamp_ms: ScanTime = 0
     configs: Annotated[
         dict[str, str | None],
-        Meta(
-            description="The topic's configuration in effect, by Kafka configuration key; null where a key has no "
-            "value."
-        ),
+        "The topic's configuration in effect, by Kafka configuration key; null where a key has no value.",
     ] = {}
     overridden: Annotated[
-        list[str] | None,
-        Meta(description="Keys of configs that are set on the topic itself, the others are inherited; null: unknown."),
+        list[str] | None, "Keys of configs that are set on the topic itself, the others are inherited; null: unknown."
     ] = None
-    is_internal: Annotated[bool, Meta(description="Whether Kafka reports the topic as internal.")] = False
+    is_internal: Annotated[bool, "Whether Kafka reports the topic as internal."] = False
     collector: CollectorName = ""
     part: PartNumber = 0
     parts: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)],
-        Meta(description="Number of records with the partitions of the topic at this scan."),
+        int, Meta(ge=1, le=2**31 - 1), "Number of records with the partitions of the topic at this scan."
     ] = 1
 
 
@@ -134,10 +110,8 @@ class ScanRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="scan"
     version: Version
     cluster: ClusterName
     timestamp_ms: ScanTime
-    topics: Annotated[Count, Meta(description="Number of topics that it listed.")]
-    is_complete: Annotated[
-        bool, Meta(description="Whether it listed every topic: those that it did not list were deleted.")
-    ]
+    topics: Annotated[Count, "Number of topics that it listed."]
+    is_complete: Annotated[bool, "Whether it listed every topic: those that it did not list were deleted."]
     collector: CollectorName = ""
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from logdirwatch.model.scalars import EpochMs, Name, Version
 from logdirwatch.model.vocabulary import Severity
@@ -12,20 +12,15 @@ class NotificationRecord(Struct, frozen=True, kw_only=True):
     """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts."""
 
     version: Version
-    receiver: Annotated[Name, Meta(description="Name of the receiver.")]
-    route: Annotated[str, Meta(description="Name of the route.")]
-    group: Annotated[dict[str, str], Meta(description="Labels of the group, by name.")]
-    told: Annotated[
-        dict[str, Severity],
-        Meta(description="Alerts that the receiver takes for firing: the severity sent, by alert_id."),
-    ]
+    receiver: Annotated[Name, "Name of the receiver."]
+    route: Annotated[str, "Name of the route."]
+    group: Annotated[dict[str, str], "Labels of the group, by name."]
+    told: Annotated[dict[str, Severity], "Alerts that the receiver takes for firing: the severity sent, by alert_id."]
     log_dirs: Annotated[
-        dict[str, list[str]],
-        Meta(description="Paths of the log directories of which each alert in told was sent, by alert_id."),
+        dict[str, list[str]], "Paths of the log directories of which each alert in told was sent, by alert_id."
     ] = {}
-    owed: Annotated[list[str], Meta(description="alert_id of the alerts that could not be sent yet.")] = []
-    quiet: Annotated[list[str], Meta(description="alert_id of the alerts in told that were silenced since.")] = []
+    owed: Annotated[list[str], "alert_id of the alerts that could not be sent yet."] = []
+    quiet: Annotated[list[str], "alert_id of the alerts in told that were silenced since."] = []
     sent_at_ms: Annotated[
-        EpochMs | None,
-        Meta(description="When the last message was delivered, in milliseconds since the epoch; null: never."),
+        EpochMs | None, "When the last message was delivered, in milliseconds since the epoch; null: never."
     ] = None

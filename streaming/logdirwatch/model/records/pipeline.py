@@ -15,45 +15,31 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
     """
 
     version: Version
-    query: Annotated[Name, Meta(description="Name of the query.")]
-    timestamp_ms: Annotated[EpochMs, Meta(description="When the stream wrote it, in milliseconds since the epoch.")]
-    interval_ms: Annotated[
-        Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Longest time between two records, in milliseconds.")
-    ] = 600_000
-    trigger_ms: Annotated[
-        Offset, Meta(description="How often the query is meant to run, in milliseconds; 0: without a pause.")
-    ] = 0
-    is_active: Annotated[bool, Meta(description="Whether the query runs.")] = True
+    query: Annotated[Name, "Name of the query."]
+    timestamp_ms: Annotated[EpochMs, "When the stream wrote it, in milliseconds since the epoch."]
+    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1), "Longest time between two records, in milliseconds."] = (
+        600_000
+    )
+    trigger_ms: Annotated[Offset, "How often the query is meant to run, in milliseconds; 0: without a pause."] = 0
+    is_active: Annotated[bool, "Whether the query runs."] = True
     lag_ms: Annotated[
-        Offset | None,
-        Meta(description="Time since the query had last read everything, in milliseconds; null: unknown."),
+        Offset | None, "Time since the query had last read everything, in milliseconds; null: unknown."
     ] = None
     away_ms: Annotated[
         Offset | None,
-        Meta(
-            description="How long the stream had been down, in milliseconds, reported once by one query if it "
-            "then found something unread; null: otherwise."
-        ),
+        "How long the stream had been down, in milliseconds, reported once by one query if it then found something "
+        "unread; null: otherwise.",
     ] = None
-    behind: Annotated[
-        dict[str, Offset] | None, Meta(description="Number of unread records by topic; null: unknown.")
-    ] = None
-    read_rows: Annotated[
-        Offset | None, Meta(description="Number of records read since the previous record; null: unknown.")
-    ] = None
-    rejected: Annotated[
-        list[RejectedRows], Meta(description="Records rejected since the previous record, by topic and reason.")
-    ] = []
+    behind: Annotated[dict[str, Offset] | None, "Number of unread records by topic; null: unknown."] = None
+    read_rows: Annotated[Offset | None, "Number of records read since the previous record; null: unknown."] = None
+    rejected: Annotated[list[RejectedRows], "Records rejected since the previous record, by topic and reason."] = []
     lost: Annotated[
-        list[LostRange],
-        Meta(description="Records that Kafka deleted before they were read, since the previous record."),
+        list[LostRange], "Records that Kafka deleted before they were read, since the previous record."
     ] = []
     quality: Annotated[
         dict[str, list[str]] | None,
-        Meta(
-            description="Results of validate: the expectations that are not met, by table, empty if all are met; "
-            "null: not a result of validate."
-        ),
+        "Results of validate: the expectations that are not met, by table, empty if all are met; null: not a result "
+        "of validate.",
     ] = None
 
     @property
