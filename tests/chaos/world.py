@@ -240,10 +240,7 @@ def covers(reached: dict[int, int], ends: dict[int, int]) -> bool:
 
 
 def _run(settings: Settings, folder: Path, bootstrap_servers: str, receiver: str, clock: HostClock) -> Run:
-    stream = STREAM | {
-        "driver_java_options": settings.stream.driver_java_options,
-        "extra": INTERPRETED,
-    }
+    stream = STREAM | {"driver_java_options": settings.stream.driver_java_options, "extra": INTERPRETED}
     overrides = {
         "telemetry": {"bootstrap_servers": bootstrap_servers},
         # The collector watches the broker that nothing happens to.

@@ -17,14 +17,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0',
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 1',
     ): "an action that frees one byte",
-    (
-        "rows, size = [], 0",
-        "rows, size = [], 1",
-    ): "a batch for Spark is cut one byte earlier",
-    (
-        "waiting, items = [], 0",
-        "waiting, items = [], 1",
-    ): "digests are computed of one item fewer at once",
+    ("rows, size = [], 0", "rows, size = [], 1"): "a batch for Spark is cut one byte earlier",
+    ("waiting, items = [], 0", "waiting, items = [], 1"): "digests are computed of one item fewer at once",
     (
         "ordered = sorted(rows, key=lambda placed: (placed.thin.at_ms, placed.position[:3]))",
         "ordered = sorted(rows, key=lambda placed: (placed.thin.at_ms, placed.position[:4]))",

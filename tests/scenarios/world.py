@@ -56,12 +56,7 @@ QUICK: dict[str, Any] = {
         # A machine busy with restarts lets queries lag, which is none of the scenarios' business.
         "pipeline": {"lag_ms": 600_000},
     },
-    "fleet": {
-        "silence_gather_ms": 5_000,
-        "risk_after_ms": 5_000,
-        "risk_hold_ms": 5_000,
-        "restart_window_ms": 30_000,
-    },
+    "fleet": {"silence_gather_ms": 5_000, "risk_after_ms": 5_000, "risk_hold_ms": 5_000, "restart_window_ms": 30_000},
     # Every scenario waits for tables and for fleet's word several times; detect's own haste is measured elsewhere.
     "stream": {
         "detect_trigger": "1 second",

@@ -92,8 +92,7 @@ def story_of(seed: int) -> Story:
         name
         for of, most in ((CLUSTER, 4), (SERVICE, 3), (RECORDS, 3))
         for name in draw.choices(
-            [name for name, kind in KINDS.items() if kind.of == of],
-            k=draw.randint(2 if of == CLUSTER else 0, most),
+            [name for name, kind in KINDS.items() if kind.of == of], k=draw.randint(2 if of == CLUSTER else 0, most)
         )
     ]
     return story._replace(faults=tuple(sorted(_fault(name, draw, story) for name in names)))

@@ -238,11 +238,7 @@ def test_a_maintenance_that_names_no_broker_is_rejected(lake):
 def test_a_late_sample_of_long_ago_is_stored_once(lake):
     rows = lake.store(metrics(at_ms=T0), metrics(at_ms=5), metrics(at_ms=T0 - 86_400_000))
     lake.store_rows(rows)
-    assert lake.rows("log_dir_samples", "timestamp_ms", kind="poll") == [
-        (5,),
-        (T0 - 86_400_000,),
-        (T0,),
-    ]
+    assert lake.rows("log_dir_samples", "timestamp_ms", kind="poll") == [(5,), (T0 - 86_400_000,), (T0,)]
 
 
 @pytest.mark.parametrize("written_by", ["spark"], indirect=True)

@@ -95,10 +95,7 @@ def test_replicas_of_a_failed_directory_are_offline_where_they_were_last_seen_an
 def test_state_that_store_wrote_counts_where_the_batch_has_none(lake):
     lake.store(*BROKERS, failed(2))
     lake.scan(*whole_scan())
-    assert statuses(lake, broker=7) == [
-        (7, "t", 0, "/d1", "offline", "directory"),
-        (7, "t", 1, "/d2", "online", None),
-    ]
+    assert statuses(lake, broker=7) == [(7, "t", 0, "/d1", "offline", "directory"), (7, "t", 1, "/d2", "online", None)]
 
 
 def test_a_saturated_directory_makes_its_replicas_saturated_and_a_filling_one_does_not(lake):
@@ -286,10 +283,7 @@ def test_a_replica_lost_before_the_first_scan_is_offline_by_what_kafka_says(lake
     partition = replace(partition, leader=8, offline_replicas=[7])
     assigned = replace(assigned, partitions=[partition])
     lake.scan(failed(1), state(8), assigned, replicas("t-0", broker=8), scan_end(1))
-    assert statuses(lake) == [
-        (7, "t", 0, None, "offline", "directory"),
-        (8, "t", 0, "/d1", "online", None),
-    ]
+    assert statuses(lake) == [(7, "t", 0, None, "offline", "directory"), (8, "t", 0, "/d1", "online", None)]
 
 
 def test_a_replica_that_moved_to_another_broker_leaves_the_first(lake):

@@ -165,10 +165,7 @@ DAMAGE = {
         ("UPDATE {t} SET state = 'lost'", "state has a known value"),
         ("UPDATE {t} SET planned_bytes = -1", "no size, count or time is negative"),
     ],
-    "decisions": [
-        (COPY, "id, at_ms is unique"),
-        ("UPDATE {t} SET decision = 'shrug'", "decision has a known value"),
-    ],
+    "decisions": [(COPY, "id, at_ms is unique"), ("UPDATE {t} SET decision = 'shrug'", "decision has a known value")],
     "rejected_records": [
         (COPY, "topic, partition, offset is unique"),
         ("UPDATE {t} SET offset = NULL", "offset is never null"),

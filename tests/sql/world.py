@@ -89,9 +89,7 @@ def states(step):
         rack="r1",
         kafka_version="4.3.1",
         partitions=health,
-        transitions=[
-            transition(70 + step, at_ms=at_ms, from_status=("online", "filling")[step], to_status="critical"),
-        ],
+        transitions=[transition(70 + step, at_ms=at_ms, from_status=("online", "filling")[step], to_status="critical")],
     )
     yield believed(
         8,

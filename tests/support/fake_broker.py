@@ -202,10 +202,7 @@ class FakeBroker(socketserver.ThreadingTCPServer):
             version=version,
             error_code=self._error_of(request.group_id),
             topics=self._offsets_of(
-                request.group_id,
-                OffsetFetchResponse.OffsetFetchResponseTopic,
-                "OffsetFetchResponsePartition",
-                version,
+                request.group_id, OffsetFetchResponse.OffsetFetchResponseTopic, "OffsetFetchResponsePartition", version
             ),
         )
 

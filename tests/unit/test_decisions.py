@@ -6,15 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from logdirwatch.decisions import (
-    SENT_WITHIN_MS,
-    AlertDecisions,
-    DecisionIndex,
-    dated,
-    ends_ms,
-    maintenances,
-    matches,
-)
+from logdirwatch.decisions import SENT_WITHIN_MS, AlertDecisions, DecisionIndex, dated, ends_ms, maintenances, matches
 from logdirwatch.model.records import AlertPattern, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from tests.unit.report.builders import NOW_MS, alert

@@ -26,10 +26,7 @@ def hook():
 
 
 FILES = {str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
-PAGES = {
-    **{path: text for path, text in FILES.items() if not path.startswith(EXCLUDED)},
-    **hook().contents(ROOT),
-}
+PAGES = {**{path: text for path, text in FILES.items() if not path.startswith(EXCLUDED)}, **hook().contents(ROOT)}
 
 
 def listed(entry):

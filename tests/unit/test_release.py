@@ -96,11 +96,7 @@ def test_what_agrees_passes(release, version, more):
             {"tags": ["v0.2.0"], "commits": 2},
             "the tag v0.2.0 is on another commit: between releases the version ends in .dev0",
         ),
-        (
-            "0.2.0",
-            {"changelog": KEPT.replace(" - 2026-11-21", "")},
-            "CHANGELOG.md: 0.1.0 has no date",
-        ),
+        ("0.2.0", {"changelog": KEPT.replace(" - 2026-11-21", "")}, "CHANGELOG.md: 0.1.0 has no date"),
         ("0.3.0-alpha", {}, "0.3.0-alpha is not the newest release 0.2.0 of CHANGELOG.md"),
     ],
 )

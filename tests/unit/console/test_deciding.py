@@ -46,8 +46,7 @@ def acknowledged(**fields):
 
 
 @pytest.mark.parametrize(
-    ("what", "decision", "lasting"),
-    [("acknowledge", Decision.ACKNOWLEDGE, "24h"), ("silence", Decision.SILENCE, "4h")],
+    ("what", "decision", "lasting"), [("acknowledge", Decision.ACKNOWLEDGE, "24h"), ("silence", Decision.SILENCE, "4h")]
 )
 def test_an_alert_is_decided_as_it_was_shown_by_who_is_logged_in(desk, logged, what, decision, lasting):
     answer = desk.browser.send(ALERT, f"{ALERT}/{what}", reason=f" {REASON} ")

@@ -96,21 +96,13 @@ def test_a_partition_is_as_bad_as_the_worst_that_any_broker_says():
 
 
 def test_examples_of_one_broker_are_ranked_by_its_counts():
-    healths = [
-        Health(leaderless=1, under_min_isr=2, sole_replica=3, examples=["c-0", "b-0", "a-0", "at_min-0"]),
-    ]
+    healths = [Health(leaderless=1, under_min_isr=2, sole_replica=3, examples=["c-0", "b-0", "a-0", "at_min-0"])]
     assert rules.examples(healths) == ["c-0", "b-0", "a-0"]
 
 
 @pytest.mark.parametrize(
     ("told", "hurt"),
-    [
-        ([], None),
-        ([None], None),
-        ([[]], []),
-        ([["b", "a"], None, ["a"]], ["a", "b"]),
-        ([["a"], ["__x"]], ["__x", "a"]),
-    ],
+    [([], None), ([None], None), ([[]], []), ([["b", "a"], None, ["a"]], ["a", "b"]), ([["a"], ["__x"]], ["__x", "a"])],
 )
 def test_names_are_told_once_internal_ones_first(told, hurt):
     assert rules.hurt(told) == hurt

@@ -86,10 +86,7 @@ def test_only_an_answer_ends_it(status, reason):
 
 @pytest.mark.parametrize(
     ("status", "reason", "rule"),
-    [
-        ("offline", "fenced by the controller", "broker_offline"),
-        ("unknown", "timeout: no answer", "broker_unknown"),
-    ],
+    [("offline", "fenced by the controller", "broker_offline"), ("unknown", "timeout: no answer", "broker_unknown")],
 )
 def test_a_broker_that_is_reported_again_and_does_not_answer_keeps_its_alert_until_another_says_so(
     status, reason, rule

@@ -76,10 +76,7 @@ def misses(log_dir, missing_bytes):
         (IfLost(log_dir=FITS, broker=FITS), "any one broker could be rebuilt on the others"),
         (IfLost(log_dir=FITS, broker=NOT_KNOWN), "whether a lost broker could be rebuilt is not known"),
         (IfLost(log_dir=NOT_KNOWN, broker=FITS), "any one broker could be rebuilt on the others"),
-        (
-            IfLost(log_dir=FITS, broker=misses(None, GIB)),
-            "if broker 4 were lost, 1 GiB would not fit on the others",
-        ),
+        (IfLost(log_dir=FITS, broker=misses(None, GIB)), "if broker 4 were lost, 1 GiB would not fit on the others"),
         # Where not even a directory could be rebuilt, that is worse.
         (
             IfLost(log_dir=misses("/d1", 2 * GIB), broker=misses(None, GIB)),

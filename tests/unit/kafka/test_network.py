@@ -102,11 +102,7 @@ class Connection:
             False,
             "does ssl.truststore.location have the CA of the broker's certificate?",
         ),
-        (
-            f"{NOT_VERIFIED}: certificate has expired (_ssl.c:1006)",
-            False,
-            "the broker's certificate has expired",
-        ),
+        (f"{NOT_VERIFIED}: certificate has expired (_ssl.c:1006)", False, "the broker's certificate has expired"),
         (
             "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN] sslv3 alert certificate unknown (_ssl.c:2580)",
             False,
@@ -122,11 +118,7 @@ class Connection:
             False,
             "does that port use TLS? See security.protocol",
         ),
-        (
-            "Invalid frame length: 352518912",
-            False,
-            "does that port use TLS, or is it not Kafka? See security.protocol",
-        ),
+        ("Invalid frame length: 352518912", False, "does that port use TLS, or is it not Kafka? See security.protocol"),
         ("socket disconnected", True, "it happened during authentication: are the credentials right?"),
         (
             "socket disconnected",

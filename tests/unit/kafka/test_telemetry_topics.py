@@ -62,11 +62,7 @@ def test_more_partitions_than_wanted_are_no_reason_to_delete_a_topic():
     ("brokers", "text", "command"),
     [
         (1, "factor 1, wanted 3; the telemetry cluster has 1 broker", "set topics.replication_factor to 1"),
-        (
-            2,
-            "factor 1, wanted 3; the telemetry cluster has 2 brokers",
-            "set topics.replication_factor to 2",
-        ),
+        (2, "factor 1, wanted 3; the telemetry cluster has 2 brokers", "set topics.replication_factor to 2"),
         (3, "factor 1, wanted 3", "--execute --reassignment-json-file replicas.json (docs/doctor.md"),
         (None, "factor 1, wanted 3", "--execute --reassignment-json-file replicas.json (docs/doctor.md"),
     ],

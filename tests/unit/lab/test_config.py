@@ -83,13 +83,7 @@ def test_the_telemetry_broker_keeps_kafkas_own_intervals():
 
 def test_paths_that_java_would_misread_are_escaped():
     node = Node(
-        id=0,
-        port=1,
-        controller_port=2,
-        rack=None,
-        folder="/x",
-        metadata_dir="/größe\\m",
-        log_dirs=["/größe/d0"],
+        id=0, port=1, controller_port=2, rack=None, folder="/x", metadata_dir="/größe\\m", log_dirs=["/größe/d0"]
     )
     properties = properties_of(node, [node])
     assert properties["log.dirs"] == "/gr\\u00f6\\u00dfe/d0"

@@ -158,10 +158,7 @@ def test_an_alert_with_a_new_record_is_routed_anew():
 
 
 def test_an_alert_that_is_owed_stays_in_the_group_that_owes_it():
-    routes = [
-        {"name": "pages", "severity": "page", "receivers": ["ops"]},
-        {"name": "rest", "receivers": ["ops"]},
-    ]
+    routes = [{"name": "pages", "severity": "page", "receivers": ["ops"]}, {"name": "rest", "receivers": ["ops"]}]
     box = outbox(routes=routes)
     box.failed(due(box, alert("a", severity=Severity.WARNING))[0])
     (message,) = due(box, alert("a", 2, severity=PAGE))

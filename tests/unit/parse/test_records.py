@@ -181,8 +181,7 @@ def test_hostile_bytes_are_refused_with_a_reason(topic: str, value: bytes, expec
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"controller_id": 10**30}, {"timestamp_ms": 2**60}, {"broker": 2**31}, {"metrics": {"a": 10**400}}],
+    "fields", [{"controller_id": 10**30}, {"timestamp_ms": 2**60}, {"broker": 2**31}, {"metrics": {"a": 10**400}}]
 )
 def test_numbers_that_no_column_holds_are_refused(fields: dict[str, Any]) -> None:
     assert isinstance(read(topics.METRICS, metrics(**fields)), Rejected)

@@ -86,10 +86,7 @@ class TestExpectedAndObserved:
     def test_time_is_that_of_the_journal_and_bytes_those_of_the_inventory(self):
         one = read(state=ExecutionState.DONE, started_at_ms=NOW_MS - 300_000, at_ms=NOW_MS)
         seen = action(expected={"frees_bytes": 3 << 30, "needs_ms": 600_000}, observed={"frees_bytes": 2 << 30})
-        assert compared(one, seen) == [
-            Compared("time", "10 min", "5 min"),
-            Compared("freed", "3 GiB", "2 GiB"),
-        ]
+        assert compared(one, seen) == [Compared("time", "10 min", "5 min"), Compared("freed", "3 GiB", "2 GiB")]
 
     def test_what_nobody_saw_is_unknown(self):
         seen = action(expected={"copies_bytes": 1 << 30, "needs_ms": 600_000}, observed={"of": 2, "reached": 1})

@@ -202,11 +202,7 @@ REASONS = {
         "Java release",
     ),
     "a full disk at the start": (entry(STARTUP, "java.io.IOException: No space left on device"), "full", "make room"),
-    "a signal": (
-        entry("Terminating process due to signal SIGTERM", level="INFO"),
-        "signal SIGTERM",
-        "see who",
-    ),
+    "a signal": (entry("Terminating process due to signal SIGTERM", level="INFO"), "signal SIGTERM", "see who"),
     "an error that nobody knows": (
         entry(STARTUP, "java.lang.NullPointerException: why"),
         "why",

@@ -361,11 +361,7 @@ CONCLUSIONS = [
         {OFFLINE: "full"},
         says=("no space left",),
     ),
-    Conclusion(
-        "two idle directories of one volume",
-        _idle_on_one_volume(0.4, 0.19),
-        {},
-    ),
+    Conclusion("two idle directories of one volume", _idle_on_one_volume(0.4, 0.19), {}),
     Conclusion("three idle directories of one volume", _idle_on_one_volume(0.2, 0.2, 0.2), {}),
     Conclusion("one directory with bytes that nobody explains", _idle_on_one_volume(0.4), {"unaccounted_bytes": None}),
     Conclusion(

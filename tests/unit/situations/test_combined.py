@@ -255,13 +255,7 @@ RUNNING = [
     Advice(
         "a topic that another action cuts is not cut again",
         given(
-            *racks()[:3],
-            source(0.96, 30 * MB),
-            NO_ROOM,
-            *FULL_OTHERS,
-            *TWO,
-            to="saturated",
-            cutting=frozenset({"big"}),
+            *racks()[:3], source(0.96, 30 * MB), NO_ROOM, *FULL_OTHERS, *TWO, to="saturated", cutting=frozenset({"big"})
         ),
         ready=("lower_retention",),
         never_says=("of big from",),
@@ -710,10 +704,7 @@ FAILURES = [
     ),
     Advice(
         "an hour without a leader, and its broker only does not answer: nobody stale is elected",
-        unled(
-            broker(1, BrokerStatus.UNKNOWN, "a"),
-            disk(1, "/data/d1", 0.4, status=LogDirStatus.UNKNOWN),
-        ),
+        unled(broker(1, BrokerStatus.UNKNOWN, "a"), disk(1, "/data/d1", 0.4, status=LogDirStatus.UNKNOWN)),
         first="investigate",
         never=("elect_leaders",),
         vetoes={"elect_leaders": ("data_may_be_intact",)},

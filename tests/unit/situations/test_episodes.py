@@ -305,20 +305,14 @@ DISKS = [
     (("it is the broker's only disk", disks(60, (0, 60), 20, (0, 100), **HUNG)), LOUD),
     (("others are a little behind", disks(60, (1, 60), 20, **HUNG)), LOUD),
     (("it hangs, and every partition is well", disks(60, (0, 60), 0, **HUNG)), QUIET),
-    (
-        ("it hangs, and the partitions miss another broker", disks(60, (0, 0), 20, **HUNG)),
-        QUIET,
-    ),
+    (("it hangs, and the partitions miss another broker", disks(60, (0, 0), 20, **HUNG)), QUIET),
     (("as many are behind elsewhere: it is the broker", disks(60, (60, 60), 20, **HUNG)), QUIET),
     (("nothing is suspect: a broker that catches up", disks(60, (60, 60), 20, **GOOD)), ()),
     (("one that catches up after a start", fenced(3), disks(60, (0, 60), 20, **HUNG)), QUIET),
     (("the counts come first, then the look", disks(2, (0, 60), 20), disks(9, (0, 60), 20, **HUNG)), LOUD),
     (("the look comes first", disks(9, (0, 0), 0, **HUNG), disks(9, (0, 60), 20, **HUNG)), (*QUIET, *LOUD)),
     (("minima that come and go", *[disks(3, (0, 60), 20, **HUNG), disks(3, (0, 60), 0, **HUNG)] * 9), LOUD),
-    (
-        ("minima well for long", disks(9, (0, 60), 20, **HUNG), disks(150, (0, 60), 0, **HUNG)),
-        (*LOUD, *QUIET),
-    ),
+    (("minima well for long", disks(9, (0, 60), 20, **HUNG), disks(150, (0, 60), 0, **HUNG)), (*LOUD, *QUIET)),
     (("all is well again", disks(9, (0, 60), 20, **HUNG), disks(150, **GOOD)), (*LOUD, "resolved")),
 ]
 

@@ -212,11 +212,7 @@ CONCLUSIONS = [
     Conclusion(
         "the drive is whole", shown(look(DRIVE), look(DRIVE.replace("CRIT", "INFO").replace("DEGRADED", "OPTIMAL"))), {}
     ),
-    degraded(
-        "an array of LVM",
-        look(LOST_SDD.replace("md0", "mdX"), LVM),
-        says=("Disk failure on sdd1", GOES_ON),
-    ),
+    degraded("an array of LVM", look(LOST_SDD.replace("md0", "mdX"), LVM), says=("Disk failure on sdd1", GOES_ON)),
     Conclusion("it is whole again", shown(look(LOST_SDD.replace("md0", "mdX"), LVM), look(LVM_WHOLE)), {}),
     Conclusion("the member was replaced", shown(look(LOST_SDD, CONTINUES), look(REBUILT)), {}),
     Conclusion("so it was in one look", shown(look(IO_ERROR, LOST_SDD, CONTINUES, REBUILT)), {}),
@@ -277,9 +273,7 @@ CONCLUSIONS = [
     nothing_of("a sector that a mirror corrected", "md/raid1:md0: read error corrected (8 sectors at 4096 on sdd1)"),
     nothing_of("another disk of the host", "I/O error, dev sdz, sector 7"),
     Conclusion(
-        "the paths of another mount namespace",
-        shown([host_dir("/d1", config_error="does not exist on this host")]),
-        {},
+        "the paths of another mount namespace", shown([host_dir("/d1", config_error="does not exist on this host")]), {}
     ),
 ]
 

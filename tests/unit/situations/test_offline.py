@@ -458,12 +458,7 @@ ROWS = [
     ),
     Advice(
         "disks of three brokers at once",
-        _lost(
-            Cause.FAILED,
-            b.offline(2, "/d9"),
-            b.offline(3, "/d9"),
-            evidence=DEVICE,
-        ),
+        _lost(Cause.FAILED, b.offline(2, "/d9"), b.offline(3, "/d9"), evidence=DEVICE),
         says=("3 directories of brokers 1, 2, 3 are offline at once: look for a common cause first (storage network",),
     ),
     Advice(

@@ -155,10 +155,7 @@ def test_what_a_running_broker_says_of_others_is_no_end_of_its_own(text):
 
 
 def test_the_first_line_that_names_the_reason_is_told_and_its_consequences_are_not():
-    first, second = (
-        ended(FATAL, FOREIGN),
-        ended("Shutdown broker because all log dirs in /d0 have failed"),
-    )
+    first, second = (ended(FATAL, FOREIGN), ended("Shutdown broker because all log dirs in /d0 have failed"))
     assert [news.reason for news in told(first, first, second)] == ["foreign_folder"]
 
 

@@ -124,8 +124,7 @@ def test_an_exception_stays_with_its_entry_behind_every_prefix(layout, prefix):
 
 
 @pytest.mark.parametrize(
-    "prefix",
-    ["my-cluster-kafka-0 kafka ", "node=7 app=kafka: ", "kafka/0: ", "{broker 7} ", "k8s|prod|kafka-0|812|> "],
+    "prefix", ["my-cluster-kafka-0 kafka ", "node=7 app=kafka: ", "kafka/0: ", "{broker 7} ", "k8s|prod|kafka-0|812|> "]
 )
 def test_a_prefix_that_nobody_knows_is_learnt_from_the_line_whose_date_stands_behind_it(prefix):
     lines = failure(exception=EXCEPTION).splitlines()
