@@ -15,8 +15,8 @@ from logdirwatch.model.vocabulary import AlertStatus, Rule
 from logdirwatch.notify import service
 from logdirwatch.notify.groups import Group, Message
 from logdirwatch.notify.heartbeats import Switch
-from logdirwatch.notify.outbox import Outbox, record_of
 from logdirwatch.notify.reader import Reader
+from logdirwatch.notify.sending import Delivery
 from logdirwatch.parse.records import Rejected
 
 Defect = Callable[[], AbstractContextManager[Any]]
@@ -47,10 +47,8 @@ def _forgets_some(right: Function, self: Reader, known: Any) -> list[AlertRecord
     return [alert for alert in right(self, known) if alert.rule is not Rule.LOG_DIR_SPACE]
 
 
-def _takes_a_refusal_for_delivery(self: Outbox, message: Message) -> Any:
-    group = self._group(message.group)
-    group.delivered(message)
-    return record_of(group)
+def _takes_a_refusal_for_delivery(right: Function, *given: Any) -> list[tuple[Message, bool]]:
+    return [(message, True) for message, _ in right(*given)]
 
 
 def _never_ends(right: Function, self: Reader, known: Any) -> list[AlertRecord]:
@@ -90,7 +88,7 @@ DEFECTS: dict[str, Defect] = {
     "samples are dropped as old": _around(brokers.clocks, "in_evidence_time", _is_old),
     "an alert ends because nobody looks": _around(log_dirs, "lose_sight", _ends_by_silence),
     "notify forgets alerts about space": _around(Reader, "alerts", _forgets_some),
-    "a message that was refused counts as delivered": _replaced(Outbox, "failed", _takes_a_refusal_for_delivery),
+    "a message that was refused counts as delivered": _around(Delivery, "finished", _takes_a_refusal_for_delivery),
     "people never hear that an alert ended": _around(Reader, "alerts", _never_ends),
     "the dead man's switch is off": _replaced(Switch, "alerts", lambda *_: []),
     "what was told is forgotten at a restart": _replaced(service, "told_before", lambda *_: []),

@@ -125,7 +125,10 @@ class Law:
                 self._take(alert, entry.value)
         elif entry.topic == topics.NOTIFICATIONS and entry.value is not None and entry.key != FOREIGN_KEY:
             record = msgspec.json.decode(entry.value, type=NotificationRecord)
-            self._recorded[record.receiver, record.route, tuple(record.group.items())] = record.told
+            group = record.receiver, record.route, tuple(record.group.items())
+            known = self._recorded.get(group, {})
+            # A message that is begun takes nothing back of what was told.
+            self._recorded[group] = {name: known[name] for name in record.owed if name in known} | record.told
         elif entry.topic in {topics.METRICS, topics.EVENTS} and entry.value is not None:
             found = parse(entry.topic, None, entry.value, entry.timestamp, CLUSTER)
             if isinstance(found, Accepted):

@@ -118,6 +118,9 @@ class Notify:
         """Publish what was sent, as the product's ``Publisher``."""
         self.host.after(5, lambda: [self._write(one) for one in those] and None)
 
+    def flush(self, timeout_s: float) -> None:
+        """Do nothing: what was put is written before a receiver gets its message."""
+
     def _write(self, record: Outgoing) -> None:
         if not self.is_alive:
             return

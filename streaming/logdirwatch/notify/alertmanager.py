@@ -24,19 +24,24 @@ def alerts_of(message: Message, links: Links = NO_LINKS) -> list[Alert]:
     Alertmanager itself gives a firing alert the end that each repeat extends, by ``resolve_timeout`` and its own clock:
     an end by the clock of this host would end everything at once when that clock is behind.
 
-    The severity is a label, for routing, and labels identify an alert: one sent before with another severity ends with
-    that severity, when the new one began by the evidence.
+    The severity is a label, for routing, and labels identify an alert: one sent before with another severity, or
+    perhaps sent, ends with that severity, when the new one began by the evidence.
     """
     posted: list[Alert] = []
     for member in message.firing:
-        spoken = message.spoken.get(member.alert.alert_id)
-        if spoken is not None and spoken is not member.alert.severity:
-            posted.append(_ended(member.alert, spoken, message, links))
+        others = _severities(member.alert, message) - {member.alert.severity}
+        posted += [_ended(member.alert, severity, message, links) for severity in sorted(others)]
         posted.append(_posted(member, member.alert.severity, message.at_ms, links, is_test=message.is_test))
-    posted += [
-        _ended(alert, message.spoken.get(alert.alert_id, alert.severity), message, links) for alert in message.ended
-    ]
+    for alert in message.ended:
+        known = _severities(alert, message) or {alert.severity}
+        posted += [_ended(alert, severity, message, links) for severity in sorted(known)]
     return posted
+
+
+def _severities(alert: AlertRecord, message: Message) -> set[Severity]:
+    """Return the severities with which Alertmanager knows an alert, or may know it."""
+    spoken = message.spoken.get(alert.alert_id)
+    return {*message.unsure.get(alert.alert_id, ()), *([] if spoken is None else [spoken])}
 
 
 def _ended(alert: AlertRecord, severity: Severity, message: Message, links: Links) -> Alert:

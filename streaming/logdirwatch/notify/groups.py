@@ -16,6 +16,7 @@ sent at most once per wait; a page that ended and fires again waits like any oth
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from logdirwatch.decisions import AlertDecisions
@@ -51,8 +52,9 @@ class Message(NamedTuple):
     """One message about one group: the firing alerts, highest severity first, and those that ended since the last one.
 
     ``spoken`` is the severity with which an alert was sent before, ``wider`` are the alerts that tell of directories
-    that were not sent. ``left_out`` are alerts that were sent, still fire, and are silenced now. ``may_repeat``: some
-    alerts began before a start that had no record of earlier messages.
+    that were not sent. ``left_out`` are alerts that were sent, still fire, and are silenced now. ``unsure`` are
+    the severities in messages of which it is unknown whether they arrived. ``may_repeat``: some alerts began before a
+    start that had no record of earlier messages.
     """
 
     group: GroupKey
@@ -63,6 +65,7 @@ class Message(NamedTuple):
     spoken: Mapping[str, Severity]
     left_out: tuple[AlertRecord, ...] = ()
     wider: frozenset[str] = frozenset()
+    unsure: Mapping[str, frozenset[Severity]] = MappingProxyType({})
     may_repeat: bool = False
     is_test: bool = False
 
@@ -77,13 +80,14 @@ class Group:
     """What a receiver was sent about a group, and since when there is news for it.
 
     ``log_dirs`` are the directories of which each alert was sent; what an earlier release sent told of the alert's own.
+    ``owed`` are the alerts of messages that were begun and are not known to have arrived, with the severities there.
     ``quiet`` are those of ``told`` that were silenced since they were last sent.
     """
 
     key: GroupKey
     told: dict[str, Severity] = field(default_factory=dict)
     log_dirs: dict[str, frozenset[str]] = field(default_factory=dict)
-    owed: set[str] = field(default_factory=set)
+    owed: dict[str, frozenset[Severity]] = field(default_factory=dict)
     quiet: set[str] = field(default_factory=set)
     sent_at_ms: int | None = None
     news_since_ms: int | None = None
@@ -93,7 +97,7 @@ class Group:
         """Return the message due now; None while there is no news, or it waits."""
         self._follow_clock(now_ms)
         self._forget(members, timing, now_ms)
-        new, louder, ended = _new(self, members), _louder(self, members, timing), _ended(self, members)
+        new, louder, ended = _new(self, members, timing), _louder(self, members, timing), _ended(self, members)
         new += _wider(self, members)
         is_urgent = self._is_urgent(*new, *louder)
         self.news_since_ms = _since(self.news_since_ms, bool(new or louder or ended), now_ms)
@@ -115,18 +119,21 @@ class Group:
             self.log_dirs[member.alert.alert_id] = member.alert.log_dirs
         self.log_dirs = {name: paths for name, paths in self.log_dirs.items() if paths and name in self.told}
         settled = {alert.alert_id for alert in (*message.ended, *(member.alert for member in message.firing))}
-        self.owed -= settled
+        self.owed = {name: severities for name, severities in self.owed.items() if name not in settled}
         self.quiet -= settled
         self.sent_at_ms = message.at_ms
         self.news_since_ms = self.urgent_since_ms = None
 
-    def failed(self, message: Message) -> bool:
-        """Record that a message was not delivered: its news stays owed, even if the alerts end meanwhile.
+    def begun(self, message: Message) -> bool:
+        """Record that a message is about to be sent: until it is known to have arrived, its news is owed.
 
+        It may arrive although its sender is killed or told of a failure; so the end of its alerts is sent as well.
         Return whether anything is owed that was not before.
         """
-        before = set(self.owed)
-        self.owed |= {m.alert.alert_id for m in message.firing if m.alert.alert_id not in self.told}
+        before = dict(self.owed)
+        for name, severity in ((member.alert.alert_id, member.alert.severity) for member in message.firing):
+            if self.told.get(name) is not severity:
+                self.owed[name] = self.owed.get(name, frozenset()) | {severity}
         return self.owed != before
 
     @property
@@ -138,10 +145,11 @@ class Group:
         """Drop alerts that the topic no longer has, hand on merged ones, and note which are silenced or less severe."""
         for name in [name for name in (*self.told, *self.owed) if name not in members]:
             self.told.pop(name, None)
-            self.owed.discard(name)
-        self.owed = {name for name in self.owed if not (members[name].fires and not _is_told_of(members[name]))}
+            self.owed.pop(name, None)
         if timing.keeps_alive:
             return  # such a receiver knows each alert by itself, by its severity
+        for name in [name for name in self.owed if members[name].fires and not _is_told_of(members[name])]:
+            del self.owed[name]
         for name in list(self.told):
             self._hand_on(name, members)
         self.quiet = {name for name in self.told if name in self.quiet or members[name].decided.silenced is not None}
@@ -161,6 +169,7 @@ class Group:
         if members[name].fires or other is None or other not in members:
             return
         severity = self.told.pop(name)
+        self.owed.pop(name, None)
         if not _says_the_same(members[name].alert, members[other].alert):
             return
         known = self.told.get(other)
@@ -208,18 +217,24 @@ class Group:
         over = sorted(ended, key=lambda alert: alert.order)
         left_out = [m.alert for m in map(members.__getitem__, self.told) if m.fires and not self._shows(m, timing)]
         wider = frozenset(member.alert.alert_id for member in _wider(self, members))
-        return Message(self.key, reason, now_ms, tuple(firing), tuple(over), dict(self.told), tuple(left_out), wider)
+        told, unsure = dict(self.told), dict(self.owed)
+        return Message(self.key, reason, now_ms, tuple(firing), tuple(over), told, tuple(left_out), wider, unsure)
 
     def _shows(self, member: Member, timing: Timing) -> bool:
-        if member.alert.alert_id in self.told:
+        name = member.alert.alert_id
+        if name in self.told or (timing.keeps_alive and name in self.owed):
             return timing.keeps_alive or member.decided.silenced is None
         return _is_told_of(member)
 
 
-def _new(group: Group, members: Mapping[str, Member]) -> list[Member]:
-    """Return the firing alerts that were not sent since they began, or since they were silenced."""
+def _new(group: Group, members: Mapping[str, Member], timing: Timing) -> list[Member]:
+    """Return the firing alerts that were not sent since they began, or since they were silenced.
+
+    A receiver that tracks alerts gets one that it may know already even if it is silenced now.
+    """
     known = group.told.keys() - group.quiet
-    return [m for name, m in members.items() if name not in known and m.fires and _is_told_of(m)]
+    unsure = group.owed if timing.keeps_alive else ()
+    return [m for name, m in members.items() if name not in known and m.fires and (_is_told_of(m) or name in unsure)]
 
 
 def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list[Member]:
@@ -231,7 +246,9 @@ def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list
         if member.fires
         and (
             (member.alert.severity.rank > severity.rank and member.decided.silenced is None)
-            or (timing.keeps_alive and member.alert.severity is not severity)
+            or (
+                timing.keeps_alive and {severity, *group.owed.get(member.alert.alert_id, ())} != {member.alert.severity}
+            )
         )
     ]
 

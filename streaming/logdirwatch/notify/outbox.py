@@ -37,7 +37,7 @@ class Outbox:
             group = self._group(GroupKey(record.receiver, record.route, tuple(record.group.items())))
             group.told.update(record.told)
             group.log_dirs.update({name: frozenset(paths) for name, paths in record.log_dirs.items()})
-            group.owed.update(record.owed)
+            group.owed.update({name: frozenset(record.unsure.get(name, ())) for name in record.owed})
             group.quiet.update(record.quiet)
             group.sent_at_ms = max(filter(None, (group.sent_at_ms, record.sent_at_ms)), default=None)
 
@@ -67,10 +67,10 @@ class Outbox:
         group.delivered(message)
         return record_of(group)
 
-    def failed(self, message: Message) -> NotificationRecord | None:
-        """Record that a message was not delivered; return what must survive a restart, if that changed."""
+    def begun(self, message: Message) -> NotificationRecord | None:
+        """Record that a message is about to be sent; return what must survive a restart, if that changed."""
         group = self._group(message.group)
-        return record_of(group) if group.failed(message) else None
+        return record_of(group) if group.begun(message) else None
 
     def records(self) -> list[tuple[GroupKey, NotificationRecord]]:
         """Return everything that must survive a restart."""
@@ -135,6 +135,7 @@ def record_of(group: Group) -> NotificationRecord:
         told=dict(group.told),
         log_dirs={name: sorted(paths) for name, paths in group.log_dirs.items()},
         owed=sorted(group.owed),
+        unsure={name: sorted(severities) for name, severities in group.owed.items() if severities},
         quiet=sorted(group.quiet),
         sent_at_ms=group.sent_at_ms,
     )

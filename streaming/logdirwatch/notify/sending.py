@@ -21,6 +21,10 @@ from logdirwatch.notify.senders import Sender, SendError, hand_over, ping
 from logdirwatch.notify.settings import NotifySettings, SwitchSettings
 
 
+def _nothing() -> None:
+    """Wait for nothing: no record is kept."""
+
+
 @dataclass
 class _Channel:
     """One channel to a receiver: the message in flight, and when it may be tried again."""
@@ -48,11 +52,11 @@ class Delivery:
             if channel.message is not None or now_ms < channel.retry_at_ms
         }
 
-    def start(self, message: Message) -> None:
-        """Send a message; its receiver must not be busy."""
+    def start(self, message: Message, first: Callable[[], None] = _nothing) -> None:
+        """Send a message, after ``first``, in its receiver's thread; the receiver must not be busy."""
         channel = self._channels[message.group.receiver]
         channel.message = message
-        channel.sending = channel.thread.submit(hand_over, channel.sender, message)
+        channel.sending = channel.thread.submit(_send, channel.sender, message, first)
 
     def finished(self, now_ms: int) -> Iterator[tuple[Message, bool]]:
         """Yield the messages whose sending ended since the last call, each with whether it was delivered."""
@@ -76,6 +80,11 @@ class Delivery:
         wait([channel.sending for channel in self._channels.values() if channel.sending is not None], timeout=timeout_s)
         for channel in self._channels.values():
             channel.thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _send(sender: Sender, message: Message, first: Callable[[], None]) -> None:
+    first()
+    hand_over(sender, message)
 
 
 def _settle(name: str, channel: _Channel, error: BaseException | None, now_ms: int) -> None:
@@ -139,10 +148,19 @@ Keep = Callable[[GroupKey, NotificationRecord], None]
 
 
 class Sending:
-    """Sends what is due about the alerts it is given. ``now_ms`` is steady time: its messages wait by it."""
+    """Sends what is due about the alerts it is given. ``now_ms`` is steady time: its messages wait by it.
+
+    What is begun is kept, and ``is_kept`` waits for that, before it is sent: a process that is killed in between must
+    know at its next start which messages may have arrived.
+    """
 
     def __init__(
-        self, notify: NotifySettings, senders: dict[str, dict[str, Sender]], keep: Keep, health: Health
+        self,
+        notify: NotifySettings,
+        senders: dict[str, dict[str, Sender]],
+        keep: Keep,
+        health: Health,
+        is_kept: Callable[[], None] = _nothing,
     ) -> None:
         channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
         keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
@@ -150,7 +168,7 @@ class Sending:
         self._channels_of = {name: tuple(found) for name, found in senders.items()}
         self._delivery = Delivery(channels, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
-        self._keep, self._health = keep, health
+        self._keep, self._is_kept, self._health = keep, is_kept, health
         self.outbox = Outbox(router, channels)
 
     def tick(
@@ -164,7 +182,7 @@ class Sending:
         self._health.went_round()
         self._note_finished(now_ms)
         for message in self.outbox.due(alerts(now_ms), member_of, now_ms, self._delivery.busy(now_ms)):
-            self._delivery.start(message)
+            self._start(message)
         self._health.unheard = self._unheard(now_ms)
         self._pinger.tick(now_ms, is_well=not self._health.unheard and is_well(now_ms))
 
@@ -184,13 +202,17 @@ class Sending:
         }
         return {name: for_ms for name, for_ms in lasting.items() if for_ms > UNHEARD_MS}
 
+    def _start(self, message: Message) -> None:
+        record = self.outbox.begun(message)
+        if record is not None:
+            self._keep(message.group, record)
+        self._delivery.start(message, _nothing if record is None else self._is_kept)
+
     def _note_finished(self, now_ms: int) -> None:
         for message, arrived in self._delivery.finished(now_ms):
-            record = self.outbox.delivered(message) if arrived else self.outbox.failed(message)
             if arrived:
                 _log_told(message)
-            if record is not None:
-                self._keep(message.group, record)
+                self._keep(message.group, self.outbox.delivered(message))
 
 
 def _log_told(message: Message) -> None:

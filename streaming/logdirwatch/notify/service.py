@@ -86,6 +86,8 @@ _MAKE = "create the topic with: logdirwatch topics create"
 log = structlog.get_logger(__name__)
 
 TICK_S = 0.5
+KEEP_S = 2.0
+"""How long a message waits for the record that it is begun: people must hear even if the telemetry cluster is away."""
 READ_AGAIN_MS = 30_000
 """The longest pause between attempts to read the telemetry cluster; ``backoff_max_ms`` is about receivers."""
 
@@ -114,7 +116,7 @@ class Notifier:
         self._is_ready = False
         self._keeper = Keeper(self._keep_all)
         self.health = Health()
-        self.sending = Sending(notify, senders, self._keep, self.health)
+        self.sending = Sending(notify, senders, self._keep, self.health, lambda: publisher.flush(KEEP_S))
         self._outbox = self.sending.outbox
 
     def run(self, stop: threading.Event) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
+from logdirwatch.notify.alertmanager import alerts_of
 from tests.unit.notify.world import INTERVAL_MS, REPEAT_MS, WAIT_MS, World
 
 NAMES = st.integers(0, 5)
@@ -15,22 +16,27 @@ STEP_MS = 10_000
 MOST_IN_AN_INTERVAL = 6
 """One when the interval is over, one that tells of an end, one that begins again, and one for each louder severity."""
 
-operations = st.lists(
-    st.tuples(
-        st.sampled_from(["fire", "fire", "resolve", "silence", "acknowledge", "unsay", "restart", "down", "up"]),
+KINDS = ["fire", "fire", "resolve", "silence", "acknowledge", "unsay", "restart", "down", "up"]
+
+
+def histories(*more):
+    one = st.tuples(
+        st.sampled_from([*KINDS, *more]),
         NAMES,
         st.sampled_from(list(Severity)[1:]),
         st.sampled_from([0, 5_000, 20_000, WAIT_MS + STEP_MS, INTERVAL_MS, 2 * INTERVAL_MS]),
-    ),
-    max_size=40,
-)
+    )
+    return st.lists(one, max_size=40)
+
+
+operations = histories()
 
 
 class Story:
     """Plays operations; a name that fires again after its end is another alert, as its origin is another."""
 
-    def __init__(self, steps):
-        self.world, self.lives = World(), {}
+    def __init__(self, steps, **world):
+        self.world, self.lives = World(**world), {}
         for what, number, severity, pause_ms in steps:
             getattr(self, what)(number, severity)
             self.world.tick()
@@ -65,13 +71,16 @@ class Story:
         self.world.restart()
 
     def down(self, *_):
-        self.world.is_up = False
+        self.world.is_up = self.world.is_deaf = False
+
+    def deaf(self, *_):
+        self.world.is_up, self.world.is_deaf = False, True
 
     def up(self, *_):
-        self.world.is_up = True
+        self.world.is_up, self.world.is_deaf = True, False
 
     def settle(self):
-        self.world.is_up = True
+        self.up()
         self.world.pass_ms(2 * INTERVAL_MS + WAIT_MS, STEP_MS)
         return self.world
 
@@ -100,13 +109,30 @@ def test_an_end_is_told_once_and_never_of_what_the_receiver_did_not_know_or_was_
         over |= ended
 
 
-@given(operations)
+@given(histories("deaf", "deaf"))
 def test_a_receiver_that_is_back_knows_what_fires_and_nothing_that_ended(steps):
+    """Also where a message arrived and its sender was killed, or told that it failed."""
     story = Story(steps)
     world = story.settle()
     open_now = {name for name, found in world.alerts.items() if found.status is AlertStatus.FIRING}
     assert world.believed() <= open_now
     assert open_now - set(world.decided_by_alert) <= world.believed()
+
+
+@given(histories("deaf", "deaf"))
+def test_alertmanager_knows_each_alert_with_its_severity_alone(steps):
+    world = Story(steps, keeping_alive=("ops",)).settle()
+    ends = {
+        (posted["labels"]["alert_id"], posted["labels"]["severity"]): "endsAt" in posted
+        for message in world.messages
+        for posted in alerts_of(message)
+    }
+    known = {alert for alert, is_over in ends.items() if not is_over}
+    open_now = {
+        (name, str(found.severity)) for name, found in world.alerts.items() if found.status is AlertStatus.FIRING
+    }
+    assert known <= open_now
+    assert {alert for alert in open_now if alert[0] not in world.decided_by_alert} <= known
 
 
 @given(operations)

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Severity
-from logdirwatch.notify.groups import Member
+from logdirwatch.notify.groups import Member, Reason
 from logdirwatch.notify.outbox import Outbox
 from logdirwatch.notify.routing import GroupKey
 from tests.unit.notify.world import router_of, settings
@@ -90,13 +90,23 @@ def test_what_was_delivered_is_kept_for_a_restart():
     assert box.records() == [(PROD, kept)]
 
 
-def test_a_failed_message_is_owed_and_kept_once():
+def test_a_message_is_owed_and_kept_once_before_it_is_sent():
     box = outbox()
     (message,) = due(box, alert("b"), alert("a"))
-    kept = box.failed(message)
+    kept = box.begun(message)
     assert (kept.owed, kept.told, kept.sent_at_ms) == (["a", "b"], {}, None)
-    assert box.failed(message) is None, "nothing new to keep"
+    assert kept.unsure == {"a": [CRITICAL], "b": [CRITICAL]}
+    assert box.begun(message) is None, "nothing new to keep"
     assert box.known() == {"a", "b"}
+    assert box.delivered(message).owed == []
+
+
+def test_a_repetition_is_not_kept_before_it_is_sent():
+    box = outbox()
+    (message,) = due(box, alert("a"))
+    box.delivered(message)
+    (again,) = due(box, alert("a"), now_ms=NOW_MS + 24 * 3_600_000)
+    assert (again.reason, box.begun(again)) == (Reason.REPEAT, None)
 
 
 def test_a_restart_knows_what_was_told_owed_and_quiet():
@@ -160,7 +170,7 @@ def test_an_alert_with_a_new_record_is_routed_anew():
 def test_an_alert_that_is_owed_stays_in_the_group_that_owes_it():
     routes = [{"name": "pages", "severity": "page", "receivers": ["ops"]}, {"name": "rest", "receivers": ["ops"]}]
     box = outbox(routes=routes)
-    box.failed(due(box, alert("a", severity=Severity.WARNING))[0])
+    box.begun(due(box, alert("a", severity=Severity.WARNING))[0])
     (message,) = due(box, alert("a", 2, severity=PAGE))
     assert message.group.route == "rest"
 

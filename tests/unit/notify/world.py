@@ -30,12 +30,13 @@ def said(what: Decision) -> DecisionRecord:
 
 @dataclass
 class World:
-    """Alerts by id; messages are taken while ``is_up``, else they fail."""
+    """Alerts by id; messages arrive while ``is_up``, or while the sender ``is_deaf`` and takes each for failed."""
 
     notify: NotifySettings = field(default_factory=settings)
     keeping_alive: tuple = ()
     now_ms: int = NOW_MS
     is_up: bool = True
+    is_deaf: bool = False
     alerts: dict = field(default_factory=dict)
     decided_by_alert: dict = field(default_factory=dict)
     messages: list = field(default_factory=list)
@@ -82,13 +83,17 @@ class World:
     def tick(self):
         self.quiet |= {name for name, decided in self.decided_by_alert.items() if decided.silenced is not None}
         for message in self.outbox.due(self.alerts.values(), self.member_of, self.now_ms, set()):
-            record = self.outbox.delivered(message) if self.is_up else self.outbox.failed(message)
-            if self.is_up:
+            self._keep(message, self.outbox.begun(message))
+            if self.is_up or self.is_deaf:
                 self.messages.append(message)
                 self.quiet_before.append(set(self.quiet))
                 self.quiet -= {member.alert.alert_id for member in message.firing}
-            if record is not None:
-                self.kept[message.group] = record
+            if self.is_up:
+                self._keep(message, self.outbox.delivered(message))
+
+    def _keep(self, message, record):
+        if record is not None:
+            self.kept[message.group] = record
 
     def pass_ms(self, duration_ms, step_ms=STEP_MS):
         end_ms = self.now_ms + duration_ms

@@ -98,6 +98,11 @@ class Publisher:
         """Whether the last attempt to send failed."""
         return self._backoff.is_away
 
+    def flush(self, timeout_s: float) -> None:
+        """Wait until everything is acknowledged, at most ``timeout_s``, and not at all while the cluster is down."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._backoff.is_away or not self.pending, timeout_s)
+
     def stop(self, drain_s: float) -> int:
         """Stop after at most ``drain_s`` seconds, once everything is sent; return the number of unsent records."""
         with self._changed:
@@ -157,6 +162,7 @@ class Publisher:
             self.refused += len(delivery.refused)
             self._keep(delivery)
             self._in_flight = 0
+            self._changed.notify_all()
         for record in delivery.delivered:
             self.arrived(record)
         for record in delivery.refused:

@@ -19,7 +19,12 @@ class NotificationRecord(Struct, frozen=True, kw_only=True):
     log_dirs: Annotated[
         dict[str, list[str]], "Paths of the log directories of which each alert in told was sent, by alert_id."
     ] = {}
-    owed: Annotated[list[str], "alert_id of the alerts that could not be sent yet."] = []
+    owed: Annotated[
+        list[str], "alert_id of the alerts of messages that were begun and are not known to have arrived."
+    ] = []
+    unsure: Annotated[
+        dict[str, list[Severity]], "Severities that each alert in owed had in such messages, by alert_id."
+    ] = {}
     quiet: Annotated[list[str], "alert_id of the alerts in told that were silenced since."] = []
     sent_at_ms: Annotated[
         EpochMs | None, "When the last message was delivered, in milliseconds since the epoch; null: never."
