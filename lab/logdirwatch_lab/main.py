@@ -197,7 +197,7 @@ def down(ctx: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line."""
-    run(lambda: commands)
+    run(lambda _: commands)
 
 
 def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluster:

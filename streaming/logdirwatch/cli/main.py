@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,16 +107,33 @@ def _module(command: str) -> str:
     return f"{command}.command" if command in _WITH_FOLDER else f"commands.{command.replace('-', '_')}"
 
 
+def ordered(arguments: Iterable[str]) -> list[str]:
+    """Return the arguments with the options of every command first: people also write them after a command."""
+    first, rest = [], []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == "--config":
+            path = next(words, None)
+            if path is None:
+                return [word]  # which says that it needs one
+            first += [word, path]
+        elif word == "--debug" or word.startswith("--config="):
+            first.append(word)
+        else:
+            rest.append(word)
+    return [*first, *rest]
+
+
 def asked(arguments: Sequence[str]) -> list[str]:
-    """Return the command that the arguments name; none for help, or for an unknown command."""
+    """Return the command that :func:`ordered` arguments name; none for help, or for an unknown command."""
     words = iter(arguments)
     for word in words:
         if word == "--config":
             next(words, None)
-        elif not word.startswith("-"):
-            return [word] if word in COMMANDS else []
         elif word != "--debug" and not word.startswith("--config="):
-            return []
+            return [word] if word in COMMANDS else []
     return []
 
 
@@ -129,15 +146,16 @@ def __getattr__(name: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage."""
-    run(lambda: application(*asked(sys.argv[1:])))
+    run(lambda arguments: application(*asked(arguments)))
 
 
-def run(made: Callable[[], typer.Typer]) -> None:
-    """Run a command line; an error of the user is one line, and Ctrl-C none."""
+def run(made: Callable[[list[str]], typer.Typer]) -> None:
+    """Run the command line for the process's arguments; an error of the user is one line, and Ctrl-C none."""
     try:
         with standard_streams.prepared():
             standard_streams.to_stderr(debug="--debug" in sys.argv)
-            made()()
+            arguments = ordered(sys.argv[1:])
+            made(arguments)(arguments)
     except KeyboardInterrupt:  # while modules are imported; typer handles a later one
         sys.exit(130)
     except UserError as error:

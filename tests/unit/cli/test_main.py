@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from logdirwatch.cli import main
-from logdirwatch.cli.main import COMMANDS, app, asked
+from logdirwatch.cli.main import COMMANDS, app, asked, ordered
 from logdirwatch.reference.schemas import RECORDS
 
 
@@ -30,6 +30,29 @@ from logdirwatch.reference.schemas import RECORDS
 )
 def test_a_command_is_imported_alone_and_for_anything_else_all_are(typed, expected):
     assert asked(typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        (["status", "--config", "my.yaml", "--json"], ["--config", "my.yaml", "status", "--json"]),
+        (
+            ["alerts", "ack", "a1", "--config=my.yaml", "--debug"],
+            ["--config=my.yaml", "--debug", "alerts", "ack", "a1"],
+        ),
+        (["actions", "show", "--", "--config"], ["actions", "show", "--", "--config"]),
+        (["status", "--config"], ["--config"]),
+    ],
+    ids=str,
+)
+def test_the_options_of_every_command_may_follow_it(typed, read):
+    assert ordered(typed) == read
+
+
+def test_a_configuration_is_named_after_the_command(run, tmp_path):
+    (tmp_path / "my.yaml").write_text("clusters: {prod: {bootstrap_servers: a:1}}")
+    assert run("config", "check", "--config", "my.yaml").exit_code == 0
+    assert run("config", "check", "--config", "none.yaml").exit_code == 2
 
 
 def test_a_command_that_is_not_there_is_told_with_those_that_are_like_it(run):
