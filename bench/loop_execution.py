@@ -24,8 +24,8 @@ from loop_world import LogDirId, PartitionId, World
 class Execution:
     """One action that is being carried out; ``record`` is where it is."""
 
-    def __init__(self, action: ActionRecord, world: World, by: str, at_ms: int) -> None:
-        self.record: ExecutionRecord = replace(begun(action, by, at_ms), state=ExecutionState.CHECKED)
+    def __init__(self, action: ActionRecord, world: World, by: str, at_ms: int, touches: list[str]) -> None:
+        self.record: ExecutionRecord = replace(begun(action, by, at_ms), state=ExecutionState.CHECKED, touches=touches)
         self._world, self._rate = world, float(COPY_BYTES_PER_S)
         self._steps = steps_of(self.record.operations, back=False)
         self._wanted: dict[tuple[PartitionId, LogDirId], LogDirId] = {}

@@ -1,5 +1,6 @@
 """logdirwatch acting on a modelled cluster, for bench_closed_loop.py: a person who is advised, and the autopilot."""
 
+import dataclasses
 import random
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -7,13 +8,15 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.candidates import candidates
-from logdirwatch.autopilot.facts import MARK, Facts
-from logdirwatch.autopilot.judge import refusal
+from logdirwatch.autopilot.facts import MARK, Facts, Running
+from logdirwatch.autopilot.judge import Refusal, refusal
 from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
 from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.execute.need import Shown
 from logdirwatch.execute.ports import Halt
+from logdirwatch.execute.surroundings import touched
+from logdirwatch.executions import unfinished_of
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ExecutionState, Severity
 from logdirwatch.plan.lifecycle.live_check import reasons_against
@@ -42,12 +45,13 @@ CHANGED_RATIO = 0.01
 
 
 class Logdirwatch(Way):
-    """Actions are carried out one at a time, as ``chosen`` says; people buy disk space where it is advised.
+    """At most ``at_once`` actions are carried out, as ``chosen`` says; people buy disk space where it is advised.
 
     ``had_choice`` tells whether there was ever one that could be: if not, nobody who follows the advice does anything.
     """
 
     by = ""
+    at_once = 1
     news_ms = HOUR_MS // 2
 
     def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
@@ -56,7 +60,7 @@ class Logdirwatch(Way):
         self._step_ms = step_ms
         self._shown_ms = -DAY_MS
         self._shown: dict[LogDirId, float] = {}
-        self._running: Execution | None = None
+        self._running: list[Execution] = []
         self._executions: list[ExecutionRecord] = []
         self._started: set[tuple[str, int]] = set()
         self.had_choice = False
@@ -69,16 +73,18 @@ class Logdirwatch(Way):
         if self._orders is not None:
             self._buy(self._orders, actions.values(), now_ms)
         at_ms = EPOCH_MS + now_ms
-        if self._running is not None:
-            self._go_on(self._running, at_ms)
-        listed = candidates(actions.values(), CLUSTER) if self._running is None else []
+        for running in list(self._running):
+            self._go_on(running, at_ms)
+        free = self.at_once - len(self._running)
+        listed = candidates(actions.values(), CLUSTER) if free else []
         possible = list(self._possible(listed, at_ms))
         self.had_choice = self.had_choice or bool(possible)
-        for action in self.chosen(possible, at_ms):
-            if self._holds(action, at_ms):
-                self._start(action, at_ms)
+        for _ in range(free):
+            chosen = self.chosen(self._possible(listed, at_ms), at_ms)
+            if (action := next((one for one in chosen if self._holds(one, at_ms)), None)) is None:
                 break
-        is_busy = self._running is not None or self._watch.is_undecided
+            self._start(action, at_ms)
+        is_busy = bool(self._running) or self._watch.is_undecided
         wanted = [now_ms + self._step_ms] if is_busy else [self.wanted_ms(possible, now_ms), self._watch.planned_ms]
         self.next_ms = min((at_ms for at_ms in wanted if at_ms is not None and at_ms > now_ms), default=None)
 
@@ -130,9 +136,17 @@ class Logdirwatch(Way):
     def _start(self, action: ActionRecord, at_ms: int) -> None:
         self.accepted(self._watch.accept(action, self.by, at_ms))
         self._started.add((action.action_id, action.revision))
-        self._running = Execution(action, self._world, self.by, at_ms)
+        running = Execution(action, self._world, self.by, at_ms, self.touches(action))
+        self._running.append(running)
         self._world.tally.actions += 1
-        self._go_on(self._running, at_ms)
+        self._go_on(running, at_ms)
+
+    def touches(self, action: ActionRecord) -> list[str]:
+        """Return what an action touches."""
+        replicas = self._world.replicas.items()
+        return touched(
+            action.operations or (), lambda topics: {one for key, at in replicas if key[0] in topics for one, _ in at}
+        )
 
     def accepted(self, decision: DecisionRecord) -> None:
         """Remember an acceptance."""
@@ -144,7 +158,7 @@ class Logdirwatch(Way):
         running.go_on(at_ms)
         if running.is_over:
             self._executions.append(running.record)
-            self._running = None
+            self._running.remove(running)
             self._watch.has_news = True
 
 
@@ -179,6 +193,7 @@ class Autopilot(Logdirwatch):
     """The autopilot's own rules decide, with every kind that the model knows allowed unattended, else its defaults."""
 
     by = f"{MARK}/bench"
+    at_once = SETTINGS.clusters[CLUSTER].executions_at_once
 
     def __init__(self, world: World, seed: int, step_ms: int, *, disks: Disks) -> None:
         super().__init__(world, seed, step_ms, disks=disks)
@@ -191,21 +206,24 @@ class Autopilot(Logdirwatch):
 
     def _release(self, at_ms: int) -> None:
         """A person who is told of a stop (``execution_stopped``) releases the cluster."""
-        if not self._executions or self._executions[-1].state is not ExecutionState.STUCK:
+        stuck = [one for one in unfinished_of(self._executions).values() if one.state is ExecutionState.STUCK]
+        if not stuck:
             self._released_ms = 0
         elif not self._released_ms:
             chance = random.Random(f"{self._seed}/{len(self._executions)}")
             self._released_ms = at_ms + delay_ms(chance, at_ms, is_page=False)
         elif at_ms >= self._released_ms:
-            self._executions.append(replace(self._executions[-1], state=ExecutionState.RELEASED, at_ms=at_ms))
+            self._executions += [replace(one, state=ExecutionState.RELEASED, at_ms=at_ms) for one in stuck]
 
     def chosen(self, actions: Iterable[ActionRecord], at_ms: int) -> Iterator[ActionRecord]:
-        facts = self._facts(at_ms)
-        return (action for action in actions if refusal(action, facts, at_ms) is None)
+        return (action for action in actions if self._refusal(action, at_ms) is None)
+
+    def _refusal(self, action: ActionRecord, at_ms: int) -> Refusal | None:
+        return refusal(action, dataclasses.replace(self._facts(at_ms), touches=self.touches(action)), at_ms)
 
     def wanted_ms(self, actions: Iterable[ActionRecord], now_ms: int) -> int | None:
-        facts, at_ms = self._facts(EPOCH_MS + now_ms), EPOCH_MS + now_ms
-        refused = [found.reason for action in actions if (found := refusal(action, facts, at_ms)) is not None]
+        found = [self._refusal(action, EPOCH_MS + now_ms) for action in actions]
+        refused = [one.reason for one in found if one is not None]
         return now_ms + self._step_ms if any(reason.startswith("waits") for reason in refused) else None
 
     def may_go_on(self, record: ExecutionRecord, at_ms: int) -> Halt | None:
@@ -220,7 +238,8 @@ class Autopilot(Logdirwatch):
             plan=self._watch.policy.limits,
             longest_ms=7 * DAY_MS,
             said=self._said,
-            executions=self._executions,
+            executions=[*self._executions, *(one.record for one in self._running)],
+            running=Running(0, frozenset(one.record.action_id for one in self._running)),
             alerts={name: action.alert_id for name, action in self._watch.actions.items()},
             read_at_ms=at_ms,
             shown=Shown(self._watch.alerts, {CLUSTER: at_ms}),

@@ -1,10 +1,11 @@
 """Which executions are unfinished, and which of them holds its cluster. Pure.
 
 After every stop nothing else begins on the cluster until the execution is resumed or undone and has ended, a person
-releases it, or, if nothing of it is left there, what stopped it is over.
+releases it, or, if nothing of it is left there, what stopped it is over. What runs beside it goes on: it touches no
+broker or topic of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
@@ -50,14 +51,26 @@ def unfinished_of(records: Iterable[ExecutionRecord]) -> dict[str, ExecutionReco
 
 
 def hold_of(records: Sequence[ExecutionRecord]) -> ExecutionRecord | None:
-    """Return the execution that holds a cluster, from the cluster's records in the order of the topic.
+    """Return an execution that holds a cluster, from the cluster's records in the order of the topic."""
+    holds = (one for one in unfinished_of(records).values() if not may_pass(one))
+    return next(holds, None) or next(iter(passing(records)), None)
 
-    One that :func:`may_pass` holds it only until the next one has begun.
+
+def passing(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
+    """Return the stops that :func:`may_pass`: each holds its cluster only until the next execution has begun.
+
+    One that ran beside it had begun before.
     """
-    for one in unfinished_of(records).values():
-        if not may_pass(one):
-            return one
-    return records[-1] if records and may_pass(records[-1]) else None
+    return [
+        one
+        for number, one in enumerate(records, 1)
+        if may_pass(one) and not any(later.started_at_ms >= one.at_ms for later in records[number:])
+    ]
+
+
+def share(touched: Collection[str] | None, others: Collection[str] | None) -> bool:
+    """Tell whether executions touch the same broker or topic; None: the whole cluster."""
+    return touched is None or others is None or not set(touched).isdisjoint(others)
 
 
 def may_pass(record: ExecutionRecord) -> bool:
@@ -82,12 +95,21 @@ def status_of(record: ExecutionRecord, silent_ms: int) -> str:
     return f"{record.state} and unfinished"
 
 
-def may_begin(record: ExecutionRecord, hold: ExecutionRecord, now_ms: int) -> bool:
-    """Tell whether an execution may begin despite a hold: it goes on with it, or undoes what nobody carries out."""
-    if record.execution_id == hold.execution_id:
-        return True
-    is_left = not is_running(hold) or now_ms - hold.at_ms > ABANDONED_MS
-    return record.back and record.action_id == hold.action_id and is_left
+def is_left(record: ExecutionRecord, now_ms: int) -> bool:
+    """Tell whether nobody carries an execution out: it waits for a person, or its process is taken for dead."""
+    return not is_running(record) or now_ms - record.at_ms > ABANDONED_MS
+
+
+def may_begin(record: ExecutionRecord, records: Sequence[ExecutionRecord], now_ms: int) -> bool:
+    """Tell whether an execution may begin despite a hold: it goes on with it, or undoes what nobody carries out.
+
+    What else holds the cluster must touch nothing of it.
+    """
+    unfinished = unfinished_of(records)
+    hold = unfinished.pop(record.action_id, None)
+    if hold is None or not (record.execution_id == hold.execution_id or (record.back and is_left(hold, now_ms))):
+        return False
+    return not any(share(record.touches, one.touches) for one in unfinished.values() if not may_pass(one))
 
 
 def held_by(record: ExecutionRecord, now_ms: int) -> str:

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.executions import ABANDONED_MS, held_by, hold_of, may_begin, ways_on
+from logdirwatch.executions import ABANDONED_MS, held_by, hold_of, may_begin, passing, share, ways_on
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 from tests.unit.autopilot.world import execution, move
 from tests.unit.plan.builders import NOW_MS
@@ -20,6 +20,9 @@ NOT_BEGUN = replace(SEEN, state=ExecutionState.ROLLED_BACK)
 
 def other(record):
     return replace(record, execution_id="3", action_id="other")
+
+
+BESIDE, STOPPED_BESIDE = (replace(other(one), started_at_ms=NOW_MS - 1) for one in (DONE, SEEN))
 
 
 @pytest.mark.parametrize(
@@ -40,12 +43,42 @@ def other(record):
         "the next of its action made no call": ([STOPPED, replace(NOT_BEGUN, execution_id="2")], STOPPED),
         "its cause may be over": ([other(DONE), SEEN], SEEN),
         "its cause was over, and the next one began": ([SEEN, other(DONE)], None),
+        "its cause may be over, and what ran beside it has ended": ([SEEN, BESIDE], SEEN),
         "it was stopped before its first call": ([NOT_BEGUN], NOT_BEGUN),
         "a person stopped it before that": ([replace(NOT_BEGUN, cause_is_seen=False)], None),
     }.values(),
 )
 def test_what_has_stopped_holds_its_cluster_until_that_has_ended(records, held):
     assert hold_of(records) == held
+
+
+def test_of_several_stops_whose_cause_may_be_over_each_is_looked_at():
+    assert passing([SEEN, BESIDE, STOPPED_BESIDE, replace(BESIDE, execution_id="4")]) == [SEEN, STOPPED_BESIDE]
+    assert passing([SEEN, STOPPED_BESIDE, replace(DONE, execution_id="4", action_id="next")]) == []
+
+
+@pytest.mark.parametrize(
+    ("touched", "others", "is_shared"),
+    [
+        (["brokers 1", "topics t"], ["brokers 2", "topics u"], False),
+        (["brokers 1"], ["brokers 1"], True),
+        (["brokers 1", "topics t"], ["brokers 2", "topics t"], True),
+        (None, ["brokers 1"], True),
+        (["brokers 1"], None, True),
+    ],
+)
+def test_executions_share_a_broker_a_topic_or_the_whole_cluster(touched, others, is_shared):
+    assert share(touched, others) == is_shared
+
+
+@pytest.mark.parametrize("state", [ExecutionState.COPYING, ExecutionState.STUCK])
+def test_a_person_goes_on_with_one_beside_another_that_touches_nothing_of_it(state):
+    mine, beside = (replace(one, touches=[name]) for one, name in ((STOPPED, "brokers 1"), (other(BEGUN), "brokers 2")))
+    beside = replace(beside, state=state)
+    assert may_begin(mine, [beside, mine], NOW_MS)
+    assert may_begin(replace(UNDO, touches=mine.touches), [beside, mine], NOW_MS)
+    assert not may_begin(mine, [replace(beside, touches=None), mine], NOW_MS)
+    assert not may_begin(replace(mine, execution_id="5", action_id="new"), [beside, mine], NOW_MS)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +93,7 @@ def test_what_has_stopped_holds_its_cluster_until_that_has_ended(records, held):
     ],
 )
 def test_despite_a_stop_only_what_ends_it_begins(begins, hold, later_ms, may):
-    assert may_begin(begins, hold, NOW_MS + later_ms) == may
+    assert may_begin(begins, [hold], NOW_MS + later_ms) == may
 
 
 def test_a_hold_is_told_in_one_line():

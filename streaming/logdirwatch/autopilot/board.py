@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logdirwatch.autopilot.facts import Facts
+from logdirwatch.autopilot.facts import ALONE, Facts, Running
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.clock import monotonic_ms, wall_ms
 from logdirwatch.execute.need import Shown
@@ -75,7 +75,7 @@ class Board:
         """Return how long ago a reading began; None if there was none."""
         return None if reading.began_ms is None else self._monotonic_ms() - reading.began_ms
 
-    def facts(self, cluster: str, reading: Reading, running_elsewhere: int = 0) -> Facts:
+    def facts(self, cluster: str, reading: Reading, running: Running = ALONE) -> Facts:
         """Return the facts about a cluster in a reading."""
         age_ms = self.age_ms(reading)
         return Facts(
@@ -89,7 +89,7 @@ class Board:
             unknown_execution=reading.unknown_executions.get(cluster),
             alerts={name: action.alert_id for name, action in reading.actions.items()},
             read_at_ms=None if age_ms is None else self._now_ms() - age_ms,
-            running_elsewhere=running_elsewhere,
+            running=running,
         )
 
 

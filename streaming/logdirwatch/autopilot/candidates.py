@@ -9,7 +9,7 @@ from logdirwatch.autopilot.worker import Check
 from logdirwatch.errors import UserError
 from logdirwatch.execute.run import calls_of
 from logdirwatch.execute.steps import steps_of
-from logdirwatch.executions import is_running, unfinished_of
+from logdirwatch.executions import is_left, is_running, unfinished_of
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Severity
 
@@ -23,10 +23,15 @@ def candidates(actions: Iterable[ActionRecord], cluster: str) -> list[ActionReco
 
 
 def resumable(
-    executions: Sequence[ExecutionRecord], cluster: str, name: str, left_behind: frozenset[str]
-) -> ExecutionRecord | None:
-    """Return the execution to resume: this process's, or one left by an earlier autopilot process."""
-    return next((one for one in _open(executions, cluster) if one.by == name or one.execution_id in left_behind), None)
+    executions: Sequence[ExecutionRecord], cluster: str, name: str, left_behind: frozenset[str], now_ms: int
+) -> list[ExecutionRecord]:
+    """Return the executions to resume: those of this process, or left by an earlier autopilot process.
+
+    None while somebody else carries one out, whose journal this would close.
+    """
+    found = _open(executions, cluster)
+    ours = [one for one in found if one.by == name or one.execution_id in left_behind]
+    return ours if all(one in ours or is_left(one, now_ms) for one in found) else []
 
 
 def left_behind(executions: Sequence[ExecutionRecord], cluster: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from logdirwatch.autopilot.settings import AutopilotClusterSettings, AutopilotSettings, KindSettings
 from logdirwatch.decisions import holds
 from logdirwatch.execute.need import Shown
+from logdirwatch.executions import is_running
 from logdirwatch.model.records import ActionRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import ActionKind, Decision
 from logdirwatch.parse.reading import Unreadable
@@ -17,13 +18,25 @@ MARK = "autopilot"
 
 
 @dataclass(frozen=True)
+class Running:
+    """What this process carries out: on how many other clusters, and the ids of the actions on this one."""
+
+    elsewhere: int = 0
+    here: frozenset[str] = frozenset()
+
+
+ALONE = Running()
+
+
+@dataclass(frozen=True)
 class Facts:
     """The facts about one cluster.
 
     ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``alerts`` the alert of
     each action, ``shown`` what alerts show of needs, ``unknown_execution`` a record that may be an execution of another
     release.
-    ``read_at_ms`` is when the topics were last read to their end, None: never.
+    ``read_at_ms`` is when the topics were last read to their end, None: never. ``touches`` is what the live cluster
+    shows that an action touches, None: it has not been looked at.
     """
 
     settings: AutopilotSettings
@@ -36,7 +49,8 @@ class Facts:
     alerts: Mapping[str, str] = field(default_factory=dict)
     shown: Shown = field(default_factory=Shown)
     read_at_ms: int | None = None
-    running_elsewhere: int = 0
+    running: Running = ALONE
+    touches: Sequence[str] | None = None
 
     def cluster(self, name: str) -> AutopilotClusterSettings | None:
         """Return what is allowed on a cluster; None: nothing."""
@@ -62,6 +76,15 @@ class Facts:
     def executions_on(self, cluster: str) -> list[ExecutionRecord]:
         """Return the last record of each execution on a cluster, in the order of the topic."""
         return [one for one in self.executions if one.cluster == cluster]
+
+    def beside(self, cluster: str) -> list[ExecutionRecord]:
+        """Return the executions that this process carries out on a cluster."""
+        return [one for one in self.executions_on(cluster) if one.action_id in self.running.here and is_running(one)]
+
+    def others_on(self, cluster: str) -> list[ExecutionRecord]:
+        """Return all others: what is unfinished of them holds the cluster."""
+        beside = self.beside(cluster)
+        return [one for one in self.executions_on(cluster) if one not in beside]
 
     def last_of(self, action_id: str) -> ExecutionRecord | None:
         """Return the last execution of an action."""

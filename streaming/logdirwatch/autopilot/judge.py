@@ -22,7 +22,8 @@ from logdirwatch.execute.journal import unknown_execution
 from logdirwatch.execute.need import is_cut, is_raise
 from logdirwatch.execute.step_kinds.set_config import SetConfig
 from logdirwatch.execute.steps import steps_of
-from logdirwatch.executions import held_by, hold_of, is_unfinished, may_pass
+from logdirwatch.execute.surroundings import touched
+from logdirwatch.executions import held_by, hold_of, is_unfinished, may_pass, share
 from logdirwatch.kafka.config_values import number_of
 from logdirwatch.model.actions.operations import Operation, OperationArgs
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
@@ -388,17 +389,23 @@ def _window(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     return f"waits for a window: {described(allowed.windows, allowed.time_zone)}"
 
 
-def _alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
-    """Let one execution run on a cluster at a time, whoever started it, and on a limited number of clusters.
+def alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """Let nothing run beside what others carry out, nor two executions that touch the same broker or topic.
 
     After a stop none begins before that has ended; where its cause may be over, ``worker`` looks at the cluster.
     """
-    hold = hold_of(facts.executions_on(action.cluster))
-    if hold is not None and not may_pass(hold):
+    hold, beside = hold_of(facts.others_on(action.cluster)), facts.beside(action.cluster)
+    if hold is None or may_pass(hold):
+        touches = touched(action.operations or ()) if facts.touches is None else facts.touches
+        hold = next((one for one in beside if share(touches, one.touches)), None)
+    if hold is not None:
         return f"waits: {held_by(hold, now_ms)}"
     if (unknown := facts.unknown_execution) is not None:
         return f"waits: {unknown_execution(unknown)}"
-    if facts.running_elsewhere >= facts.settings.clusters_at_once:
+    allowed = facts.cluster(action.cluster)
+    if allowed is not None and len(beside) >= allowed.executions_at_once:
+        return "waits: as many actions run on its cluster as may be (executions_at_once)"
+    if facts.running.elsewhere >= facts.settings.clusters_at_once:
         return "waits: actions run on as many clusters as may be (autopilot.clusters_at_once)"
     return None
 
@@ -476,7 +483,7 @@ RULES: Mapping[str, Rule] = {
     "repeated": _repeated,
     "paused": _paused,
     "window": _window,
-    "alone": _alone,
+    "alone": alone,
     "need": _need,
     "settled": _settled,
     "budget": _budget,

@@ -23,7 +23,7 @@ class AutopilotMetrics(Collector):
         running, paused, leads = (
             GaugeMetricFamily(f"logdirwatch_autopilot_{name}", text, labels=["cluster"])
             for name, text in (
-                ("running", "Whether an execution runs on a cluster"),
+                ("running", "How many executions run on a cluster"),
                 ("paused", "Whether it is paused on a cluster"),
                 ("leads", "Whether this process acts on a cluster; others stand by"),
             )
@@ -36,7 +36,7 @@ class AutopilotMetrics(Collector):
         )
         for name, lane in self._service.lanes.items():
             board = self._service.board
-            running.add_metric([name], float(lane.running is not None))
+            running.add_metric([name], float(len(lane.running)))
             paused.add_metric([name], float(pause_of(name, board.facts(name, board.reading)) is not None))
             leads.add_metric([name], float(bool(lane.leads)))
             for state, count in sorted(lane.ended.items()):

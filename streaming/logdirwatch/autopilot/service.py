@@ -1,4 +1,4 @@
-"""The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with one thread per cluster.
+"""The loop of ``logdirwatch autopilot``: read, judge idle clusters, and execute, with a thread for each execution.
 
 Of several processes one has the turn on a cluster, and the others stand by.
 """
@@ -16,12 +16,13 @@ from kafka.errors import KafkaError
 from logdirwatch.autopilot import worker
 from logdirwatch.autopilot.board import Board, Limits, Reading
 from logdirwatch.autopilot.candidates import candidates, left_behind, resumable
+from logdirwatch.autopilot.facts import Running
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.judge import Refusal, refusal
 from logdirwatch.autopilot.worker import Check, Place
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
-from logdirwatch.execute.journal import FencedError
+from logdirwatch.execute.journal import FencedError, SharedJournal
 from logdirwatch.execute.ports import StopAskedError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -66,14 +67,14 @@ class Surroundings:
 
 @dataclass
 class Lane:
-    """One cluster: whose turn it is there, the running execution, and the last message about each action."""
+    """One cluster: whose turn it is there, the running executions, and the last message about each action."""
 
     place: Place
     turn: Turn
     leads: bool | None = None
     """Whether this process has the turn; None: not asked yet."""
-    running: Future[End] | None = None
-    about: ActionRecord | ExecutionRecord | None = None
+    running: dict[str, tuple[ActionRecord | ExecutionRecord, Future[End]]] = field(default_factory=dict)
+    """By action: what was begun, or resumed."""
     said: dict[str, tuple[str, str]] = field(default_factory=dict)
     waits_until_ms: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
@@ -98,6 +99,7 @@ class Autopilot:
                     found,
                     self.board,
                     around.check,
+                    SharedJournal(around.telemetry, name),
                     around.now_ms,
                     self._stop,
                     around.monotonic_ms,
@@ -107,7 +109,8 @@ class Autopilot:
             for name, found in around.clusters.items()
             if name in around.limits.autopilot.clusters
         }
-        self._threads = ThreadPoolExecutor(max(1, len(self.lanes)), thread_name_prefix="execution")
+        at_once = sum(around.limits.autopilot.clusters[name].executions_at_once for name in self.lanes)
+        self._threads = ThreadPoolExecutor(max(1, at_once), thread_name_prefix="execution")
         self.records = RecordReader(logged)
         """Counts the records that could not be read."""
         self._is_away = False
@@ -144,6 +147,7 @@ class Autopilot:
                 while not stop.is_set():
                     # Before the reading: what it shows was there when the turn was taken.
                     gained = self._take_turns()
+                    self._reap()
                     self._read(feed)
                     self._tick(gained)
                     stop.wait(TICK_S)
@@ -186,20 +190,21 @@ class Autopilot:
 
     def _tick(self, gained: Sequence[str] = ()) -> None:
         self.beat.beat()
-        self._reap()
         reading = self.board.reading
         for name in gained:
             self.lanes[name].left_behind = left_behind(reading.executions, name)
         for name, lane in self.lanes.items():
-            if lane.running is None and lane.leads:
+            if lane.leads:
                 self._look(name, lane, reading)
 
     def _look(self, name: str, lane: Lane, reading: Reading) -> None:
-        mine = resumable(reading.executions, name, self._around.name, lane.left_behind)
-        if mine is not None and mine.action_id not in lane.failed:
+        known = resumable(reading.executions, name, self._around.name, lane.left_behind, self._around.now_ms())
+        left = [one for one in known if one.action_id not in lane.failed and one.action_id not in lane.running]
+        for mine in left:
             log.warning("autopilot.resumed", cluster=name, action=mine.action_id, kind=mine.kind, state=mine.state)
-            lane.about = mine
-            lane.running = self._threads.submit(worker.resume, mine, lane.place)
+            lane.running[mine.action_id] = mine, self._threads.submit(worker.resume, mine, lane.place)
+        # One begins at a time: the next is judged once the journal shows it.
+        if left or not lane.running.keys() <= {one.action_id for one in known}:
             return
         listed = candidates(reading.actions.values(), name)
         lane.said = {one.action_id: lane.said[one.action_id] for one in listed if one.action_id in lane.said}
@@ -211,8 +216,9 @@ class Autopilot:
         if action.action_id in lane.failed:
             return False
         now_ms = self._around.now_ms()
-        elsewhere = sum(1 for other in self.lanes.values() if other.running is not None)
-        facts = self.board.facts(action.cluster, reading, elsewhere)
+        elsewhere = sum(1 for other in self.lanes.values() if other.running and other is not lane)
+        running = Running(elsewhere, frozenset(lane.running))
+        facts = self.board.facts(action.cluster, reading, running)
         found = refusal(action, facts, now_ms)
         if found is not None:
             self._tell(action, found, lane)
@@ -222,8 +228,7 @@ class Autopilot:
         log.info(
             "autopilot.starts", cluster=action.cluster, action=action.action_id, kind=action.kind, why=action.reason
         )
-        lane.about = action
-        lane.running = self._threads.submit(worker.begin, action, lane.place, elsewhere)
+        lane.running[action.action_id] = action, self._threads.submit(worker.begin, action, lane.place, running)
         return True
 
     def _tell(self, action: ActionRecord, found: Refusal, lane: Lane) -> None:
@@ -246,10 +251,10 @@ class Autopilot:
 
     def _reap(self) -> None:
         for name, lane in self.lanes.items():
-            if lane.running is not None and lane.running.done():
-                done, about, lane.running = lane.running, lane.about, None
-                if about is not None:
-                    self._ended(name, lane, done, about)
+            ended = [one for one in lane.running.values() if one[1].done()]
+            for about, done in ended:
+                del lane.running[about.action_id]
+                self._ended(name, lane, done, about)
 
     def _ended(self, name: str, lane: Lane, done: Future[End], about: ActionRecord | ExecutionRecord) -> None:
         told = log.bind(cluster=name, action=about.action_id, kind=about.kind)

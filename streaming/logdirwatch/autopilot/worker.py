@@ -3,26 +3,31 @@
 Started or resumed with the code of ``apply``, and stopped when it must not continue.
 """
 
+import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 import structlog
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.board import Board
-from logdirwatch.autopilot.facts import Facts
-from logdirwatch.autopilot.judge import refusal
+from logdirwatch.autopilot.facts import Facts, Running
+from logdirwatch.autopilot.judge import alone, refusal
 from logdirwatch.autopilot.standing import reason_to_stop
 from logdirwatch.clock import monotonic_ms
+from logdirwatch.errors import UserError
 from logdirwatch.execute import journal
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.begin import begun
 from logdirwatch.execute.need import deletes_history
-from logdirwatch.execute.ports import Halt, Hold, Permit, Ports
+from logdirwatch.execute.ports import Halt, Hold, NoAnswerError, Ports, RefusedError
 from logdirwatch.execute.run import carry_out
+from logdirwatch.execute.surroundings import touched
 from logdirwatch.execute.watch import Watch, why_held
+from logdirwatch.executions import unfinished_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -48,38 +53,46 @@ class Place:
     monitored: KafkaSettings
     board: Board
     check: Check
+    journal: journal.SharedJournal
     now_ms: Callable[[], int]
     stop: threading.Event
     monotonic_ms: Callable[[], int] = monotonic_ms
 
 
-def begin(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | list[str]:
-    """Carry out an action; return its end, or why it was not started.
+def begin(action: ActionRecord, place: Place, running: Running) -> ExecutionRecord | list[str]:
+    """Carry out an action beside what else is ``running``; return its end, or why it was not started.
 
     Raises UserError when a cluster does not answer, FencedError when another process takes over, StopAskedError when
     the service stops.
     """
-    facts = place.board.facts(action.cluster, place.board.reading)
+    touches = _touched(action, place)
+    facts = dataclasses.replace(place.board.facts(action.cluster, place.board.reading, running), touches=touches)
     reasons = _held(action, facts, place) or place.check(action)
     if reasons:
         return reasons
     if facts.acceptance(action, place.now_ms()) is None:
         _accept(action, place)
-    noted = journal.Journal(place.telemetry, action.cluster)
-    try:
+    with place.journal.opened() as noted:
         # Every other executor on the cluster is fenced now, so the reading that follows is complete.
-        record = _claimed(action, place, running_elsewhere)
+        record = _claimed(action, place, running, touches)
         if not isinstance(record, ExecutionRecord):
             return [record]
         noted.write(record)
         record = replace(record, state=ExecutionState.CHECKED, at_ms=place.now_ms())
         noted.write(record)
         return _carried_out(record, noted, place)
-    finally:
-        noted.close()
 
 
-def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> ExecutionRecord | str:
+def _touched(action: ActionRecord, place: Place) -> list[str]:
+    """Return what an action touches, as the live cluster shows it."""
+    try:
+        with clients.admin(place.monitored) as admin:
+            return touched(action.operations or (), AdminCluster(admin).hosts)
+    except (NoAnswerError, RefusedError) as error:
+        raise UserError(f"the brokers of its topics cannot be seen: {error}") from None
+
+
+def _claimed(action: ActionRecord, place: Place, running: Running, touches: list[str]) -> ExecutionRecord | str:
     """Return the first record of an execution, or why there must be none, by a reading that begins now."""
     reading = place.board.newer_than(place.monotonic_ms(), ANSWER_S)
     if reading is None:
@@ -87,31 +100,30 @@ def _claimed(action: ActionRecord, place: Place, running_elsewhere: int) -> Exec
     known = reading.actions.get(action.action_id)
     if known is None or content_hash(known) != content_hash(action):
         return "it says something else by now"
-    facts = place.board.facts(action.cluster, reading, running_elsewhere)
+    facts = dataclasses.replace(place.board.facts(action.cluster, reading, running), touches=touches)
     found = refusal(known, facts, place.now_ms())
     if found is not None:
         return found.reason
     if facts.acceptance(known, place.now_ms()) is None:
         return "its acceptance was not read back"
     held = _held(known, facts, place)
-    return held[0] if held else begun(known, place.name, place.now_ms())
+    return held[0] if held else replace(begun(known, place.name, place.now_ms()), touches=touches)
 
 
 def _held(action: ActionRecord, facts: Facts, place: Place) -> list[str]:
     """Return what holds the cluster of an action, also where only a look at it tells whether that is over."""
-    held = why_held(facts.executions_on(action.cluster), place.monitored, place.now_ms())
+    if (waits := alone(action, facts, place.now_ms())) is not None:
+        return [waits]
+    held = why_held(facts.others_on(action.cluster), place.monitored, place.now_ms())
     return [] if held is None else [f"waits: {held}"]
 
 
 def resume(record: ExecutionRecord, place: Place) -> ExecutionRecord:
     """Resume an execution that an autopilot process left; raises like :func:`begin`."""
-    noted = journal.Journal(place.telemetry, record.cluster)
-    try:
+    with place.journal.opened() as noted:
         record = replace(record, by=place.name, at_ms=place.now_ms())
         noted.write(record)
         return _carried_out(record, noted, place)
-    finally:
-        noted.close()
 
 
 def _accept(action: ActionRecord, place: Place) -> None:
@@ -155,9 +167,10 @@ class _Permits:
     Logs once that the topics do not answer.
     """
 
-    def __init__(self, place: Place, watch: Permit) -> None:
+    def __init__(self, place: Place, watch: Watch) -> None:
         self._place = place
         self._watch = watch
+        self._reading = place.board.reading
         self._is_away = False
 
     def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
@@ -174,11 +187,19 @@ class _Permits:
                 )
             self._is_away = True
             return Hold()
-        self._is_away = False
+        self._is_away, self._reading = False, reading
         facts = place.board.facts(record.cluster, reading)
         action, now_ms = reading.actions.get(record.action_id), place.now_ms()
         halt = reason_to_stop(record, action, facts, now_ms)
         if halt is None and action is not None and deletes_history(record):
             reason = facts.shown.reason_against(action.alert_id, record.cluster, now_ms)
             halt = None if reason is None else Halt(reason)
-        return self._watch(record) if halt is None else halt
+        return self._watch(record, partial(self._others, record)) if halt is None else halt
+
+    def _others(self, record: ExecutionRecord) -> Iterator[ExecutionRecord]:
+        """Yield what else was unfinished on the cluster before the last look at it, or is now."""
+        place = self._place
+        for reading in (self._reading, place.board.newer_than(place.monotonic_ms(), ANSWER_S)):
+            known = () if reading is None else reading.executions
+            unfinished = unfinished_of(one for one in known if one.cluster == record.cluster)
+            yield from (one for one in unfinished.values() if one.action_id != record.action_id)

@@ -18,7 +18,7 @@ from logdirwatch.execute.run import calls_of, carry_out, rolling_back, stopped
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.execute.watch import Watch, why_held
-from logdirwatch.executions import hold_of, may_begin, ways_on
+from logdirwatch.executions import may_begin, ways_on
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
@@ -32,8 +32,7 @@ BY_HAND = "a person at the terminal"
 
 def refuse_beside(known: Sequence[ExecutionRecord], record: ExecutionRecord, watched: KafkaSettings) -> None:
     """Raise UserError while another execution holds the cluster of one that is to begin."""
-    hold = hold_of(known)
-    if hold is None or may_begin(record, hold, now_ms()):
+    if may_begin(record, known, now_ms()):
         return
     if (held := why_held(known, watched, now_ms())) is not None:
         raise UserError(f"{'plan' if is_plan(record) else 'apply'}: {held}")
@@ -77,8 +76,12 @@ def execute(
                 # Every other executor on the cluster is fenced now, so what is read is complete.
                 refuse_beside(journal.read(cluster, record.cluster), record, watched)
                 noted.write(record)
-                record = msgspec.structs.replace(record, state=ExecutionState.CHECKED, at_ms=now_ms())
-                noted.write(record)
+                record = msgspec.structs.replace(record, state=ExecutionState.CHECKED)
+            elif record.state is ExecutionState.STUCK:
+                # Whoever had it must see that it is carried out, and by whom.
+                record = msgspec.structs.replace(record, state=ExecutionState.STARTED, reason=None, cause_is_seen=False)
+            record = msgspec.structs.replace(record, at_ms=now_ms())
+            noted.write(record)
             ended = _until_ended(record, ports)
         finally:
             noted.close()

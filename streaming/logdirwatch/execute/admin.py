@@ -61,6 +61,11 @@ class AdminCluster:
         """Return what happens on the cluster around an execution."""
         return _asked(lambda: self._look_around(ours))
 
+    def hosts(self, topics: frozenset[str]) -> frozenset[int]:
+        """Return every broker that has a replica of one of the topics."""
+        shown = _asked(lambda: self._client.describe_topics(sorted(topics))) if topics else []
+        return frozenset(broker for topic in shown for one in topic["partitions"] for broker in one["replica_nodes"])
+
     def call(self, call: Call) -> None:
         """Make a call."""
         _asked(lambda: self._call(call))

@@ -1,7 +1,10 @@
 """The journal: the progress of executions in a compacted topic, with one writer per cluster at a time."""
 
 import contextlib
+import threading
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 from kafka.errors import InvalidProducerEpochError, KafkaError, ProducerFencedError
@@ -62,11 +65,18 @@ class FencedError(UserError):
 
 
 class Journal:
-    """Writes records, each in its own transaction; opening it fences any other writer for the cluster."""
+    """Writes records, each in its own transaction; opening it fences any other writer for the cluster.
+
+    Several threads may write, one after the other.
+    """
 
     def __init__(self, telemetry: KafkaSettings, cluster: str) -> None:
         """Open it; raises UserError when the telemetry cluster does not answer or refuses."""
-        self._telemetry, self._written_ms = telemetry, monotonic_ms()
+        self._telemetry, self._opened_ms = telemetry, monotonic_ms()
+        self._written_ms: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self.lost: UserError | None = None
+        """Why nothing can be written any more."""
         try:
             self._producer = clients.producer(
                 telemetry,
@@ -86,39 +96,84 @@ class Journal:
 
         Raises UserError when it is not; then no call may follow.
         """
-        self._written_ms = monotonic_ms()
-        try:
-            self._producer.begin_transaction()
-            sent = self._producer.send(
-                topics.EXECUTIONS, key=record.execution_id.encode(), value=msgspec.json.encode(record)
-            )
-            sent.get(timeout=clients.SEND_TIMEOUT_S)
-            self._producer.commit_transaction()
-        except (ProducerFencedError, InvalidProducerEpochError):
-            raise FencedError(
-                f"another apply or autopilot took over cluster {record.cluster}; this process changes nothing more"
-            ) from None
-        except KafkaError as error:
-            raise UserError(
-                f"the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
-                f"What runs goes on; continue with: logdirwatch apply --resume {record.action_id}"
-            ) from None
+        with self._lock:
+            self._written_ms[record.execution_id] = monotonic_ms()
+            self._check()
+            try:
+                self._commit(record)
+            except (ProducerFencedError, InvalidProducerEpochError):
+                self.lost = FencedError(
+                    f"another apply or autopilot took over cluster {record.cluster}; this process changes nothing more"
+                )
+                raise self.lost from None
+            except KafkaError as error:
+                failed = UserError(
+                    f"the journal cannot be written, so nothing more is changed ({clients.one_line(error)}). "
+                    f"What runs goes on; continue with: logdirwatch apply --resume {record.action_id}"
+                )
+                try:
+                    self._producer.abort_transaction()
+                except KafkaError:
+                    self.lost = failed
+                raise failed from None
+
+    def _commit(self, record: ExecutionRecord) -> None:
+        self._producer.begin_transaction()
+        sent = self._producer.send(
+            topics.EXECUTIONS, key=record.execution_id.encode(), value=msgspec.json.encode(record)
+        )
+        sent.get(timeout=clients.SEND_TIMEOUT_S)
+        self._producer.commit_transaction()
+
+    def _check(self) -> None:
+        if self.lost is not None:
+            raise type(self.lost)(str(self.lost))
 
     def beat(self, record: ExecutionRecord) -> None:
         """Write a record again if nothing was written for a while: its process lives, and is fenced by nobody.
 
-        Raises FencedError; that it cannot be written stops no copy, and keeps the next call from being made.
+        Raises UserError if nothing can be written any more, FencedError if another process took over. That it cannot be
+        written once stops no copy, and keeps the next call from being made.
         """
-        if monotonic_ms() - self._written_ms < BEAT_MS:
+        self._check()
+        if monotonic_ms() - self._written_ms.get(record.execution_id, self._opened_ms) < BEAT_MS:
             return
         try:
             self.write(record)
-        except FencedError:
-            raise
         except UserError:
-            with contextlib.suppress(KafkaError):
-                self._producer.abort_transaction()
+            self._check()
 
     def close(self) -> None:
         """Close the producer."""
         clients.discard(self._producer, 1)
+
+
+class SharedJournal:
+    """The journal of a cluster for all executions of this process: opened for the first, closed after the last.
+
+    What is committed to it was decided on a complete reading: any other writer would have fenced it before.
+    """
+
+    def __init__(self, telemetry: KafkaSettings, cluster: str) -> None:
+        self._telemetry, self._cluster = telemetry, cluster
+        self._lock = threading.Lock()
+        self._users = Counter[Journal]()
+        self._journal: Journal | None = None
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Journal]:
+        """Yield the journal, a new one if nothing can be written to the last one; raises like Journal."""
+        with self._lock:
+            if self._journal is None or self._journal.lost is not None:
+                self._journal = Journal(self._telemetry, self._cluster)
+            found = self._journal
+            self._users[found] += 1
+        try:
+            yield found
+        finally:
+            with self._lock:
+                self._users[found] -= 1
+                if not self._users[found]:
+                    del self._users[found]
+                    self._journal = None if self._journal is found else self._journal
+                    found.close()

@@ -1,8 +1,9 @@
 """Other activity on a cluster during an execution, and which of it must stop the execution. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from logdirwatch.execute import changes
 from logdirwatch.execute.step_kinds.cancel import Cancel
@@ -106,6 +107,42 @@ def with_new_brokers(first: Surroundings, now: Surroundings) -> Surroundings:
     new = now.brokers - first.brokers
     found = {limit for limit in now.throttles if limit.entity == "brokers" and int(limit.name) in new}
     return replace(first, brokers=first.brokers | new, throttles=first.throttles | found)
+
+
+def with_others(first: Surroundings, others: Iterable[Around]) -> Surroundings:
+    """Return the first observation, with all that other executions of ours may do beside it."""
+    scopes = list(others)
+    known = {key: () for one in scopes for key in one.keys}
+    limits = first.throttles.union(*(one.limits for one in scopes))
+    return replace(first, reassigned={**first.reassigned, **known}, throttles=limits)
+
+
+def touched(
+    operations: Sequence[Mapping[str, Any]], hosts: Callable[[frozenset[str]], Iterable[int]] = lambda _: ()
+) -> list[str]:
+    """Return what operations and their undo touch, as ``brokers ID`` and ``topics NAME``.
+
+    A value of a topic, and an election, touch every broker that ``hosts`` the topic; else the brokers that are named.
+    """
+    steps = [step for back in (False, True) for step in steps_of(operations, back=back)]
+    limits = [limit for step in steps for limit in _limits(step)]
+    everywhere = {topic for step in steps if isinstance(step, Elect) for topic, _ in step.keys}
+    everywhere |= {step.name for step in steps if isinstance(step, SetConfig) and step.entity == "topics"}
+    topics = everywhere.union(*({topic for topic, _ in _keys(step)} for step in steps))
+    brokers = set(hosts(frozenset(everywhere))).union(*(_brokers(step) for step in steps))
+    named = {f"{one.entity} {one.name}" for one in limits}
+    return sorted(named | {f"brokers {one}" for one in brokers} | {f"topics {one}" for one in topics})
+
+
+def _brokers(step: Step) -> Iterable[int]:
+    if isinstance(step, Move):
+        yield from step.brokers
+    elif isinstance(step, Order):
+        yield from chain(*step.there.values(), *step.here.values())
+    elif isinstance(step, Cancel):
+        yield from chain(*(one.replicas for one in step.moves), *step.goals.values(), *step.here.values())
+    elif isinstance(step, SetConfig) and step.entity == "brokers":
+        yield int(step.name)
 
 
 def _entries(limit: Limit) -> Iterable[Limit]:

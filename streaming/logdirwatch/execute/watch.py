@@ -3,14 +3,22 @@
 After a stop it tells whether the cause is over, and so whether the cluster is still held.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
-from logdirwatch.execute.surroundings import Around, Surroundings, around, lasts, reason_to_stop, with_new_brokers
-from logdirwatch.executions import held_by, hold_of, may_pass
+from logdirwatch.execute.surroundings import (
+    Around,
+    Surroundings,
+    around,
+    lasts,
+    reason_to_stop,
+    with_new_brokers,
+    with_others,
+)
+from logdirwatch.executions import held_by, hold_of, may_pass, passing
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.records import ExecutionRecord
@@ -34,8 +42,11 @@ class Watch:
         self._looked_at_ms: int | None = None
         self._around: tuple[object, Around] | None = None
 
-    def __call__(self, record: ExecutionRecord) -> Halt | None:
-        """Return why an execution must not continue; a cluster that does not answer is left to the step's own retry."""
+    def __call__(self, record: ExecutionRecord, others: Callable[[], Iterable[ExecutionRecord]] = tuple) -> Halt | None:
+        """Return why an execution must not continue; a cluster that does not answer is left to the step's own retry.
+
+        ``others`` returns the executions beside it, which may do what they are to: it is called after the observation.
+        """
         now_ms = self._monotonic_ms()
         if self._looked_at_ms is not None and now_ms - self._looked_at_ms < EVERY_MS:
             return None
@@ -48,7 +59,8 @@ class Watch:
             return Halt(f"what happens around it cannot be seen: {error}", must_end=True)
         self._looked_at_ms = now_ms
         self._first = seen if self._first is None else with_new_brokers(self._first, seen)
-        reason = reason_to_stop(self._first, seen, ours)
+        if (reason := reason_to_stop(self._first, seen, ours)) is not None:
+            reason = reason_to_stop(with_others(self._first, map(around, others())), seen, ours)
         return None if reason is None else Halt(reason, must_end=True)
 
     def _ours(self, record: ExecutionRecord) -> Around:
@@ -76,10 +88,8 @@ def why_held(records: Sequence[ExecutionRecord], watched: KafkaSettings, now_ms:
     at and does not answer.
     """
     hold = hold_of(records)
-    if hold is None:
-        return None
-    if may_pass(hold):
+    if hold is not None and may_pass(hold):
         with clients.admin(watched) as admin:
-            if is_over(hold, AdminCluster(admin)):
-                return None
-    return held_by(hold, now_ms)
+            outlook = AdminCluster(admin)
+            hold = next((one for one in passing(records) if not is_over(one, outlook)), None)
+    return None if hold is None else held_by(hold, now_ms)

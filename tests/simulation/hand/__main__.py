@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from itertools import chain
 
+from tests.simulation.hand.pair import of_pair
 from tests.simulation.hand.run import Ran, every, of_seed, of_story, shrunk
 
 WAYS = 3
@@ -18,6 +19,7 @@ def main() -> int:
     """Run the schedules, and print the shortest of each broken law."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.hand", description=__doc__)
     parser.add_argument("--schedules", type=int, default=1, help="how many, from --seed on")
+    parser.add_argument("--pairs", type=int, default=0, help="of two executions beside each other, from --seed on")
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--worlds", type=int, default=0, help="small worlds, with every event at every edge")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
@@ -27,7 +29,8 @@ def main() -> int:
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         drawn = pool.imap_unordered(of_seed, range(given.seed, given.seed + given.schedules), chunksize=200)
         whole = pool.imap_unordered(of_story, every(given.worlds, WAYS), chunksize=200)
-        for ran in chain(drawn, whole):
+        pairs = pool.imap_unordered(of_pair, range(given.seed, given.seed + given.pairs), chunksize=50)
+        for ran in chain(drawn, whole, pairs):
             states[ran.state] += 1
             for law in {one.partition(":")[0] for one in ran.broken}:
                 broken[law] += 1

@@ -319,11 +319,11 @@ def _world(draw: random.Random) -> World:
     return filled(draw, kafka, RATE)
 
 
-def filled(draw: random.Random, kafka: Kafka, rate: int) -> World:
+def filled(draw: random.Random, kafka: Kafka, rate: int, topics: Sequence[str] = ("t", "u")) -> World:
     """Return the world of drawn partitions on a cluster; ``rate`` is that of its throttles, in bytes/s."""
     for number in range(draw.randint(1, 3)):
         placed = draw.sample(kafka.brokers, draw.randint(1, min(3, len(kafka.brokers))))
-        topic = draw.choice(("t", "u"))
+        topic = draw.choice(topics)
         kafka.create((topic, number), {one: draw.choice(kafka.paths(one)) for one in placed}, SIZE_BYTES)
     kafka.min_isr = draw.choice((1, 1, 2))
     kafka.written_bytes_per_s = draw.choice((0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, RATE + 1)) if draw.random() < 0.5 else 0

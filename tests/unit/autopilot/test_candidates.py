@@ -3,8 +3,10 @@
 from msgspec.structs import replace
 
 from logdirwatch.autopilot.candidates import candidates, left_behind, resumable
+from logdirwatch.executions import ABANDONED_MS
 from logdirwatch.model.vocabulary import ActionStatus, ExecutionState
 from tests.unit.autopilot.world import execution, move
+from tests.unit.plan.builders import NOW_MS
 
 MINE, OTHERS, PERSON = "autopilot a", "autopilot b", "a person at the terminal"
 
@@ -25,9 +27,12 @@ def test_only_what_can_start_is_looked_at():
 def test_its_own_executions_and_those_of_an_earlier_process_are_gone_on_with():
     begun = {by: execution(move(), by, state=ExecutionState.COPYING, action_id=by) for by in (MINE, OTHERS, PERSON)}
     mine, others, persons = begun.values()
-    assert resumable([persons, others, mine], "c", MINE, frozenset()) == mine
-    assert resumable([others], "c", MINE, frozenset()) is None
     earlier = left_behind([others, persons], "c")
-    assert resumable([persons, others], "c", MINE, earlier) == others
+    assert resumable([others, mine], "c", MINE, earlier, NOW_MS) == [others, mine]
+    assert resumable([others], "c", MINE, frozenset(), NOW_MS) == []
+    assert resumable([mine, others], "c", MINE, frozenset(), NOW_MS) == [], "another one acts"
+    assert resumable([mine, persons], "c", MINE, earlier, NOW_MS) == [], "a person took over"
+    assert resumable([mine, persons], "c", MINE, earlier, NOW_MS + ABANDONED_MS + 1) == [mine], "who is gone"
+    assert resumable([mine, replace(persons, state=ExecutionState.STUCK)], "c", MINE, earlier, NOW_MS) == [mine]
     for state in (ExecutionState.DONE, ExecutionState.STUCK):
         assert left_behind([replace(mine, state=state)], "c") == frozenset()

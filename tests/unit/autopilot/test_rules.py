@@ -1,12 +1,18 @@
 """Each rule: what it lets pass, and what it says against the rest."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from logdirwatch.autopilot.facts import Running
 from logdirwatch.autopilot.judge import RULES, refusal
 from logdirwatch.execute.need import Shown
+from logdirwatch.execute.surroundings import touched
+from logdirwatch.executions import share
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
@@ -436,7 +442,7 @@ class TestAlone:
 
     def test_few_clusters_at_once(self):
         made = move()
-        says(made, facts(made, running_elsewhere=1), "alone", "autopilot.clusters_at_once")
+        says(made, facts(made, running=Running(1)), "alone", "autopilot.clusters_at_once")
 
 
 class TestBudgets:
@@ -499,3 +505,57 @@ def test_history_is_deleted_only_while_the_alert_fires_and_samples_pass(made):
     later = NOW_MS + 600_000
     says(made, facts(made, read_at_ms=later), "need", "the last sample of c passed the stream 10 min ago", later)
     assert against(move(), facts(move(), shown=Shown())) is None
+
+
+def moved(number, source, target, topic):
+    there, here = (Assignment(topic, 0, (one,), ("any",)) for one in (target, source))
+    return moving(there, here, Limits(), ActionKind.REASSIGN, action_id=str(number))
+
+
+class TestSeveralAtOnce:
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.integers(1, 4),
+        st.lists(
+            st.tuples(
+                st.builds(moved, st.integers(0, 99), *[st.integers(1, 9)] * 2, st.sampled_from("abcdef")),
+                st.sampled_from([None, ExecutionState.DONE, ExecutionState.STUCK]),
+            ),
+            max_size=12,
+            unique_by=lambda one: one[0].action_id,
+        ),
+    )
+    def test_two_that_run_share_no_broker_and_no_topic_and_after_a_stop_none_begins(self, at_once, story):
+        """Each story begins what it may, and then ends the one that has run longest, or stops it."""
+        journal, begun = {}, []
+        for made, end in story:
+            running = [one for one in journal.values() if one.state is ExecutionState.COPYING]
+            given_facts = facts(
+                made,
+                executions=list(journal.values()),
+                running=Running(0, frozenset(one.action_id for one in running)),
+                allowed={"executions_at_once": at_once, "max_actions_per_hour": 99},
+            )
+            if against(made, given_facts) is None:
+                assert all(one.state is not ExecutionState.STUCK for one in journal.values())
+                record = execution(made, state=ExecutionState.COPYING, touches=touched(made.operations))
+                journal[record.execution_id] = record
+                begun.append(record)
+            running = [one for one in journal.values() if one.state is ExecutionState.COPYING]
+            assert len(running) <= at_once
+            for one, other in combinations(running, 2):
+                assert not share(one.touches, other.touches)
+            if end is not None and running:
+                journal[running[0].execution_id] = replace(running[0], state=end)
+        assert bool(begun) == bool(story)
+
+    def test_beside_what_may_touch_the_whole_cluster_none_begins(self):
+        made, running = move(), execution(cut(topic="u"), state=ExecutionState.COPYING)
+        here = Running(0, frozenset({running.action_id}))
+        says(made, facts(made, executions=[running], running=here), "alone", "is copying and unfinished")
+        apart = replace(running, touches=["brokers 9", "topics u"])
+        assert against(made, facts(made, executions=[apart], running=here)) is None
+        says(made, facts(made, executions=[apart]), "alone", "is copying and unfinished")
+        says(made, facts(made, executions=[apart], running=here, touches=["brokers 9"]), "alone", "is copying")
+        full = facts(made, executions=[apart], running=here, allowed={"executions_at_once": 1})
+        says(made, full, "alone", "waits: as many actions run on its cluster as may be (executions_at_once)")

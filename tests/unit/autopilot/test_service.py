@@ -1,5 +1,7 @@
 """What the loop does with what it reads: starts, says once why not, resumes, stands by; and what it tells of itself."""
 
+import threading
+
 import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
@@ -12,14 +14,17 @@ from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
 from logdirwatch.execute.ports import StopAskedError
+from logdirwatch.execute.surroundings import touched
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 from logdirwatch.parse.reading import Unreadable
+from logdirwatch.plan.cluster.assignment import Assignment
+from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.settings import PlanSettings
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, execution, move
+from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, execution, move, moving
 from tests.unit.plan.builders import NOW_MS
 
 MADE = move()
@@ -42,6 +47,8 @@ class World:
         self.set_by_ms = 0
         self.turn = Turn()
         self.now_ms, self.begun, self.resumed, self.end, self.against = NOW_MS, [], [], [], []
+        self.beside, self.goes_on = [], threading.Event()
+        self.goes_on.set()
         settings = AutopilotSettings(clusters={"c": {"kinds": {ActionKind.MOVE_LOG_DIR: {}}}})
         monkeypatch.setattr(worker, "begin", self.begin)
         monkeypatch.setattr(worker, "resume", self.resume)
@@ -60,8 +67,9 @@ class World:
         with capture_logs():
             self.gained = self.service._take_turns()
 
-    def begin(self, action, place, running_elsewhere):
+    def begin(self, action, place, running):
         self.begun.append(action.action_id)
+        self.beside.append(running.here)
         return self._ended()
 
     def resume(self, record, place):
@@ -69,9 +77,11 @@ class World:
         return self._ended()
 
     def _ended(self):
-        if isinstance(self.end, Exception):
-            raise self.end
-        return self.end
+        end = self.end
+        self.goes_on.wait(DEADLINE_S)
+        if isinstance(end, Exception):
+            raise end
+        return end
 
     def reads(self, *actions, said=True, executions=(), unknown=None):
         decisions = {one.action_id: accepted(one) for one in actions} if said else {}
@@ -80,10 +90,14 @@ class World:
         with capture_logs() as logs:
             self.service._tick([*self.gained, *self.service._take_turns()])
             self.gained = []
-            running = [lane.running for lane in self.service.lanes.values() if lane.running is not None]
-            wait_until(lambda: all(one.done() for one in running), DEADLINE_S, "the executions to end")
-            self.service._reap()
+            if self.goes_on.is_set():
+                self.wait()
+                self.service._reap()
         return [(entry["event"].removeprefix("autopilot."), entry.get("why")) for entry in logs]
+
+    def wait(self):
+        running = [done for lane in self.service.lanes.values() for _, done in lane.running.values()]
+        wait_until(lambda: all(one.done() for one in running), DEADLINE_S, "the executions to end")
 
     def metrics(self):
         return AutopilotMetrics(self.service, 15_000)
@@ -136,6 +150,39 @@ def test_an_execution_that_was_left_is_resumed_before_anything_is_begun(world):
     world.end = replace(left, state=ExecutionState.DONE)
     assert [event for event, _ in world.reads(MADE, executions=[left])] == ["resumed", "done"]
     assert (world.resumed, world.begun) == ([left.execution_id], [])
+
+
+def test_what_touches_other_brokers_begins_beside_it_once_the_journal_shows_the_first_one(world):
+    world.goes_on.clear()
+    first, same, other = MADE, replace(move(), action_id="same"), elsewhere(3)
+    world.end = execution(first, state=ExecutionState.DONE)
+    assert world.reads(first, same, other) == [("starts", first.reason)]
+    assert world.reads(first, same, other) == [], "the journal does not show it yet"
+    runs = replace(execution(first, NAME, state=ExecutionState.COPYING), touches=touched(first.operations))
+    told = world.reads(first, same, other, executions=[runs])
+    assert [event for event, _ in told] == ["not_taken", "not_taken", "starts"]
+    assert "is copying and unfinished" in told[1][1]
+    assert (world.begun, world.beside) == ([first.action_id, "3"], [frozenset(), {first.action_id}])
+    assert world.gauges()["running", "c"] == 2
+    world.goes_on.set()
+    world.wait()
+    world.service._reap()
+    assert world.gauges()["running", "c"] == 0
+
+
+def test_all_that_were_left_are_resumed_at_once_and_none_while_a_person_carries_one_out(world):
+    left = [execution(one, "autopilot b", state=ExecutionState.COPYING) for one in (MADE, elsewhere(3))]
+    persons = replace(left[0], by="a person at the terminal", execution_id="p", action_id="p")
+    assert world.reads(executions=[*left, persons]) == []
+    world.end = replace(left[0], state=ExecutionState.DONE)
+    assert [event for event, _ in world.reads(executions=left)] == ["resumed", "resumed", "done", "done"]
+    assert sorted(world.resumed) == sorted(one.execution_id for one in left)
+
+
+def elsewhere(broker):
+    """A move of another topic on another broker, which is named by it."""
+    there, here = (Assignment(f"t{broker}", 0, (broker,), (path,)) for path in ("/b", "/a"))
+    return moving(there, here, within_brokers([broker], 5), action_id=str(broker), position=broker)
 
 
 def test_one_that_another_process_begins_later_is_its_own(world):

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from logdirwatch.autopilot import worker
 from logdirwatch.autopilot.board import Board, Limits, Reading
+from logdirwatch.autopilot.facts import Running
 from logdirwatch.autopilot.settings import AutopilotSettings
 from logdirwatch.autopilot.worker import Place
+from logdirwatch.execute.journal import SharedJournal
 from logdirwatch.execute.need import Shown
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
@@ -29,12 +31,20 @@ class World:
         self.notes, self.accepted = [], []
         monkeypatch.setattr(worker.journal, "Journal", lambda *_: self)
         monkeypatch.setattr(worker.clients, "write", lambda _, topic, records: self.accepted.extend(records))
+        monkeypatch.setattr(worker, "_touched", lambda action, place: self.touches)
         monkeypatch.setattr(worker, "_carried_out", lambda record, noted, place: record)
         allowed = {"kinds": {ActionKind.MOVE_LOG_DIR: {}}, "max_actions_per_hour": 2}
         limits = Limits(AutopilotSettings(clusters={"c": allowed}), lambda _: PlanSettings(), WEEK_MS)
-        self.board, self.reasons = Board(limits), []
+        self.board, self.reasons, self.touches, self.lost = Board(limits), [], ["brokers 1", "topics t"], None
         self.place = Place(
-            "autopilot a", KafkaSettings(), KafkaSettings(), self.board, self.check, lambda: NOW_MS, threading.Event()
+            "autopilot a",
+            KafkaSettings(),
+            KafkaSettings(),
+            self.board,
+            self.check,
+            SharedJournal(KafkaSettings(), "c"),
+            lambda: NOW_MS,
+            threading.Event(),
         )
         self.is_closed = False
 
@@ -47,10 +57,10 @@ class World:
     def check(self, action):
         return self.reasons
 
-    def begins(self, action=MADE, *, said=Decision.ACCEPT, actions=(MADE,), executions=(), elsewhere=0):
+    def begins(self, action=MADE, *, said=Decision.ACCEPT, actions=(MADE,), executions=(), elsewhere=0, here=()):
         said = {} if said is None else {MADE.action_id: accepted(MADE, said)}
         self.board.post(Reading({one.action_id: one for one in actions}, said, {}, executions, began_ms=NOW_MS))
-        return worker.begin(action, self.place, elsewhere)
+        return worker.begin(action, self.place, Running(elsewhere, frozenset(here)))
 
 
 @pytest.fixture
@@ -64,8 +74,20 @@ def test_it_is_claimed_then_checked_and_carried_out(world):
     assert ended is world.notes[-1]
     assert (ended.by, ended.started_at_ms, ended.content_hash) == ("autopilot a", NOW_MS, content_hash(MADE))
     assert (ended.back, ended.step, ended.operations) == (False, 0, MADE.operations)
+    assert ended.touches == ["brokers 1", "topics t"]
     assert world.is_closed
     assert world.accepted == []
+
+
+@pytest.mark.parametrize("touches", [["brokers 2", "topics u"], ["brokers 1", "topics u"], None])
+def test_beside_another_one_begins_only_what_touches_nothing_of_it_on_the_live_cluster(world, touches):
+    beside = replace(OTHERS[0], state=ExecutionState.COPYING, action_id="beside", touches=touches)
+    ended = world.begins(executions=[beside], here=["beside"])
+    assert world.accepted == []
+    if touches == ["brokers 2", "topics u"]:
+        assert ended is world.notes[-1]
+    else:
+        assert ("is copying and unfinished" in ended[0], world.notes) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +103,7 @@ def test_it_is_claimed_then_checked_and_carried_out(world):
 )
 def test_what_was_read_meanwhile_prevents_it_and_nothing_is_noted(world, read, reason):
     assert world.begins(**read) == [reason]
-    assert (world.notes, world.is_closed) == ([], True)
+    assert world.notes == []
 
 
 def test_without_an_acceptance_it_writes_its_own_and_waits_until_it_is_read_back(world):
@@ -125,5 +147,5 @@ def test_what_deletes_history_ends_before_the_next_call_once_its_need_is_over(wo
     place = dataclasses.replace(world.place, board=board, monotonic_ms=lambda: 0)
     shown = firing(made, NOW_MS) if is_shown else Shown()
     board.post(Reading({made.action_id: made}, {made.action_id: accepted(made)}, began_ms=0, shown=shown))
-    found = worker._Permits(place, lambda record: None)(execution(made, state=ExecutionState.CHECKED))
+    found = worker._Permits(place, lambda record, others: None)(execution(made, state=ExecutionState.CHECKED))
     assert found is None if why is None else why in found.reason

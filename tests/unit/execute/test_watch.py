@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from logdirwatch.execute.begin import begun
 from logdirwatch.execute.ports import Halt, NoAnswerError, RefusedError
-from logdirwatch.execute.surroundings import Surroundings, around
+from logdirwatch.execute.surroundings import Surroundings, around, touched
 from logdirwatch.execute.watch import EVERY_MS, Watch, is_over
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
@@ -96,6 +96,46 @@ def test_what_is_its_own_does_not():
     own = seen(reassigned={("t", 0): (3, 2)}, throttles=frozenset({OURS}), used_ratios={(3, "/b"): 0.9})
     world = World(CALM, own)
     assert [world.next(), world.next()] == [None, None]
+
+
+@pytest.mark.parametrize("goal", [("t", 0), ("u", 0)])
+def test_what_runs_beside_it_may_do_what_it_is_to_and_nothing_else(goal):
+    world = World(CALM, seen(reassigned={goal: (3, 2)}, throttles=frozenset({OURS})))
+    own = replace(RECORD, operations=[])
+    assert world.next(own) is None
+    world.at_ms += EVERY_MS
+    found = world.watch(own, lambda: [RECORD])
+    assert found is None if goal == ("t", 0) else found == Halt("somebody else reassigns u-0 to [3, 2]")
+
+
+CUT = operations.topic_config("t", "retention.ms", "5", now="9", old=None)
+ORDER = operations.prefer_leaders(
+    *(to_json([Assignment("t", 0, one, ("any", "any"))]) for one in ((2, 1), (1, 2))), "f"
+)
+ELECTION = operations.elect_leaders({"partitions": [{"topic": "t", "partition": 0}]}, "f")
+CANCEL = operations.cancel_moves(to_json([HERE]), to_json([THERE]), to_json([HERE]), "f", again=Limits())
+CORDON = operations.broker_list(4, "cordoned.log.dirs", ["/d0"], old=[])
+
+
+@pytest.mark.parametrize(
+    ("operation", "brokers", "topics"),
+    [
+        (MOVE, {1, 2, 3}, {"t"}),
+        (CUT, {7, 8}, {"t"}),
+        (ORDER, {1, 2, 7, 8}, {"t"}),
+        (ELECTION, {7, 8}, {"t"}),
+        (CANCEL, {1, 2, 3}, {"t"}),
+        (CORDON, {4}, set()),
+        (operations.clear_throttles(Limits({5: {FOLLOWER_THROTTLE: 5}}, {"u": {"k": "*"}})), {5, 7, 8}, {"u"}),
+    ],
+    ids=["move", "cut", "order", "election", "cancel", "cordon", "clear"],
+)
+def test_an_execution_touches_every_broker_of_its_replicas_and_of_topics_that_it_changes(operation, brokers, topics):
+    asked = []
+    data = operations.as_data([operation])
+    found = touched(data, lambda names: asked.extend(names) or ({7, 8} if names else ()))
+    assert found == sorted({f"brokers {one}" for one in brokers} | {f"topics {one}" for one in topics})
+    assert set(asked) <= topics
 
 
 def test_what_a_broker_has_set_that_did_not_answer_before_may_be_as_old():

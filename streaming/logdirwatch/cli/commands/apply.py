@@ -26,7 +26,7 @@ from logdirwatch.execute.begin import as_action, begun, is_plan, reason_against_
 from logdirwatch.execute.need import deletes_history
 from logdirwatch.execute.ports import Halt, Hold
 from logdirwatch.execute.steps import steps_of
-from logdirwatch.executions import held_by, hold_of, unfinished_of
+from logdirwatch.executions import held_by, passing, unfinished_of
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -190,8 +190,7 @@ def _found(context: Context, identity: str) -> ExecutionRecord:
     found: dict[str, ExecutionRecord] = {}
     for name in sorted(context.settings.clusters):
         known = journal.read(telemetry(context), name)
-        hold = hold_of(known)
-        found |= unfinished_of(known) | ({} if hold is None else {hold.action_id: hold})
+        found |= {one.action_id: one for one in (*unfinished_of(known).values(), *passing(known))}
     chosen = [one for one in found.values() if one.action_id.startswith(identity)]
     if len(chosen) != 1:
         what = "no unfinished execution is" if not chosen else "several unfinished executions are"

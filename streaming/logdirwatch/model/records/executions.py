@@ -49,6 +49,11 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     ] = {}
     begun: Annotated[dict[str, str], "What of it has begun in the present step, in the same form."] = {}
     topic_ids: Annotated[dict[str, str], "Ids of the topics that it has changed, by name."] = {}
+    touches: Annotated[
+        list[str] | None,
+        "The brokers and topics that it touches, as `brokers ID` and `topics NAME`: what runs beside it touches none of "
+        "them; null: the whole cluster.",
+    ] = None
     by: Annotated[str, "Who started it."]
     reason: Annotated[str | None, "Why it is stuck, or has ended without its effect; null: neither."] = None
     cause_is_seen: Annotated[
