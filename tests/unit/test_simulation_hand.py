@@ -4,9 +4,11 @@ import pytest
 
 from logdirwatch.execute import kernel
 from tests.simulation.hand.adversary import Event
+from tests.simulation.hand.pair import of_pair
 from tests.simulation.hand.run import every, of_seed, of_story
 
 SEEDS = range(1, 201)
+PAIRS = range(1, 31)
 FOUND = [
     (10_512, (Event(116, "replica_is_placed", 180_421),)),
     (21_495, (Event(20, "topic_is_created_again", 515_325), Event(21, "replica_is_placed", 624_453))),
@@ -34,6 +36,15 @@ ENOUGH = 1_500
 
 def test_no_law_is_broken():
     assert [found for found in map(of_seed, SEEDS) if found.broken] == []
+
+
+def test_no_law_is_broken_by_two_beside_each_other():
+    assert [found for found in map(of_pair, PAIRS) if found.broken] == []
+
+
+def test_two_that_do_not_know_of_each_other_stop_each_other(monkeypatch):
+    monkeypatch.setattr("logdirwatch.execute.watch.with_others", lambda first, others: first)
+    assert any("the other execution stops it" in text for seed in PAIRS for text in of_pair(seed).broken)
 
 
 @pytest.mark.parametrize("story", FOUND, ids=lambda story: str(story[0]))

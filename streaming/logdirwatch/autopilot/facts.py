@@ -78,8 +78,9 @@ class Facts:
         return [one for one in self.executions if one.cluster == cluster]
 
     def beside(self, cluster: str) -> list[ExecutionRecord]:
-        """Return the executions that this process carries out on a cluster."""
-        return [one for one in self.executions_on(cluster) if one.action_id in self.running.here and is_running(one)]
+        """Return the executions that this process carries out on a cluster, and nobody has taken over."""
+        ours = [one for one in self.executions_on(cluster) if one.action_id in self.running.here]
+        return [one for one in ours if is_running(one) and one.by.startswith(MARK)]
 
     def others_on(self, cluster: str) -> list[ExecutionRecord]:
         """Return all others: what is unfinished of them holds the cluster."""

@@ -19,6 +19,7 @@ from logdirwatch.autopilot.candidates import candidates, left_behind, resumable
 from logdirwatch.autopilot.facts import Running
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.judge import Refusal, refusal
+from logdirwatch.autopilot.settings import MOST_AT_ONCE
 from logdirwatch.autopilot.worker import Check, Place
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.errors import UserError
@@ -109,8 +110,8 @@ class Autopilot:
             for name, found in around.clusters.items()
             if name in around.limits.autopilot.clusters
         }
-        at_once = sum(around.limits.autopilot.clusters[name].executions_at_once for name in self.lanes)
-        self._threads = ThreadPoolExecutor(max(1, at_once), thread_name_prefix="execution")
+        # As many as may be left by a process with another configuration.
+        self._threads = ThreadPoolExecutor(max(1, len(self.lanes)) * MOST_AT_ONCE, thread_name_prefix="execution")
         self.records = RecordReader(logged)
         """Counts the records that could not be read."""
         self._is_away = False

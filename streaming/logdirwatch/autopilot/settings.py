@@ -42,6 +42,9 @@ def _clock(text: str) -> str:
 Clock = Annotated[str, AfterValidator(_clock)]
 
 
+MOST_AT_ONCE = 16
+
+
 class WindowSettings(Section):
     """A time of the week in which actions may start."""
 
@@ -71,7 +74,10 @@ class AutopilotClusterSettings(Section):
     time_zone: str = Field("UTC", description="Time zone of the windows, such as Europe/Paris.")
     max_actions_per_hour: int = Field(4, ge=1, description="Most actions that may start within an hour.")
     executions_at_once: int = Field(
-        3, ge=1, description="Most actions that run at the same time; two of them never touch the same broker or topic."
+        3,
+        ge=1,
+        le=MOST_AT_ONCE,
+        description="Most actions that run at the same time; two of them never touch the same broker or topic.",
     )
     max_bytes_per_hour: int | None = Field(
         None, ge=1, description="Most bytes that the moves started within an hour may copy; null: no limit."

@@ -98,7 +98,8 @@ class Journal:
         """
         with self._lock:
             self._written_ms[record.execution_id] = monotonic_ms()
-            self._check()
+            if self.lost is not None:
+                raise type(self.lost)(str(self.lost))
             try:
                 self._commit(record)
             except (ProducerFencedError, InvalidProducerEpochError):
@@ -125,23 +126,20 @@ class Journal:
         sent.get(timeout=clients.SEND_TIMEOUT_S)
         self._producer.commit_transaction()
 
-    def _check(self) -> None:
-        if self.lost is not None:
-            raise type(self.lost)(str(self.lost))
-
     def beat(self, record: ExecutionRecord) -> None:
         """Write a record again if nothing was written for a while: its process lives, and is fenced by nobody.
 
-        Raises UserError if nothing can be written any more, FencedError if another process took over. That it cannot be
-        written once stops no copy, and keeps the next call from being made.
+        Raises FencedError; that it cannot be written stops no copy, and keeps the next call from being made.
         """
-        self._check()
-        if monotonic_ms() - self._written_ms.get(record.execution_id, self._opened_ms) < BEAT_MS:
+        silent_ms = monotonic_ms() - self._written_ms.get(record.execution_id, self._opened_ms)
+        if self.lost is None and silent_ms < BEAT_MS:
             return
         try:
             self.write(record)
+        except FencedError:
+            raise
         except UserError:
-            self._check()
+            return
 
     def close(self) -> None:
         """Close the producer."""

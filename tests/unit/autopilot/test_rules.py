@@ -4,7 +4,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -513,7 +513,6 @@ def moved(number, source, target, topic):
 
 
 class TestSeveralAtOnce:
-    @settings(max_examples=60, deadline=None)
     @given(
         st.integers(1, 4),
         st.lists(
@@ -556,6 +555,8 @@ class TestSeveralAtOnce:
         apart = replace(running, touches=["brokers 9", "topics u"])
         assert against(made, facts(made, executions=[apart], running=here)) is None
         says(made, facts(made, executions=[apart]), "alone", "is copying and unfinished")
+        taken = replace(apart, by="a person at the terminal")
+        says(made, facts(made, executions=[taken], running=here), "alone", "by a person at the terminal on c is")
         says(made, facts(made, executions=[apart], running=here, touches=["brokers 9"]), "alone", "is copying")
         full = facts(made, executions=[apart], running=here, allowed={"executions_at_once": 1})
         says(made, full, "alone", "waits: as many actions run on its cluster as may be (executions_at_once)")

@@ -51,8 +51,8 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     topic_ids: Annotated[dict[str, str], "Ids of the topics that it has changed, by name."] = {}
     touches: Annotated[
         list[str] | None,
-        "The brokers and topics that it touches, as `brokers ID` and `topics NAME`: what runs beside it touches none of "
-        "them; null: the whole cluster.",
+        "The brokers and topics that it touches, as `brokers ID` and `topics NAME`: what runs beside it touches none "
+        "of them; null: the whole cluster.",
     ] = None
     by: Annotated[str, "Who started it."]
     reason: Annotated[str | None, "Why it is stuck, or has ended without its effect; null: neither."] = None
