@@ -78,7 +78,7 @@ def execute(
                 noted.write(record)
                 record = msgspec.structs.replace(record, state=ExecutionState.CHECKED)
             elif record.state is ExecutionState.STUCK:
-                # Whoever had it must see that it is carried out, and by whom.
+                # Its record says from now on that it is carried out, and who does it.
                 record = msgspec.structs.replace(record, state=ExecutionState.STARTED, reason=None, cause_is_seen=False)
             record = msgspec.structs.replace(record, at_ms=now_ms())
             noted.write(record)

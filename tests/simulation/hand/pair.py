@@ -101,7 +101,8 @@ class Between(Adversary):
     def edge(self, where: str, *, may_kill: bool = True) -> None:
         """See Adversary."""
         turns = self.lane.turns
-        if turns.draw.random() < 0.3:
+        # An end is judged as it was noted.
+        if turns.draw.random() < 0.3 and where != "after a note":
             turns.hand_over(self.lane)
         is_killed, self.lane.is_killed = self.lane.is_killed, False
         if is_killed and may_kill:
