@@ -13,10 +13,7 @@ from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Severity
 
-DECIDABLE = {
-    Decision.ACCEPT: (ActionStatus.PROPOSED,),
-    Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED),
-}
+DECIDABLE = {Decision.ACCEPT: (ActionStatus.PROPOSED,), Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED)}
 """The statuses of an action in which it can be accepted and rejected."""
 
 SENT_WITHIN_MS = 5_000

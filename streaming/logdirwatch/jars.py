@@ -71,8 +71,7 @@ def spark_jars(home: Path) -> list[Path]:
     shipped = Path(pyspark.__file__).parent / "jars"
     provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
     return _materialised(
-        JarSet(f"spark-{release.minor}", release.connectors, (), provided, f"pyspark {version}", is_pinned=True),
-        home,
+        JarSet(f"spark-{release.minor}", release.connectors, (), provided, f"pyspark {version}", is_pinned=True), home
     )
 
 

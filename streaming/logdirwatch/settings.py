@@ -15,8 +15,13 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from pydantic_settings.exceptions import SettingsError
 
 from logdirwatch.autopilot.settings import AutopilotSettings
-from logdirwatch.collect.host.settings import HostSettings
-from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings, LogDirCapacity, configured_capacity
+from logdirwatch.collect.settings import (
+    CollectSettings,
+    HostSettings,
+    JmxExporterSettings,
+    LogDirCapacity,
+    configured_capacity,
+)
 from logdirwatch.config import environment
 from logdirwatch.config.section import DAY_MS, Name, Section
 from logdirwatch.config.stream import CheckpointSettings, StreamSettings
@@ -84,9 +89,7 @@ class DecisionSettings(Section):
     """Limits of decisions about alerts."""
 
     longest_ms: int = Field(
-        7 * DAY_MS,
-        ge=0,
-        description="Maximum duration of an acknowledgement or silence, also of one without an end.",
+        7 * DAY_MS, ge=0, description="Maximum duration of an acknowledgement or silence, also of one without an end."
     )
 
 

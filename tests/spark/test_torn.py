@@ -14,7 +14,7 @@ from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs import application
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.checkpoint import damaged, moved, torn
+from logdirwatch.jobs.checkpoint import moved, torn, unusable
 from logdirwatch.jobs.queries.start_state import has_checkpoint
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import without_empty_batches
@@ -203,7 +203,7 @@ def newest_of_each_store(checkpoint, suffix):
 def test_a_checkpoint_whose_state_cannot_be_read_is_set_aside_and_the_query_goes_on(
     spark, tmp_path, monkeypatch, suffix, damage
 ):
-    monkeypatch.setattr(application, "SET_ASIDE", {"checkpoint": damaged.reason})
+    monkeypatch.setattr(application, "SET_ASIDE", {"checkpoint": unusable.reason})
     monkeypatch.setattr(runner_module, "FIRST_BACKOFF_MS", 10)
     monkeypatch.setattr(runner_module, "LOOK_AFTER_S", 0.1)
     settings = Settings(

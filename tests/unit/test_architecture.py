@@ -33,7 +33,7 @@ def test_every_folder_with_code_is_a_package():
 # What Spark itself writes (its checkpoints, the progress of its queries), and the configuration.
 OTHER_JSON = {
     "config/environment.py",
-    "jobs/checkpoint/older.py",
+    "jobs/checkpoint/unusable.py",
     "jobs/checkpoint/folder.py",
     "jobs/checkpoint/torn.py",
     "pipeline/watch.py",

@@ -339,7 +339,7 @@ _OTHERS = {
     "notify/service.py": "reads by its reader",
     "observe/log_dir_metrics.py": "reads what the process itself has just written",
     "observe/series.py": "shows what could not be read",
-    "pipeline/bounds.py": "reads offsets only",
+    "jobs/pipeline.py": "reads offsets only",
 }
 """The modules that have to do with records or a consumer, but read none themselves."""
 

@@ -89,10 +89,7 @@ def prepared() -> Iterator[None]:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names, in a locale without UTF-8
     with suppress(OSError, ValueError):  # the streams of a notebook or a test have no descriptor
         sys.stderr = io.TextIOWrapper(
-            _StandardError(sys.stderr),
-            encoding=sys.stderr.encoding,
-            errors="backslashreplace",
-            line_buffering=True,
+            _StandardError(sys.stderr), encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True
         )
     try:
         Path.cwd()

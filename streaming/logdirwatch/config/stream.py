@@ -31,8 +31,7 @@ class StreamSettings(Section):
         "5 minutes", description="Batch duration of the real-time fast lane, at least 5 seconds."
     )
     fast_lane_mode: Literal["real_time", "micro_batch"] = Field(
-        "real_time",
-        description="Spark's real-time mode, or micro-batches, the fallback on platforms that refuse it.",
+        "real_time", description="Spark's real-time mode, or micro-batches, the fallback on platforms that refuse it."
     )
     fast_lane_trigger: Interval = Field("200 milliseconds", description="Trigger of fast_lane in micro-batches.")
     store_trigger: Interval = Field("30 seconds", description="Trigger of store.")
@@ -59,9 +58,7 @@ class StreamSettings(Section):
     )
     restart_backoff_max_ms: int = Field(60_000, ge=100, description="Maximum pause before a failed query restarts.")
     stop_timeout_ms: int = Field(
-        10_000,
-        ge=100,
-        description="How long SIGTERM waits for batches; an interrupted one runs again.",
+        10_000, ge=100, description="How long SIGTERM waits for batches; an interrupted one runs again."
     )
     extra: dict[str, str] = Field({}, description="Further Spark configuration.")
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from logdirwatch.errors import UserError
 from logdirwatch.plan.what_if.parse import KINDS
 from logdirwatch.plan.what_if.planner import Outcome
-from logdirwatch.report.capacity import usage_view
 from logdirwatch.report.capacity import what_if as words
-from logdirwatch.report.capacity.usage import Usage
+from logdirwatch.report.capacity.usage import Usage, cost, growth
 
 SHOWN = 50
 LONGEST = 200
@@ -82,6 +81,6 @@ def content(capacity: Capacity, typed: Mapping[str, str], usage: Usage | None, n
         "shown": SHOWN,
         "used": words.used,
         "full": words.full,
-        "grown": usage_view.growth,
-        "cost": usage_view.cost,
+        "grown": growth,
+        "cost": cost,
     }

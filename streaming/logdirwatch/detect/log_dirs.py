@@ -3,13 +3,7 @@
 from logdirwatch.detect import causes, unnamed_failures
 from logdirwatch.detect.alerts import evidence, offline_messages
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
-from logdirwatch.detect.rules import (
-    departed_log_dirs,
-    log_dir_changed,
-    log_dir_offline,
-    log_dir_space,
-    log_dir_suspect,
-)
+from logdirwatch.detect.rules import departed_log_dirs, log_dir_changed, log_dir_offline, log_dir_space, log_dir_suspect
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LEFT_REPORT, NOT_CONFIGURED, LogDirUnknownEvidence

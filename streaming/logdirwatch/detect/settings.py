@@ -103,8 +103,7 @@ class DetectSettings(Section):
         300_000, description="How long a broker may be away before broker_offline fires."
     )
     recovery_max_ms: Ms = Field(
-        HOUR_MS,
-        description="Maximum duration of a broker's log recovery; all progress restarts the grace period.",
+        HOUR_MS, description="Maximum duration of a broker's log recovery; all progress restarts the grace period."
     )
     maintenance_max_ms: Ms = Field(7 * DAY_MS, description="Maximum duration of a maintenance; a longer one ends then.")
     late_timer_ms: Ms = Field(

@@ -86,14 +86,8 @@ _REMEDIES = (
         ),
     ),
     (r"SaslMechanism", "correct {}.client: sasl.mechanism must be one that the broker offers"),
-    (
-        r"authenticat|credential|sasl",
-        "correct {}.client: security.protocol, sasl.mechanism, the name and the password",
-    ),
-    (
-        r"ssl|certificate|tls",
-        "correct {}.client: security.protocol and ssl.truststore.location (PEM)",
-    ),
+    (r"authenticat|credential|sasl", "correct {}.client: security.protocol, sasl.mechanism, the name and the password"),
+    (r"ssl|certificate|tls", "correct {}.client: security.protocol and ssl.truststore.location (PEM)"),
 )
 """Remedies by error text, the first match applies; ``{}`` is the cluster's key in the configuration."""
 _OTHERWISE = (

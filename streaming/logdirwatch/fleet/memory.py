@@ -10,11 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
-from logdirwatch.model.evidence.clusters import (
-    BrokerSilentEvidence,
-    ClusterSilentEvidence,
-    ExecutionStoppedEvidence,
-)
+from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence, ExecutionStoppedEvidence
 from logdirwatch.model.records import AlertRecord, ExecutionRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state.codec import StateCodec

@@ -103,10 +103,7 @@ def _details(cluster: str, record: ExecutionRecord, claim: Claim) -> Details:
     return Details(evidence, {}, wording.execution_stopped(cluster, evidence, claim.to_status, claim.severity))
 
 
-_ENDS: Mapping[ExecutionState, str] = {
-    ExecutionState.DONE: "carried out",
-    ExecutionState.ROLLED_BACK: "rolled back",
-}
+_ENDS: Mapping[ExecutionState, str] = {ExecutionState.DONE: "carried out", ExecutionState.ROLLED_BACK: "rolled back"}
 
 
 def _end_of(record: ExecutionRecord) -> str:

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, pipeline, small_fleet
-from logdirwatch.jobs.checkpoint import damaged, moved, older, torn
+from logdirwatch.jobs.checkpoint import moved, torn, unusable
 from logdirwatch.jobs.checkpoint.lock import locked
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
@@ -41,9 +41,9 @@ FIRST = frozenset({fast_lane.NAME, detect.NAME, fleet.NAME})
 """The queries that raise alerts; tables and plans wait for them."""
 
 SET_ASIDE: Mapping[str, Callable[[BaseException | None], str | None]] = {
-    detect.NAME: damaged.reason,
-    fleet.NAME: damaged.reason,
-    fast_lane.NAME: damaged.gone,
+    detect.NAME: unusable.reason,
+    fleet.NAME: unusable.reason,
+    fast_lane.NAME: unusable.gone,
 }
 """The queries that keep state; without a checkpoint they start from what they wrote on the topics."""
 
@@ -154,10 +154,10 @@ def _set_aside_damaged(
 ) -> None:
     """Set a checkpoint aside with which its query fails again and again."""
     reason_of = SET_ASIDE.get(supervised.name)
-    if reason_of is None or supervised.failures < damaged.FAILURES:
+    if reason_of is None or supervised.failures < unusable.FAILURES:
         return
     if (reason := reason_of(error)) is not None:
-        older.rename(spark, checkpoint(settings, supervised.name), wall_ms(), reason)
+        unusable.rename(spark, checkpoint(settings, supervised.name), wall_ms(), reason)
         supervised.failures = 0
 
 

@@ -26,10 +26,7 @@ from logdirwatch.text.units import human_s
 Reading = Callable[[Mapping[str, Any]], float | None]
 _GAUGES: dict[str, tuple[str, Reading]] = {
     "batch_seconds": ("Duration of the last batch", lambda p: _seconds(p["durationMs"].get("triggerExecution"))),
-    "input_rows_per_second": (
-        "Rows per second of the last batch",
-        lambda p: _finite(p.get("inputRowsPerSecond")),
-    ),
+    "input_rows_per_second": ("Rows per second of the last batch", lambda p: _finite(p.get("inputRowsPerSecond"))),
     "batch": ("Number of the last batch", lambda p: p["batchId"]),
     "state_rows": ("Keys in the query's state", lambda p: _state(p, "numRowsTotal")),
     "state_bytes": ("Memory used by the state", lambda p: _state(p, "memoryUsedBytes")),

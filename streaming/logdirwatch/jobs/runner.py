@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,8 +23,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import native_memory
+from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.session import silence
-from logdirwatch.jobs.supervision import stopping
 from logdirwatch.jobs.supervision.silence import SET_BACK_MS, Signs, Silence, Verdict
 from logdirwatch.jobs.supervision.supervised import (
     Attempt,
@@ -32,6 +33,7 @@ from logdirwatch.jobs.supervision.supervised import (
     error_line,
     is_caught_up,
     is_triggered,
+    last_batch,
     signs_of,
     silence_of,
 )
@@ -39,6 +41,43 @@ from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.watchdog import end_process
 from logdirwatch.settings import Settings
 from logdirwatch.text.units import human_s
+
+log = structlog.get_logger(__name__)
+
+_STOP_LOOK_S = 0.02
+
+
+def stop_all(queries: Mapping[str, StreamingQuery], timeout_ms: int, when_overdue: Callable[[], None]) -> None:
+    """Stop each query between two batches; a batch that takes too long is interrupted, and runs again later.
+
+    A real-time batch never ends by itself, so it is not waited for. On a busy machine batches follow each other without
+    a pause: the batch that is running at the stop request is waited for, the next one is interrupted. Stopping takes
+    time, so all queries that are ready are stopped at once. ``when_overdue`` is called before batches are interrupted.
+    """
+    deadline_s = time.monotonic() + timeout_ms / 1000
+    running = dict(queries)
+    begun = {name: last_batch(query) for name, query in running.items()}
+    with ThreadPoolExecutor(max(1, len(running))) as pool:
+        while running:
+            is_overdue = time.monotonic() >= deadline_s
+            if is_overdue:
+                when_overdue()
+            for name, query in list(running.items()):
+                if is_overdue or name == fast_lane.NAME or not _is_in_batch(query, begun[name]):
+                    del running[name]
+                    pool.submit(_stop_one, name, query)
+            time.sleep(_STOP_LOOK_S)
+
+
+def _stop_one(name: str, query: StreamingQuery) -> None:
+    query.stop()
+    log.info("query.stopped", query=name)
+
+
+def _is_in_batch(query: StreamingQuery, begun: int | None) -> bool:
+    """Tell whether the batch after ``begun``, the last one that had ended, is still running."""
+    return query.isActive and is_triggered(query) and last_batch(query) == begun
+
 
 WORKER_STARTS_WITHIN_S = 10
 _SIGNS = ("Python worker failed to connect back", "waiting for the Python worker to connect back")
@@ -60,8 +99,6 @@ def line() -> str:
         "nothing is lost, the query is started again at once"
     )
 
-
-log = structlog.get_logger(__name__)
 
 FIRST_BACKOFF_MS = 1_000
 BUSY_BACKOFF_MS = 1_000
@@ -282,4 +319,4 @@ class Runner:
     def _stop(self, queries: list[Supervised]) -> None:
         """Stop the queries between two batches; one that hangs ends with the JVM."""
         running = {one.name: one.query for one in queries if one.query is not None and one.attempt is None}
-        stopping.stop_all(running, self.settings.stream.stop_timeout_ms, lambda: silence(self.spark))
+        stop_all(running, self.settings.stream.stop_timeout_ms, lambda: silence(self.spark))

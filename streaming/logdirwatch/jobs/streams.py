@@ -83,12 +83,7 @@ def last_commit_ms(spark: SparkSession, settings: Settings, names: Sequence[str]
     return max(times, default=None)
 
 
-def start_query(
-    writer: DataStreamWriter,
-    settings: Settings,
-    name: str,
-    trigger: Trigger,
-) -> StreamingQuery:
+def start_query(writer: DataStreamWriter, settings: Settings, name: str, trigger: Trigger) -> StreamingQuery:
     """Start a query with its name, its own checkpoint and its trigger."""
     return trigger(writer.queryName(name).option("checkpointLocation", checkpoint(settings, name))).start()
 

@@ -20,7 +20,7 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.columns import Column, Table
 from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
 from logdirwatch.store.tables import Tables, retried
-from logdirwatch.store.writing.held import computed
+from logdirwatch.store.writing.small_batch import computed
 
 NAME = "validate"
 WHOLE = {ALERTS.name, ACTIONS.name}

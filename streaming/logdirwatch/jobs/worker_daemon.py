@@ -26,11 +26,7 @@ MODULES = (
 )
 
 # A forked process has only the thread that forked it. A library that starts threads on import would miss them there.
-NO_THREADS = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-}
+NO_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 # Arrow's own allocator takes 8 MiB more of each worker, whose batches are small.
 FEW_BYTES = {"ARROW_DEFAULT_MEMORY_POOL": "system"}

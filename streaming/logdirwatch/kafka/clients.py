@@ -25,8 +25,8 @@ from kafka.errors import (
 from kafka.producer.future import FutureRecordMetadata
 
 from logdirwatch.errors import UnconfirmedError, UserError
-from logdirwatch.kafka import deadline, foreign_headers, properties
-from logdirwatch.kafka.admin_client import AdminClient
+from logdirwatch.kafka import client_library, deadline, properties
+from logdirwatch.kafka.client_library import AdminClient
 from logdirwatch.kafka.network import NO_ANSWER, TIMEOUTS, Network, is_final, plain, with_stores
 from logdirwatch.kafka.oauth import with_tokens
 from logdirwatch.kafka.settings import KafkaSettings
@@ -44,7 +44,7 @@ STALLED_AFTER_POLLS = 60
 # Some errors of Kafka include the whole request.
 ERROR_CHARACTERS = 300
 
-foreign_headers.accept()
+client_library.accept()
 
 
 def quiet_client_logs() -> None:

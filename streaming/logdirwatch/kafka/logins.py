@@ -7,11 +7,65 @@ of kafka-clients 3.9.2, which Spark has, and of 4.3.1; Python's are those of kaf
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from logdirwatch.config.servers import is_web_url
 from logdirwatch.errors import UserError
-from logdirwatch.kafka import jaas
+
+_ENTRY = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?i:required|requisite|sufficient|optional)(?:\s(?P<options>.*))?;\s*", re.DOTALL
+)
+# A quoted value ends with its line at the latest, and one without quotes is a word.
+_OPTION = re.compile(
+    r"""([\w.$-]+)\s*=\s*("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*'|(?:[^\W\d]|\$)[\w.$-]*)\s*""", re.DOTALL
+)
+_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
+_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+class LoginModule(NamedTuple):
+    """A login module: its class without the package, and its options."""
+
+    name: str
+    options: dict[str, str]
+
+
+def read(text: str) -> LoginModule:
+    r"""Return the one login module of a JAAS configuration; raises ValueError without any part of it.
+
+    >>> read(r'org.example.PlainLoginModule required username="me" password="a\\b";').options["password"]
+    'a\\b'
+    """
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        raise ValueError("expected one login module, ended by a semicolon")
+    options = match["options"] or ""
+    if _OPTION.sub("", options).strip():
+        raise ValueError(r'expected options name="value"; in a value write \" for a quote and \\ for a backslash')
+    return LoginModule(
+        match["module"].rpartition(".")[2], {name: _unquoted(value) for name, value in _OPTION.findall(options)}
+    )
+
+
+def written(module: str, **options: str) -> str:
+    """Return the JAAS configuration of a login module."""
+    return " ".join([module, "required", *(f"{name}={_quoted(value)}" for name, value in options.items())]) + ";"
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPE.sub(_character, text[1:-1]) if text[0] in "\"'" else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    """Return the character of an escape sequence, which may be octal."""
+    code = escape[1]
+    return chr(int(code, 8)) if code.isdecimal() and code < "8" else _ESCAPED.get(code, code)
+
+
+def _quoted(value: str) -> str:
+    escaped = re.sub(r'(["\\])', r"\\\1", value).replace("\n", r"\n").replace("\r", r"\r")
+    return f'"{escaped}"'
+
 
 PASSWORD_MODULES = {
     "PlainLoginModule": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -111,7 +165,7 @@ def arguments(client: Mapping[str, str]) -> dict[str, Any]:
     if JAAS_KEY not in client:
         return _oauth({}, client) if ID_KEY in client and SECRET_KEY in client else {}
     try:
-        module, options = jaas.read(client[JAAS_KEY])
+        module, options = read(client[JAAS_KEY])
     except ValueError as error:
         raise refused(JAAS_KEY, str(error)) from None
     try:
@@ -210,10 +264,10 @@ def for_spark(client: Mapping[str, str]) -> dict[str, str]:
     """Return the properties as Spark's client, 3.9, knows them: those of KIP-1139 as options of the login module."""
     if not _OF_KIP_1139.keys() & client.keys():
         return dict(client)
-    given = jaas.read(client[JAAS_KEY]).options if JAAS_KEY in client else {}
+    given = read(client[JAAS_KEY]).options if JAAS_KEY in client else {}
     module = f"{_SECURITY}oauthbearer.{_OAUTH_MODULE}"
     rest = {key: value for key, value in client.items() if key not in _OF_KIP_1139}
-    return {**rest, JAAS_KEY: jaas.written(module, **oauth_options(given, client))}
+    return {**rest, JAAS_KEY: written(module, **oauth_options(given, client))}
 
 
 def refused(key: str, problem: str) -> UserError:

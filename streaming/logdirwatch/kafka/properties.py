@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from logdirwatch.config.servers import server_list
-from logdirwatch.kafka import jaas, logins
+from logdirwatch.kafka import logins
 from logdirwatch.kafka.logins import (
     DEFAULTS,
     GSSAPI,
@@ -266,4 +266,4 @@ def _jaas_config(arguments: Mapping[str, Any]) -> str:
     if module is None:
         raise refused("sasl.username", f"needs sasl.mechanism to be one of {', '.join(MECHANISM_MODULES)}")
     username, password = (arguments.get(f"sasl_plain_{part}", "") for part in ("username", "password"))
-    return jaas.written(PASSWORD_MODULES[module], username=username, password=password)
+    return logins.written(PASSWORD_MODULES[module], username=username, password=password)

@@ -51,11 +51,7 @@ class CapacitySource(StrEnum):
     CONFIGURATION = "configuration"
 
 
-KAFKA_RELEASES = (
-    OLDEST_KAFKA,
-    *(f"3.{minor}" for minor in range(10)),
-    *(f"4.{minor}" for minor in range(5)),
-)
+KAFKA_RELEASES = (OLDEST_KAFKA, *(f"3.{minor}" for minor in range(10)), *(f"4.{minor}" for minor in range(5)))
 """The releases of Kafka that are known here, the oldest first."""
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"

@@ -26,11 +26,7 @@ class Topic:
 
 def _kept_for(days: int) -> dict[str, str]:
     """Return the settings of a topic that is read in the order of arrival, by the leaders' clocks."""
-    return {
-        "cleanup.policy": "delete",
-        "retention.ms": str(days * DAY_MS),
-        "message.timestamp.type": "LogAppendTime",
-    }
+    return {"cleanup.policy": "delete", "retention.ms": str(days * DAY_MS), "message.timestamp.type": "LogAppendTime"}
 
 
 # A revision must be readable for a week before compaction may remove it, and for 30 days after the last one.

@@ -122,8 +122,7 @@ class SwitchSettings(Section):
         Severity.PAGE, description="Severity of the alert that heartbeats stopped; for canaries critical at most."
     )
     ping_url: SecretWebUrl | None = Field(
-        None,
-        description="URL to request while all is well, for a service that alerts when notify itself is down.",
+        None, description="URL to request while all is well, for a service that alerts when notify itself is down."
     )
     ping_interval_ms: int = Field(60_000, ge=1_000, description="Time between two such requests.")
 

@@ -53,9 +53,7 @@ THREADS = Limit(
     _of_unit("LimitNPROC=infinity\\nTasksMax=infinity"),
 )
 FILE_SIZE = Limit(
-    "the size of a file (LimitFSIZE, ulimit -f)",
-    "grep 'file size' /proc/PID/limits",
-    _of_unit("LimitFSIZE=infinity"),
+    "the size of a file (LimitFSIZE, ulimit -f)", "grep 'file size' /proc/PID/limits", _of_unit("LimitFSIZE=infinity")
 )
 FOLDERS = Limit(
     "folders in one folder (the file system's own limit)", "find DIR -mindepth 1 -maxdepth 1 -type d | wc -l", None
@@ -185,8 +183,7 @@ _BY_NUMBER = {error.number: error for error in ERRORS}
 # Of a path the bare name of an error is no error.
 _NAMED = re.compile(r"(?<![\w/.-])E[A-Z]{2,11}(?![\w/.-])")
 _NUMBERED = re.compile(
-    r"(?:\b(?:errno|os error)[ =:]{1,3}|\bunknown error[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b",
-    re.IGNORECASE,
+    r"(?:\b(?:errno|os error)[ =:]{1,3}|\bunknown error[ =:]{1,3}|\berror[ =:]{1,3}-)(\d{1,3})\b", re.IGNORECASE
 )
 
 

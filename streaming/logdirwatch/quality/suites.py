@@ -38,10 +38,7 @@ from logdirwatch.store.schema.definitions import (
     TRANSITIONS,
 )
 
-NULL_IN_KEY = {
-    LOG_DIR_INVENTORY.name: {"broker", "log_dir"},
-    LOG_DIR_SAMPLES.name: {"log_dir", "collector"},
-}
+NULL_IN_KEY = {LOG_DIR_INVENTORY.name: {"broker", "log_dir"}, LOG_DIR_SAMPLES.name: {"log_dir", "collector"}}
 """Key columns that may be null: the row is then about a broker or cluster."""
 
 VALUES: Mapping[str, Mapping[str, tuple[type[Enum], ...]]] = {

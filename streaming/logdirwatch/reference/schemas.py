@@ -10,9 +10,9 @@ from msgspec import Struct
 from logdirwatch.model import records, topics
 from logdirwatch.model.actions import ACTION_PARTS, EXPECTED
 from logdirwatch.model.actions.operations import Operation
-from logdirwatch.model.affected import Affected
 from logdirwatch.model.evidence import EVIDENCE
 from logdirwatch.model.record_part import RecordPart
+from logdirwatch.model.records.alerts import Affected
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

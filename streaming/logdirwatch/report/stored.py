@@ -18,7 +18,7 @@ from logdirwatch.model.records import (
     ReplicaMoves,
 )
 from logdirwatch.parse.decoding import Decoder
-from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
+from logdirwatch.store.schema.definitions import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 
 Row = Mapping[str, Any]
 _PARTITIONS, _MOVES = Decoder(PartitionHealth), Decoder(ReplicaMoves)

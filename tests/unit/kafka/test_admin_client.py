@@ -7,7 +7,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaConnectionError, UnknownBrokerIdError
 
-from logdirwatch.kafka.admin_client import AdminClient
+from logdirwatch.kafka.client_library import AdminClient
 
 
 @pytest.mark.parametrize(("source", "name"), [(-1, "UNKNOWN"), (77, "UNKNOWN"), (0, "UNKNOWN"), (5, "DEFAULT_CONFIG")])

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from kafka.errors import KafkaError
 
 from logdirwatch.errors import UserError
+from logdirwatch.jobs import pipeline
+from logdirwatch.jobs.pipeline import KafkaBounds
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.pipeline import bounds
-from logdirwatch.pipeline.bounds import KafkaBounds
 from logdirwatch.pipeline.meter import Bounds
 
 
@@ -32,7 +32,7 @@ class Cluster:
 
     def __init__(self, monkeypatch):
         self.consumer, self.is_away, self.opened, self.closed = Consumer(), False, 0, 0
-        monkeypatch.setattr(bounds.clients, "consumer", self.open)
+        monkeypatch.setattr(pipeline.clients, "consumer", self.open)
 
     @contextmanager
     def open(self, settings):

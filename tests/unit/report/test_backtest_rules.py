@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.report.backtest_rules import Interval, Past, RuleFired, compared
+from logdirwatch.report.backtest import Interval, Past, RuleFired, compared
 
 D1 = ("prod", 1, "/d1")
 UNTIL_MS = 60 * DAY_MS

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from logdirwatch.errors import UserError
-from logdirwatch.store.databricks import DatabricksSettings
+from logdirwatch.store.settings import DatabricksSettings
 
 PLACE = {"server_hostname": "adb-1.azuredatabricks.net", "http_path": "/sql/1.0/warehouses/a"}
 

@@ -129,14 +129,12 @@ def silence(
     by: By,
     reason: Reason,
     identity: Annotated[
-        str | None,
-        typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.", callback=written_id),
+        str | None, typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.", callback=written_id)
     ] = None,
     lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "4h",
     cluster: Annotated[str | None, typer.Option("--cluster", help="Silence all alerts of this cluster.")] = None,
     rule: Annotated[
-        Rule | None,
-        typer.Option("--rule", parser=_rule_named, metavar="RULE", help="Silence all alerts of this rule."),
+        Rule | None, typer.Option("--rule", parser=_rule_named, metavar="RULE", help="Silence all alerts of this rule.")
     ] = None,
     broker: Annotated[int | None, typer.Option("--broker", min=0, help="Silence all alerts of this broker.")] = None,
     log_dir: Annotated[str | None, typer.Option("--log-dir", help="Shell pattern of log directories.")] = None,
@@ -174,8 +172,7 @@ def silence(
 def unsilence(
     ctx: typer.Context,
     identity: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.", callback=written_id),
+        str, typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.", callback=written_id)
     ],
     by: By,
     reason: Taken = "withdrawn",

@@ -19,14 +19,12 @@ from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.config.section import DAY_MS, HOUR_MS
-from logdirwatch.detect.backtest import replay
+from logdirwatch.detect.machine import replay
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.report.backtest import Fired, fired, view
-from logdirwatch.report.backtest_rules import Compared
-from logdirwatch.report.backtest_rules import view as comparison
+from logdirwatch.report.backtest import Compared, Fired, comparison, fired, view
 from logdirwatch.report.stored import SOURCE, Row, observations
 from logdirwatch.settings import refused_option
 from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
@@ -51,8 +49,7 @@ def backtest(
     ],
     to: Annotated[str, typer.Option(help="End, in the same form; default: now.")] = "0h",
     changed: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of detect, such as filling_ratio=0.7; may be repeated."),
+        list[str] | None, typer.Option("--set", help="A setting of detect, such as filling_ratio=0.7; may be repeated.")
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="Show only this cluster.")] = None,
     prometheus: Annotated[

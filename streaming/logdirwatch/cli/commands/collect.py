@@ -34,8 +34,7 @@ ONCE_DRAIN_S = 30.0
 def collect(
     ctx: typer.Context,
     cluster: Annotated[
-        list[str] | None,
-        typer.Option("--cluster", help="Watch only this cluster; may be repeated. Default: all."),
+        list[str] | None, typer.Option("--cluster", help="Watch only this cluster; may be repeated. Default: all.")
     ] = None,
     once: Annotated[
         bool, typer.Option("--once", help="Ask everything once, print how many records were sent, and exit.")

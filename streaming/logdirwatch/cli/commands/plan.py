@@ -35,8 +35,7 @@ from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.plan.what_if.parse import EXAMPLES
-from logdirwatch.report.actions import fix as fix_report
-from logdirwatch.report.actions.cluster_plan import view
+from logdirwatch.report.actions import plans
 from logdirwatch.text.words import counted, some_of
 
 FIX = "fix"
@@ -104,8 +103,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="With --what-if: print one line per log directory.")] = False,
     apply: Annotated[
-        bool,
-        typer.Option("--apply", help="Carry the plan out on the cluster: show it, ask, do it, verify it."),
+        bool, typer.Option("--apply", help="Carry the plan out on the cluster: show it, ask, do it, verify it.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --apply: show every call, change nothing.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if there is something to do.")] = False,
@@ -226,12 +224,12 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
         )
     _write_moves(files, lambda: fix_plan.reassignment(made), lambda: fix_plan.steps(made))
     if as_json:
-        typer.echo(msgspec.json.encode(fix_report.as_data(made)))
+        typer.echo(msgspec.json.encode(plans.as_data(made)))
     elif not made.remedies:
         typer.echo(f"Cluster {found.facts.cluster} has no open alerts: there is nothing to fix.")
     else:
         terminal = console()
-        terminal.print(fix_report.view(made, now_ms(), terminal.width))
+        terminal.print(plans.view(made, now_ms(), terminal.width))
     return bool(made.remedies)
 
 
@@ -247,7 +245,7 @@ def _print(summary: Summary, took: Mapping[str, int], *, as_json: bool) -> None:
         typer.echo(msgspec.json.encode({**msgspec.to_builtins(summary), **took}))
         return
     terminal = console()
-    terminal.print(view(summary, terminal.width, now_ms()))
+    terminal.print(plans.plan_view(summary, terminal.width, now_ms()))
 
 
 def _write_moves(files: Files, moves: Callable[[], Mapping[str, Any]], waves: Callable[[], Mapping[str, Any]]) -> None:

@@ -24,8 +24,7 @@ class Query(str, Enum):
 def stream(
     ctx: typer.Context,
     query: Annotated[
-        list[Query] | None,
-        typer.Option("--query", help="Run only this query; may be repeated. Default: all."),
+        list[Query] | None, typer.Option("--query", help="Run only this query; may be repeated. Default: all.")
     ] = None,
 ) -> None:
     """Run the streaming queries: metrics and events in, alerts, state, tables and actions out.

@@ -14,10 +14,10 @@ from logdirwatch.cli.commands.collect import DRAIN_S, on_signal, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.collect import loop
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes, log_dirs_of
 from logdirwatch.collect.host.tail import StateFile, TailState
 from logdirwatch.collect.host.watch import BACK_BYTES, ONCE_PROBE_FILE, HostWatch, look_once
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.observe.watchdog import watching

@@ -24,7 +24,8 @@ from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import Settings
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, BROKER_STATE, Table
+from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, BROKER_STATE
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.sql import newest, quoted
 from logdirwatch.text.printable import printable

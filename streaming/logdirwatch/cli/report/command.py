@@ -16,8 +16,7 @@ from logdirwatch.cli.reading.tables.reader import Row, TableReader
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.errors import UserError
 from logdirwatch.parse.decoding import Decoder, NotReadableError
-from logdirwatch.report.capacity.usage import Usage, cluster_uses
-from logdirwatch.report.capacity.usage_view import table, view
+from logdirwatch.report.capacity.usage import Usage, cluster_uses, table, view
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES, REPLICA_STATE
 from logdirwatch.text.words import did_you_mean

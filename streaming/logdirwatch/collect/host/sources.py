@@ -10,9 +10,9 @@ import structlog
 from logdirwatch.collect.host import block_devices, server_properties
 from logdirwatch.collect.host.logs import BrokerLog, BrokerLogs, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.host.prober import PROBE_FILE, Look, Prober, ProbeRules, ReserveFileOf, look, no_reserve_file
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.tail import Position, Tail, TailState
 from logdirwatch.collect.rounds.changes import ReserveOf
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.parse.kernel_log.lines import KernelError, placed

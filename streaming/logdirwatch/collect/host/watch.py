@@ -16,13 +16,13 @@ from logdirwatch.collect.host import records as host_records
 from logdirwatch.collect.host.logs import BrokerLogs, KernelLog
 from logdirwatch.collect.host.news import NewsDesk
 from logdirwatch.collect.host.prober import in_thread
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes
 from logdirwatch.collect.host.tail import LOOKS_BEFORE_TOLD, StateFile, TailState
 from logdirwatch.collect.loop import every
 from logdirwatch.collect.rounds.poll import Publish, event_outgoing, outgoing
 from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.observe.progress import Beat

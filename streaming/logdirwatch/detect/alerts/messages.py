@@ -7,13 +7,7 @@ from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
-from logdirwatch.model.vocabulary import (
-    NOT_OF_A_DISK,
-    OPEN_FILES,
-    KernelTrouble,
-    Rule,
-    Severity,
-)
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, KernelTrouble, Rule, Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import counted, some_of, utc
 

@@ -63,12 +63,7 @@ def _goes_on(rise: Rise, log_dir: LogDirMemory) -> bool:
 
 def _from(own_bytes: int, at_ms: int) -> Rise:
     return Rise(
-        from_ms=at_ms,
-        from_bytes=own_bytes,
-        next_ms=at_ms,
-        next_bytes=own_bytes,
-        last_ms=at_ms,
-        last_bytes=own_bytes,
+        from_ms=at_ms, from_bytes=own_bytes, next_ms=at_ms, next_bytes=own_bytes, last_ms=at_ms, last_bytes=own_bytes
     )
 
 

@@ -24,14 +24,7 @@ TIMER_GRID_MS = 1_000
 """Times of timers are rounded up to it, so that brokers share one."""
 BROKER_NUMBERS = ("newest_kafka_ms", "heard_ms", "moves_at_ms", "timer_ms", "sequence", "emitted_ms")
 """Attributes of a broker's memory."""
-SAMPLE_NUMBERS = (
-    "usable_bytes",
-    "replica_count",
-    "replica_bytes",
-    "future_bytes",
-    "incoming_bytes",
-    "outgoing_bytes",
-)
+SAMPLE_NUMBERS = ("usable_bytes", "replica_count", "replica_bytes", "future_bytes", "incoming_bytes", "outgoing_bytes")
 """Attributes of a directory's sample that its memory keeps under the same names."""
 LOG_DIR_NUMBERS = ("proof_ms", *SAMPLE_NUMBERS)
 """Attributes of a directory's memory that change at rest."""

@@ -6,13 +6,15 @@ Time is that of the records alone. Each alert is about one query; it has neither
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
+
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Alerts, Place, opened
 from logdirwatch.detect.alerts.messages import ended
-from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
 from logdirwatch.detect.settings import DetectSettings, PipelineSettings
-from logdirwatch.detect.state.broker_state import OpenAlert
+from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
 from logdirwatch.model.evidence.stream import (
     DataQualityEvidence,
+    LostRange,
     PipelineDataLossEvidence,
     PipelineEvidence,
     PipelineLaggingEvidence,
@@ -23,8 +25,57 @@ from logdirwatch.model.records import AlertRecord, PipelineRecord
 from logdirwatch.model.scalars import total
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
+from logdirwatch.state.codec import StateCodec
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import counted, some_of
+
+MEMORY_VERSION = 1
+
+
+class QueryMemory(Struct, kw_only=True, omit_defaults=True):
+    """One query: the time of the last record, rejected rows by time, lost records and those that no alert has named."""
+
+    taken_ms: int = 0
+    rejected: list[tuple[int, int]] = []
+    lost_ms: int | None = None
+    lost_rows: int = 0
+    unnamed: list[LostRange] = []
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read what a decoded memory has of its alerts."""
+        read_evidence(self.alerts)
+
+
+class PipelineMemory(Struct, kw_only=True, omit_defaults=True):
+    """Every query of the stream, by name."""
+
+    queries: dict[str, QueryMemory] = field(default_factory=dict)
+
+
+CODEC = StateCodec("detect", MEMORY_VERSION, PipelineMemory)
+
+
+def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
+    """Return the memory from the last revisions of alerts, for a ``detect`` that lost its own."""
+    memory = PipelineMemory()
+    for alert in sorted(alerts, key=lambda alert: alert.at_ms):
+        if not isinstance(alert.evidence, PipelineEvidence) or alert.evidence.query is None:
+            continue
+        query = memory.queries.setdefault(alert.evidence.query, QueryMemory())
+        query.taken_ms = alert.at_ms
+        if alert.status is AlertStatus.FIRING:
+            query.alerts[alert.rule] = reopened(alert)
+            _recount(query, alert)
+    return memory
+
+
+def _recount(query: QueryMemory, alert: AlertRecord) -> None:
+    if isinstance(alert.evidence, PipelineRejectsEvidence):
+        query.rejected = [(alert.at_ms, alert.evidence.rows or 0)]
+    elif isinstance(alert.evidence, PipelineDataLossEvidence):
+        query.lost_ms, query.lost_rows = alert.at_ms, alert.evidence.rows or 0
+
 
 NEWS = 2
 """A number makes a revision due when it doubled or halved."""

@@ -139,11 +139,7 @@ def _settle(context: BrokerContext, carrier: str, moment: EvidenceTime) -> None:
     was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None or is_of_log
     status = context.memory.log_dirs[carrier].status
     context.alerts.resolve(
-        Rule.LOG_DIR_OFFLINE,
-        carrier,
-        RECOVERED if was_confirmed else "unconfirmed",
-        moment.at_ms,
-        to_status=status,
+        Rule.LOG_DIR_OFFLINE, carrier, RECOVERED if was_confirmed else "unconfirmed", moment.at_ms, to_status=status
     )
     if Rule.LOG_DIR_OFFLINE not in context.memory.log_dirs[carrier].alerts:
         for path in members:

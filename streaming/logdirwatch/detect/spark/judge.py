@@ -14,7 +14,7 @@ from msgspec import Struct
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.alerts.context import Outcome
 from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, in_order
-from logdirwatch.detect.pipeline import heartbeats, queries, query_state
+from logdirwatch.detect.pipeline import heartbeats, queries
 from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.spark.shard import Shard
@@ -44,7 +44,7 @@ HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
 AT_ONCE = 512
 """Brokers whose records are in memory at once."""
-_CODECS: Mapping[int, StateCodec[Any]] = {HEARTBEAT_BROKER: heartbeats.CODEC, PIPELINE_BROKER: query_state.CODEC}
+_CODECS: Mapping[int, StateCodec[Any]] = {HEARTBEAT_BROKER: heartbeats.CODEC, PIPELINE_BROKER: queries.CODEC}
 
 
 class StartMemory(Struct, frozen=True):
@@ -212,12 +212,12 @@ class ShardJudge:
         if not rows:
             return []
         entry = self._shard.entry(PIPELINE_BROKER)
-        known = query_state.CODEC.load(entry) or query_state.PipelineMemory()
+        known = queries.CODEC.load(entry) or queries.PipelineMemory()
         seen = in_order(_fares(rows, self._default_cluster))
         if not seen:
             return []
         alerts = [alert for item in seen for alert in queries.take(known, item, self._settings)]
-        query_state.CODEC.keep(entry, known)
+        queries.CODEC.keep(entry, known)
         return alerts
 
     def _finish(self, known: BrokerMemory, outcomes: list[Outcome], last: Sample | None = None) -> list[Written]:

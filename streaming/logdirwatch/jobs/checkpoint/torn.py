@@ -20,7 +20,7 @@ import uuid
 import structlog
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs.checkpoint import older
+from logdirwatch.jobs.checkpoint import unusable
 from logdirwatch.jobs.checkpoint.folder import Folder, TornError, notes
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
         folder, names = notes(spark, checkpoint, operator)
         torn = [name for name in names if not _reads_whole("notes", folder, name)]
         if torn and torn == names:
-            older.rename(spark, checkpoint, now_ms, "its only state metadata file is torn")
+            unusable.rename(spark, checkpoint, now_ms, "its only state metadata file is torn")
             return
         for name in torn:
             folder.remove(name)

@@ -7,7 +7,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.clock import wall_ms
 from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.spark.shard import VARIABLES
-from logdirwatch.jobs.checkpoint import older
+from logdirwatch.jobs.checkpoint import unusable
 from logdirwatch.jobs.processors import ShardProcessor, shard_of
 from logdirwatch.jobs.queries.start_state import start_state
 from logdirwatch.jobs.session import without_empty_batches
@@ -103,7 +103,7 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     """Start the query, in a session of its own."""
     spark = without_empty_batches(spark, settings)
-    older.set_aside(spark, checkpoint(settings, NAME), VARIABLES, wall_ms())
+    unusable.set_aside(spark, checkpoint(settings, NAME), VARIABLES, wall_ms())
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
     records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)

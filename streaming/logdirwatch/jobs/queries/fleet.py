@@ -13,15 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from logdirwatch.fleet import memory
 from logdirwatch.jobs.processors import STATE_SCHEMA, ClusterProcessor
 from logdirwatch.jobs.queries.start_state import has_checkpoint, last_alerts
-from logdirwatch.jobs.streams import (
-    KAFKA_ROWS,
-    SHORT_FETCHES,
-    every,
-    few_tasks,
-    kafka_stream,
-    start_query,
-    to_kafka,
-)
+from logdirwatch.jobs.streams import KAFKA_ROWS, SHORT_FETCHES, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.detect.pipeline import heartbeats, query_state
+from logdirwatch.detect.pipeline import heartbeats, queries
 from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.jobs.checkpoint.folder import Folder
@@ -142,9 +142,9 @@ def memories_from_alerts(alerts: Sequence[AlertRecord]) -> list[tuple[str, int, 
         (cluster, HEARTBEAT_BROKER, heartbeats.MEMORY_VERSION, heartbeats.CODEC.encode(beat))
         for cluster, beat in sorted(beats.items())
     ]
-    own = query_state.restored(alerts)
+    own = queries.restored(alerts)
     if own.queries:
-        found.append((NO_CLUSTER, PIPELINE_BROKER, query_state.MEMORY_VERSION, query_state.CODEC.encode(own)))
+        found.append((NO_CLUSTER, PIPELINE_BROKER, queries.MEMORY_VERSION, queries.CODEC.encode(own)))
     return found
 
 

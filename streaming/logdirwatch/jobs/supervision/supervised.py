@@ -37,10 +37,7 @@ def _with_jobs(context: SparkContext, query: StreamingQuery, report: tuple[int |
     jobs = tuple(sorted(active & set(tracker.getJobIdsForGroup(str(query.runId)))))
     stages = list(_stages(context, jobs))
     return Signs(
-        report,
-        jobs,
-        sum(stage.numCompletedTasks for stage in stages),
-        any(stage.numActiveTasks for stage in stages),
+        report, jobs, sum(stage.numCompletedTasks for stage in stages), any(stage.numActiveTasks for stage in stages)
     )
 
 

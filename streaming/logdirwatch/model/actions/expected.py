@@ -9,8 +9,15 @@ from typing import Annotated, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
-from logdirwatch.model.actions.outlook import Endurance, Leadership, LeaveLogDirs
-from logdirwatch.model.actions.parts import ClearedLimits, Examples, Limits, Reassignment
+from logdirwatch.model.actions.parts import (
+    ClearedLimits,
+    Endurance,
+    Examples,
+    Leadership,
+    LeaveLogDirs,
+    Limits,
+    Reassignment,
+)
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NULL, RecordPart
 from logdirwatch.model.vocabulary import ActionKind
 

@@ -5,12 +5,10 @@ fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` mea
 """
 
 from logdirwatch.model.evidence.stream import LostRange, RejectedRows
-from logdirwatch.model.records.actions import ActionRecord
-from logdirwatch.model.records.alerts import AlertRecord, AnyEvidence
-from logdirwatch.model.records.decisions import AlertPattern, DecisionRecord
+from logdirwatch.model.records.actions import ActionRecord, AlertPattern, DecisionRecord
+from logdirwatch.model.records.alerts import AlertRecord, AnyEvidence, NotificationRecord
 from logdirwatch.model.records.events import EventRecord
 from logdirwatch.model.records.executions import ExecutionRecord, OwnLimit
-from logdirwatch.model.records.host import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.records.inventory import (
     InventoryRecord,
     PartitionInfo,
@@ -22,13 +20,15 @@ from logdirwatch.model.records.inventory import (
 from logdirwatch.model.records.metrics import (
     DEFAULT_INTERVAL_MS,
     HeartbeatRecord,
+    HostLogDir,
+    HostRecord,
+    KernelNews,
     LogDirSample,
     MetricsRecord,
     PartitionHealth,
+    PipelineRecord,
     ReplicaMoves,
 )
-from logdirwatch.model.records.notifications import NotificationRecord
-from logdirwatch.model.records.pipeline import PipelineRecord
 from logdirwatch.model.records.state import ADVANCES_NOT, SILENT, LogDirView, StateRecord, Transition
 from logdirwatch.model.scalars import Version
 

@@ -1,14 +1,45 @@
-"""``logdir.alerts``: a revision of an alert."""
+"""``logdir.alerts``, and what was sent of them: ``logdir.notifications``."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
-from logdirwatch.model.scalars import BrokerId, ClusterName, Long, Name, Revision, Version
+from logdirwatch.model.record_part import RecordPart
+from logdirwatch.model.scalars import BrokerId, ClusterName, EpochMs, Long, Name, Revision, Version
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
+
+AtMost = "counted once for each of their replicas"
+
+
+class Affected(RecordPart, frozen=True, kw_only=True):
+    """What a problem of a directory, a broker or a cluster affects; empty while unknown.
+
+    In an alert about a directory or broker the counts are those of the broker; in one about a cluster they are sums.
+    """
+
+    replica_count: Annotated[int | UnsetType | None, "Replicas in the alert's directories."] = UNSET
+    replica_bytes: Annotated[int | UnsetType | None, "Bytes of these."] = UNSET
+    leaderless: Annotated[int | None, "Partitions without a leader."] = None
+    under_min_isr: Annotated[
+        int | None, "Partitions under their minimum of in-sync replicas; of a cluster, at least."
+    ] = None
+    under_min_isr_at_most: Annotated[int | None, f"The same, {AtMost}."] = None
+    at_min_isr: Annotated[int | None, "Partitions at their minimum of in-sync replicas; of a cluster, at least."] = None
+    at_min_isr_at_most: Annotated[int | None, f"The same, {AtMost}."] = None
+    sole_replica: Annotated[int | None, "Partitions with a single in-sync replica left."] = None
+    internal_leaderless: Annotated[int | None, "Partitions of internal topics without a leader."] = None
+    out_of_sync: Annotated[int | UnsetType | None, "Replicas of the broker that are not in sync."] = UNSET
+    brokers: Annotated[int | None, "The number of affected brokers."] = None
+    log_dirs: Annotated[int | None, "The number of affected directories."] = None
+    examples: Annotated[list[str] | None, "Up to 20 of the partitions, brokers or directories, the worst first."] = None
+    hurt_topics: Annotated[
+        list[str] | UnsetType | None, "Up to 20 topics with a partition that has no leader or is under its minimum."
+    ] = UNSET
+    hurt_groups: Annotated[list[str] | UnsetType | None, "Up to 20 consumer groups of these topics."] = UNSET
+
 
 if TYPE_CHECKING:
     AnyEvidence = Evidence
@@ -63,3 +94,26 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     def order(self) -> tuple[int, int, str]:
         """Where it stands among others: the most severe first, then the oldest."""
         return -self.severity.rank, self.opened_at_ms, self.alert_id
+
+
+class NotificationRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts."""
+
+    version: Version
+    receiver: Annotated[Name, "Name of the receiver."]
+    route: Annotated[str, "Name of the route."]
+    group: Annotated[dict[str, str], "Labels of the group, by name."]
+    told: Annotated[dict[str, Severity], "Alerts that the receiver takes for firing: the severity sent, by alert_id."]
+    log_dirs: Annotated[
+        dict[str, list[str]], "Paths of the log directories of which each alert in told was sent, by alert_id."
+    ] = {}
+    owed: Annotated[
+        list[str], "alert_id of the alerts of messages that were begun and are not known to have arrived."
+    ] = []
+    unsure: Annotated[
+        dict[str, list[Severity]], "Severities that each alert in owed had in such messages, by alert_id."
+    ] = {}
+    quiet: Annotated[list[str], "alert_id of the alerts in told that were silenced since."] = []
+    sent_at_ms: Annotated[
+        EpochMs | None, "When the last message was delivered, in milliseconds since the epoch; null: never."
+    ] = None

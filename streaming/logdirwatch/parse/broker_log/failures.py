@@ -182,7 +182,7 @@ _OF_METADATA: Mapping[Reason, Sequence[str]] = {
         # KafkaMetadataLog and the readers of its snapshots.
         r"[Ss]napshot (?:state|id|at an offset|with id|file|does|must|cannot|is not)|SnapshotId|OffsetAndEpoch\(",
         r"\d{20}-\d{10}\.checkpoint",
-    ],
+    ]
 }
 _LAST: Mapping[Reason, Sequence[str]] = {
     Reason.CONTROLLER_UNREACHABLE: [

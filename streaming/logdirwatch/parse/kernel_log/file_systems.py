@@ -145,7 +145,4 @@ HANGS = (
     (HUNG, r"INFO: task (?P<task>.+?):\d+ blocked (?:in I/O wait )?for more than"),
 )
 
-ENDS = (
-    ((SERVER,), rf"{_RPC} OK\b"),
-    ((DEGRADED,), rf"{_ZED_STATE}ONLINE\b"),
-)
+ENDS = (((SERVER,), rf"{_RPC} OK\b"), ((DEGRADED,), rf"{_ZED_STATE}ONLINE\b"))

@@ -9,13 +9,13 @@ from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Meta
 from logdirwatch.plan.cluster import layout
 from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,
     REPLICA_STATE,
     TOPIC_STATE,
-    Table,
 )
 
 Row = Mapping[str, Any]

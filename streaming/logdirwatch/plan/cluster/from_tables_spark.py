@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.plan.cluster.from_tables import Row, facts_from, zip_rows
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.store.schema.definitions import Table
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.settings import StoreSettings
 from logdirwatch.store.tables import Tables
 

@@ -11,14 +11,7 @@ from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.stream import HeartbeatEvidence, PipelineEvidence, PipelineLaggingEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import (
-    PIPELINE_RULES,
-    AlertStatus,
-    Lane,
-    NotReported,
-    ReplicaCause,
-    Severity,
-)
+from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, NotReported, ReplicaCause, Severity
 from logdirwatch.report.executions import Execution
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned

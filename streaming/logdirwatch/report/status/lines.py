@@ -29,12 +29,7 @@ _LATE = {
     **dict.fromkeys(("store", "store_inventory"), "THE TABLES ARE LATE"),
     "recommend": "ACTIONS ARE LATE",
 }
-_RISK_STYLES = {
-    "leaderless": "bold red",
-    "under_min_isr": "bold red",
-    "at_min_isr": "yellow",
-    "sole_replica": "yellow",
-}
+_RISK_STYLES = {"leaderless": "bold red", "under_min_isr": "bold red", "at_min_isr": "yellow", "sole_replica": "yellow"}
 
 
 def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) -> RenderableType:

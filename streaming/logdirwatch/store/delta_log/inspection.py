@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from logdirwatch.store.delta_log.entries import (
     FOLDER,
@@ -183,3 +185,15 @@ def _newest_of(folder: Folder, kind: str) -> Any:
             if one is not None:
                 return one
     return None
+
+
+def opened(folder: Folder) -> DeltaTable:
+    """Return a table. Raises DamagedLogError, TableNotFoundError, and DeltaError for a table beyond deltalake.
+
+    deltalake lists the log by itself, and what a listing lacks may have been created meanwhile (see ``read_log``).
+    """
+    read_log(folder)
+    try:
+        return DeltaTable(folder.url, storage_options=folder.options)
+    except DeltaError:
+        return DeltaTable(folder.url, storage_options=folder.options)

@@ -44,11 +44,7 @@ Decide: TypeAlias = Callable[[pa.Table], Rewrite]
 """From the stored rows, with their key and some columns."""
 
 
-def rewrite(
-    target: DirectTable,
-    decide: Decide,
-    columns: Sequence[str],
-) -> None:
+def rewrite(target: DirectTable, decide: Decide, columns: Sequence[str]) -> None:
     """Change the rows of a table as ``decide`` says, which sees their key and ``columns``."""
     key = target.table.key
     wanted = (*key, *(name for name in columns if name not in key))

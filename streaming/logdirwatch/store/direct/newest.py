@@ -11,8 +11,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from logdirwatch.errors import UserError
 from logdirwatch.store.delta_log.entries import file_name
-from logdirwatch.store.delta_log.inspection import DamagedLogError, damaged, features_beyond_deltalake
-from logdirwatch.store.delta_log.opening import opened
+from logdirwatch.store.delta_log.inspection import DamagedLogError, damaged, features_beyond_deltalake, opened
 from logdirwatch.store.direct.arrow import arrow_schema
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.storage.folder import Folder

@@ -17,9 +17,9 @@ from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import encoded
 from logdirwatch.store.direct.merge import Key
 from logdirwatch.store.direct.rewriting import small
-from logdirwatch.store.rows.plain_judgements import Broker
-from logdirwatch.store.rows.plain_placements import Seen, when_of
-from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, subject
+from logdirwatch.store.rows.judgements import Broker
+from logdirwatch.store.rows.replicas import Seen, when_of
+from logdirwatch.store.rows.scans import MarkerKey, Part, Whole, subject
 from logdirwatch.store.rows.thin import Placed
 
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from logdirwatch.store.direct.arrow import arrow_array, arrow_rows, keys
 from logdirwatch.store.direct.merge import Decide, Key, Rewrite
-from logdirwatch.store.rows import plain, plain_columns
-from logdirwatch.store.rows.plain_columns import OF_CONFIGS
+from logdirwatch.store.rows import columns, single
+from logdirwatch.store.rows.columns import OF_CONFIGS
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
@@ -44,7 +44,7 @@ def removals(table: Table, deleted: Iterable[Placed]) -> Decide:
 def log_dir_changes(fresh: Sequence[Placed]) -> Decide:
     """Decide about directories: those in new state records are written, those no longer listed deleted."""
     sequences = {broker_of(state): state.thin.rank for state in fresh}
-    rows = plain_columns.log_dirs(fresh)
+    rows = columns.log_dirs(fresh)
     listed = keys(rows, LOG_DIR_STATE.key)
 
     def decide(stored: pa.Table) -> Rewrite:
@@ -59,8 +59,8 @@ def log_dir_changes(fresh: Sequence[Placed]) -> Decide:
 
 def broker_changes(fresh: Sequence[Placed], configs: Iterable[Placed]) -> Decide:
     """Decide about brokers: state and configuration change independently; a configuration alone creates no row."""
-    rows, brokers = plain_columns.brokers(fresh), [broker_of(state) for state in fresh]
-    said = {broker_of(placed): (plain.configs(placed), placed.thin.at_ms) for placed in configs}
+    rows, brokers = columns.brokers(fresh), [broker_of(state) for state in fresh]
+    said = {broker_of(placed): (single.configs(placed), placed.thin.at_ms) for placed in configs}
 
     def decide(stored: pa.Table) -> Rewrite:
         known = _sequences(stored, BROKER_STATE.key)

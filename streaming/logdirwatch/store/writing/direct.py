@@ -1,4 +1,4 @@
-"""Appends rows of a history without Spark."""
+"""Appends rows of a history without Spark; only files of about the same times are read for them."""
 
 from collections.abc import Callable, Iterable, Set
 
@@ -12,7 +12,28 @@ from logdirwatch.store.direct.newest import DataFile
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.tables import Span
-from logdirwatch.store.writing.spans import joined
+
+HOUR_MS = 3_600_000
+MOST_SPANS = 12
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, merging those less than an hour apart, and then the nearest until few are left.
+
+    >>> joined([(10, 20), (0, 5), (10 * 3_600_000, 10 * 3_600_000)])
+    [(0, 20), (36000000, 36000000)]
+    """
+    whole: list[Span] = []
+    for low, high in sorted(spans):
+        if whole and low - whole[-1][1] < HOUR_MS:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], high))
+        else:
+            whole.append((low, high))
+    while len(whole) > MOST_SPANS:
+        at = min(range(1, len(whole)), key=lambda place: whole[place][0] - whole[place - 1][1])
+        whole[at - 1 : at + 1] = [(whole[at - 1][0], whole[at][1])]
+    return whole
+
 
 Open = Callable[[Table], DirectTable]
 

@@ -17,9 +17,8 @@ from logdirwatch.store.direct.rewriting import Replacement, StoredColumns, read_
 from logdirwatch.store.direct.table import DirectTable
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.tables import CONFLICTS, Tables, retried, same_key, short
-from logdirwatch.store.writing.direct import insert_new
+from logdirwatch.store.writing.direct import insert_new, joined
 from logdirwatch.store.writing.small_batch import compressed
-from logdirwatch.store.writing.spans import joined
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from logdirwatch.model import topics
 from logdirwatch.store.direct.newest import RowsChangedError
-from logdirwatch.store.rows.plain_judgements import Judged
+from logdirwatch.store.rows.judgements import Judged
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,

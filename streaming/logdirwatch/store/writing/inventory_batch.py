@@ -17,11 +17,9 @@ from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import arrow_rows, keys
 from logdirwatch.store.direct.merge import Changes, Key, Rewrite, Stored
 from logdirwatch.store.direct.rewriting import Parts, places_of, replacement
-from logdirwatch.store.rows import plain
+from logdirwatch.store.rows import single
 from logdirwatch.store.rows.content import Subject
-from logdirwatch.store.rows.listings import Candidates, Changed, Listings, candidates, listings
-from logdirwatch.store.rows.plain import SOURCE_NAMES, Row
-from logdirwatch.store.rows.plain_judgements import (
+from logdirwatch.store.rows.judgements import (
     Broker,
     Judged,
     after_tombstones,
@@ -30,11 +28,11 @@ from logdirwatch.store.rows.plain_judgements import (
     judgements,
     unstored,
 )
-from logdirwatch.store.rows.plain_partitions import partition_changes, with_partitions
-from logdirwatch.store.rows.plain_placements import WHEN, Seen, seen_in
-from logdirwatch.store.rows.plain_replicas import Known as KnownReplicas
-from logdirwatch.store.rows.plain_replicas import replica_changes
-from logdirwatch.store.rows.plain_scans import (
+from logdirwatch.store.rows.listings import Candidates, Changed, Listings, candidates, listings
+from logdirwatch.store.rows.partitions import partition_changes, with_partitions
+from logdirwatch.store.rows.replicas import WHEN, Seen, replica_changes, seen_in
+from logdirwatch.store.rows.replicas import Known as KnownReplicas
+from logdirwatch.store.rows.scans import (
     MarkerKey,
     Markers,
     Part,
@@ -49,6 +47,7 @@ from logdirwatch.store.rows.plain_scans import (
     whole_log_dirs,
     whole_scans,
 )
+from logdirwatch.store.rows.single import SOURCE_NAMES, Row
 from logdirwatch.store.rows.thin import Placed, Thin
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
@@ -151,7 +150,7 @@ def _write_rejected(batch: SmallBatch, change: Change) -> None:
     """Insert the rejected records of the inventory; ``store`` keeps those of the state topic."""
     rejected = [placed for placed in batch.of("rejected") if placed.position.topic == topics.INVENTORY]
     if rejected:
-        rows = one_by_one(REJECTED_RECORDS, plain.rejected)(rejected)
+        rows = one_by_one(REJECTED_RECORDS, single.rejected)(rejected)
         change(REJECTED_RECORDS, lambda target: target.insert_new(rows))
 
 

@@ -18,9 +18,8 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ReplicasRecord, TopicRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.parse.decoding import Decoder
-from logdirwatch.store.rows.content import Subject, Timeless, partitions_digests, replicas_digests, timeless
-from logdirwatch.store.rows.digests import NO_ROWS
-from logdirwatch.store.rows.plain_judgements import essence
+from logdirwatch.store.rows.content import NO_ROWS, Subject, Timeless, partitions_digests, replicas_digests, timeless
+from logdirwatch.store.rows.judgements import essence
 from logdirwatch.store.rows.thin import Placed, Position, Thin
 from logdirwatch.store.writing.intake import SCHEMA, Belief, as_placed, as_table, listing_identity, thin_rows
 from logdirwatch.store.writing.small_batch import Limits, SmallBatch, fetched, newest

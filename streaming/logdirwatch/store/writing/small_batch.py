@@ -14,8 +14,33 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.store.rows.thin import Placed, Position
-from logdirwatch.store.writing.held import held
 from logdirwatch.store.writing.intake import Belief, thin_rows
+
+
+@contextmanager
+def held(frame: DataFrame) -> Iterator[DataFrame]:
+    """Cache the rows of a frame that reads no table, from its first use to the end of the block."""
+    kept = frame.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+@contextmanager
+def computed(frame: DataFrame) -> Iterator[DataFrame]:
+    """Compute the rows of a frame now, and keep them, detached from their tables, to the end of the block.
+
+    A frame that is only cached is planned again, including the search for files, whenever one of its tables is written.
+    Spark frees the rows itself, but only after a garbage collection.
+    """
+    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    kept = frame.coalesce(partitions).localCheckpoint()
+    try:
+        yield kept
+    finally:
+        kept._jdf.queryExecution().analyzed().rdd().unpersist(False)  # noqa: SLF001 - PySpark has no public method
+
 
 MOST_BYTES = 96 << 20
 """The size of the keys and values of a small batch: what 2,000 brokers with twelve directories send in 30 s is one."""

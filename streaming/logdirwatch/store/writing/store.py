@@ -7,11 +7,12 @@ from pyspark.sql import DataFrame
 
 from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.store.direct.arrow import Row, arrow_rows, keys
-from logdirwatch.store.rows import plain, plain_columns
-from logdirwatch.store.rows.plain_columns import OF_CONFIGS
-from logdirwatch.store.rows.plain_judgements import after_tombstones
+from logdirwatch.store.rows import columns, single
+from logdirwatch.store.rows.columns import OF_CONFIGS
+from logdirwatch.store.rows.judgements import after_tombstones
 from logdirwatch.store.rows.state_changes import EARLIER, broker_changes, broker_of, log_dir_changes, removals
 from logdirwatch.store.rows.thin import Placed
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
@@ -23,7 +24,6 @@ from logdirwatch.store.schema.definitions import (
     QUALITY_RESULTS,
     REJECTED_RECORDS,
     TRANSITIONS,
-    Table,
 )
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.writing.engine import Among, Change, Engine, Target
@@ -39,19 +39,15 @@ def one_by_one(table: Table, read: Callable[[Placed], Iterable[Row]]) -> Rows:
 
 
 HISTORIES: tuple[tuple[Table, Mapping[str, Rows]], ...] = (
-    (REJECTED_RECORDS, {"rejected": one_by_one(REJECTED_RECORDS, plain.rejected)}),
+    (REJECTED_RECORDS, {"rejected": one_by_one(REJECTED_RECORDS, single.rejected)}),
     (
         LOG_DIR_SAMPLES,
-        {
-            "metrics": plain_columns.polls,
-            "event": one_by_one(LOG_DIR_SAMPLES, plain.events),
-            "host": plain_columns.hosts,
-        },
+        {"metrics": columns.polls, "event": one_by_one(LOG_DIR_SAMPLES, single.events), "host": columns.hosts},
     ),
-    (TRANSITIONS, {"transition": one_by_one(TRANSITIONS, plain.transitions)}),
-    (ALERTS, {"alert": one_by_one(ALERTS, plain.alerts)}),
-    (ACTIONS, {"action": one_by_one(ACTIONS, plain.actions)}),
-    (EXECUTIONS, {"execution": one_by_one(EXECUTIONS, plain.executions)}),
+    (TRANSITIONS, {"transition": one_by_one(TRANSITIONS, single.transitions)}),
+    (ALERTS, {"alert": one_by_one(ALERTS, single.alerts)}),
+    (ACTIONS, {"action": one_by_one(ACTIONS, single.actions)}),
+    (EXECUTIONS, {"execution": one_by_one(EXECUTIONS, single.executions)}),
 )
 WRITTEN = (*(table for table, _ in HISTORIES), DECISIONS, LOG_DIR_STATE, BROKER_STATE, QUALITY_RESULTS)
 
@@ -86,11 +82,11 @@ def _insert_new(table: Table, rows: pa.Table, change: Change) -> None:
 def _write_decisions(placed: Sequence[Placed], change: Change) -> None:
     if not placed:
         return
-    ids, clusters = {plain.decoded(each)["id"] for each in placed}, dict[str, str]()
+    ids, clusters = {single.decoded(each)["id"] for each in placed}, dict[str, str]()
     for table, name in ((ALERTS, "alert_id"), (ACTIONS, "action_id")):
         found = change(table, lambda target, name=name: target.read((name, "cluster"), Among(name, ids)))  # type: ignore[misc]
         clusters |= dict(keys(found, (name, "cluster")))
-    _insert_new(DECISIONS, one_by_one(DECISIONS, lambda each: plain.decisions(each, clusters))(placed), change)
+    _insert_new(DECISIONS, one_by_one(DECISIONS, lambda each: single.decisions(each, clusters))(placed), change)
 
 
 def _write_brokers(batch: SmallBatch, change: Change) -> None:

@@ -10,8 +10,14 @@ from typing import TypeAlias
 from logdirwatch.store.direct.newest import NotDirectError, RowsChangedError, Version
 from logdirwatch.store.direct.rewriting import read_columns
 from logdirwatch.store.direct.table import DirectTable
-from logdirwatch.store.rows.content import OF_REPLICA, OF_TOPIC_STATE, Subject, stored_partitions, stored_replicas
-from logdirwatch.store.rows.digests import NO_ROWS
+from logdirwatch.store.rows.content import (
+    NO_ROWS,
+    OF_REPLICA,
+    OF_TOPIC_STATE,
+    Subject,
+    stored_partitions,
+    stored_replicas,
+)
 from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.writing.engine import ByDriver, Target

@@ -5,8 +5,7 @@ from typer.testing import CliRunner
 
 from logdirwatch.cli.main import app
 from logdirwatch.errors import UserError
-from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.history_tables import ALERTS
+from logdirwatch.store.schema.definitions import ALERTS, TABLES
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.upkeep.results import Upkept, line
 

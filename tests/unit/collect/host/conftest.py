@@ -5,10 +5,10 @@ import asyncio
 import msgspec
 import pytest
 
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes
 from logdirwatch.collect.host.tail import StateFile
 from logdirwatch.collect.host.watch import HostWatch
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HostRecord
 from tests.support.waiting import DEADLINE_S

@@ -5,8 +5,8 @@ import structlog
 
 from logdirwatch.collect.host.server_properties import doubts, parsed
 from logdirwatch.collect.host.server_properties import log_dirs_of as dirs_in
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import log_dirs_of
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.errors import UserError
 
 PROPERTIES = """\

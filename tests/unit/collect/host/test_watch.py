@@ -9,10 +9,10 @@ import structlog
 from logdirwatch.collect.host import watch as host
 from logdirwatch.collect.host.logs import QUIET_LOOKS
 from logdirwatch.collect.host.prober import MISSING
-from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.sources import HostEyes, other_logs_of
 from logdirwatch.collect.host.tail import TailState
 from logdirwatch.collect.host.watch import look_once
+from logdirwatch.collect.settings import HostSettings
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.parse import records as parse
 from tests.support.waiting import DEADLINE_S, wait_until

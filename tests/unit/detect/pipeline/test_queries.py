@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.pipeline import queries as pipeline
-from logdirwatch.detect.pipeline.queries import QueryProgress
-from logdirwatch.detect.pipeline.query_state import CODEC, PipelineMemory, restored
+from logdirwatch.detect.pipeline.queries import CODEC, PipelineMemory, QueryProgress, restored
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, LostRange, PipelineRecord, RejectedRows

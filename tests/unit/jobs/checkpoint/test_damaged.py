@@ -7,7 +7,7 @@ import structlog
 
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import application
-from logdirwatch.jobs.checkpoint import damaged, older
+from logdirwatch.jobs.checkpoint import unusable
 from logdirwatch.jobs.supervision.supervised import Supervised
 from logdirwatch.settings import Settings
 
@@ -47,23 +47,23 @@ def caused_by(text, cause, stack=""):
     ],
 )
 def test_what_spark_says_of_state_that_it_cannot_read(error, found):
-    assert damaged.reason(error) == found
+    assert unusable.reason(error) == found
 
 
 @pytest.mark.parametrize(
     ("name", "failures", "error", "is_set_aside"),
     [
-        ("detect", damaged.FAILURES, GONE, True),
-        ("fleet", damaged.FAILURES + 1, LOADING, True),
-        ("detect", damaged.FAILURES - 1, GONE, False),
-        ("store", damaged.FAILURES, GONE, False),
-        ("detect", damaged.FAILURES, "Kafka cannot be reached", False),
-        ("fast_lane", damaged.FAILURES, OUT_OF_RANGE, True),
-        ("fast_lane", damaged.FAILURES - 1, OUT_OF_RANGE, False),
-        ("fast_lane", damaged.FAILURES, GONE, False),
-        ("fast_lane", damaged.FAILURES, "Kafka cannot be reached", False),
-        ("detect", damaged.FAILURES, OUT_OF_RANGE, False),
-        ("store", damaged.FAILURES, OUT_OF_RANGE, False),
+        ("detect", unusable.FAILURES, GONE, True),
+        ("fleet", unusable.FAILURES + 1, LOADING, True),
+        ("detect", unusable.FAILURES - 1, GONE, False),
+        ("store", unusable.FAILURES, GONE, False),
+        ("detect", unusable.FAILURES, "Kafka cannot be reached", False),
+        ("fast_lane", unusable.FAILURES, OUT_OF_RANGE, True),
+        ("fast_lane", unusable.FAILURES - 1, OUT_OF_RANGE, False),
+        ("fast_lane", unusable.FAILURES, GONE, False),
+        ("fast_lane", unusable.FAILURES, "Kafka cannot be reached", False),
+        ("detect", unusable.FAILURES, OUT_OF_RANGE, False),
+        ("store", unusable.FAILURES, OUT_OF_RANGE, False),
     ],
 )
 def test_a_checkpoint_is_set_aside_when_its_query_fails_with_it_again_and_again(
@@ -71,7 +71,7 @@ def test_a_checkpoint_is_set_aside_when_its_query_fails_with_it_again_and_again(
 ):
     renamed = []
     monkeypatch.setattr(
-        older, "Folder", lambda spark, path: SimpleNamespace(rename=lambda to: renamed.append((path, to)))
+        unusable, "Folder", lambda spark, path: SimpleNamespace(rename=lambda to: renamed.append((path, to)))
     )
     supervised = Supervised(name, None, failures=failures)
     with structlog.testing.capture_logs() as logged:

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from logdirwatch.detect.spark import shard
-from logdirwatch.jobs.checkpoint.older import variables_of
 from logdirwatch.jobs.checkpoint.torn import is_whole
+from logdirwatch.jobs.checkpoint.unusable import variables_of
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'
 COMMITS = 'v1\n{"nextBatchWatermarkMs":0}'

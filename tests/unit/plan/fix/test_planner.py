@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.fix.plan import mixed_brokers, reassignment, steps
 from logdirwatch.plan.fix.planner import fix, freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions
-from logdirwatch.report.actions.fix import as_data, view
+from logdirwatch.report.actions.plans import as_data, view
 from tests.unit.plan.answers import holds, of_kind
 from tests.unit.plan.builders import (
     MIB,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from logdirwatch.model.records import PartitionInfo, Placement, TopicRecord
 from logdirwatch.store.direct.arrow import arrow_rows
 from logdirwatch.store.rows.content import (
+    NO_ROWS,
     Subject,
     partitions_digests,
     replicas_digests,
@@ -18,9 +19,8 @@ from logdirwatch.store.rows.content import (
     stored_replicas,
     timeless,
 )
-from logdirwatch.store.rows.digests import NO_ROWS
-from logdirwatch.store.rows.plain_partitions import partition_changes
-from logdirwatch.store.rows.plain_scans import Part
+from logdirwatch.store.rows.partitions import partition_changes
+from logdirwatch.store.rows.scans import Part
 from logdirwatch.store.schema.definitions import REPLICA_STATE, TOPIC_STATE
 
 NAMES = st.sampled_from(["t", "u", "é", "t\u0000"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.store.rows.digests import NO_ROWS, group_digests
+from logdirwatch.store.rows.content import NO_ROWS, group_digests
 
 TYPES = {
     "text": (pa.string(), st.none() | st.text(max_size=3)),

@@ -10,10 +10,10 @@ from logdirwatch.model.records import Placement, ReplicasRecord
 from logdirwatch.store.direct.arrow import arrow_rows
 from logdirwatch.store.direct.merge import Changes
 from logdirwatch.store.rows import listings as columns
+from logdirwatch.store.rows.judgements import Judgement, View
 from logdirwatch.store.rows.listings import Changed, candidates, listings
-from logdirwatch.store.rows.plain_judgements import Judgement, View
-from logdirwatch.store.rows.plain_replicas import Known, replica_changes
-from logdirwatch.store.rows.plain_scans import newer_parts, whole_log_dirs
+from logdirwatch.store.rows.replicas import Known, replica_changes
+from logdirwatch.store.rows.scans import newer_parts, whole_log_dirs
 from logdirwatch.store.rows.thin import Placed, Position, Thin
 from logdirwatch.store.schema.definitions import REPLICA_STATE
 

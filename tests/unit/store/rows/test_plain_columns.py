@@ -6,10 +6,9 @@ import pytest
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostRecord, MetricsRecord, StateRecord
-from logdirwatch.store.rows import plain_columns
+from logdirwatch.store.rows import columns
 from logdirwatch.store.rows.thin import Position
-from logdirwatch.store.schema.json_types import text_fields
-from logdirwatch.store.writing.intake import Belief, as_placed, as_table
+from logdirwatch.store.writing.intake import Belief, as_placed, as_table, text_fields
 from logdirwatch.store.writing.small_batch import by_kind
 
 POLL = {"status": "ok", "collector": "c1", "host": "h", "metrics": {"a": 1, "b": None}, "configs": {"x": None}}
@@ -48,7 +47,7 @@ def picked(rows, *names):
 
 
 def test_a_poll_is_a_row_of_its_own_and_one_for_each_directory():
-    rows = plain_columns.polls(polls())
+    rows = columns.polls(polls())
     names = "kind", "timestamp_ms", "log_dir", "status", "host", "error_code", "total_bytes", "source_offset"
     assert picked(rows, *names, "kafka_timestamp_ms") == [
         ("poll", 0, None, "ok", "h", None, None, 5, 90),
@@ -61,7 +60,7 @@ def test_a_poll_is_a_row_of_its_own_and_one_for_each_directory():
 
 
 def test_maps_and_texts_of_a_poll_stand_in_its_own_row():
-    rows = plain_columns.polls(polls())
+    rows = columns.polls(polls())
     own, silent, of_log_dir = (rows.slice(place, 1).to_pylist()[0] for place in (0, 1, 3))
     assert (own["metrics"], own["configs"]) == ([("a", 1.0), ("b", None)], [("x", None)])
     assert json.loads(own["moves"]) == {"at_ms": 3}
@@ -71,7 +70,7 @@ def test_maps_and_texts_of_a_poll_stand_in_its_own_row():
 
 
 def test_a_host_says_its_errors_once():
-    rows = plain_columns.hosts(hosts())
+    rows = columns.hosts(hosts())
     names = "kind", "timestamp_ms", "log_dir", "error", "volume", "probe_ms"
     assert picked(rows, *names) == [
         ("host", 0, None, "no probe; no log", None, None),
@@ -81,7 +80,7 @@ def test_a_host_says_its_errors_once():
 
 
 def test_a_state_is_a_broker_and_its_directories():
-    brokers, log_dirs = plain_columns.brokers(states()), plain_columns.log_dirs(states())
+    brokers, log_dirs = columns.brokers(states()), columns.log_dirs(states())
     names = "broker", "sequence", "leaderless", "partition_examples", "log_dir_count", "offline_log_dirs"
     assert picked(brokers, *names) == [(8, 4, 1, ["t-0"], 2, 1), (9, 4, None, None, 0, 0)]
     assert [json.loads(record)["broker"] for record in brokers.column("record").to_pylist()] == [8, 9]
@@ -95,10 +94,10 @@ def test_a_state_is_a_broker_and_its_directories():
 @pytest.mark.parametrize(
     ("read", "placed"),
     [
-        (plain_columns.polls, polls),
-        (plain_columns.hosts, hosts),
-        (plain_columns.brokers, states),
-        (plain_columns.log_dirs, states),
+        (columns.polls, polls),
+        (columns.hosts, hosts),
+        (columns.brokers, states),
+        (columns.log_dirs, states),
     ],
 )
 def test_what_spark_parsed_has_the_same_rows(read, placed):

@@ -2,11 +2,10 @@
 
 import pytest
 
-from logdirwatch.store.rows.plain_judgements import Judgement, View
-from logdirwatch.store.rows.plain_partitions import as_int, partition_changes
-from logdirwatch.store.rows.plain_placements import Seen
-from logdirwatch.store.rows.plain_replicas import Known, replica_changes
-from logdirwatch.store.rows.plain_scans import Part, Whole
+from logdirwatch.store.rows.judgements import Judgement, View
+from logdirwatch.store.rows.partitions import as_int, partition_changes
+from logdirwatch.store.rows.replicas import Known, Seen, replica_changes
+from logdirwatch.store.rows.scans import Part, Whole
 
 KEY, SOURCE = ("c", 7, "t", 0, False), {"source_topic": "i", "source_partition": 0, "source_offset": 1}
 ONLINE = {("c", 7): Judgement(1, "online", 3, {"/d1": View("online", 4)})}

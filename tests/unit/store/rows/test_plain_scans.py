@@ -1,7 +1,7 @@
 """Which scans the driver takes for complete, and which directories are gone."""
 
-from logdirwatch.store.rows.plain_judgements import Judgement, View
-from logdirwatch.store.rows.plain_scans import Part, left_log_dirs, whole_log_dirs, whole_scans
+from logdirwatch.store.rows.judgements import Judgement, View
+from logdirwatch.store.rows.scans import Part, left_log_dirs, whole_log_dirs, whole_scans
 
 LOG_DIR, CLUSTER = ("c", 7, "/d1"), ("c", None, None)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.parse.records import RECORDS
-from logdirwatch.store.schema.json_types import flattened, text_fields
+from logdirwatch.store.writing.intake import flattened, text_fields
 from tests.support.generated import documents
 from tests.support.properties import examples
 from tests.unit.report.builders import alert

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.store.rows.content import Subject
-from logdirwatch.store.rows.plain_scans import is_recognized, newer_parts
+from logdirwatch.store.rows.scans import is_recognized, newer_parts
 from logdirwatch.store.rows.thin import Position
 from logdirwatch.store.writing import recognition
 from logdirwatch.store.writing.intake import Belief, as_placed, thin_rows

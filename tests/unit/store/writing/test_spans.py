@@ -15,7 +15,7 @@ from logdirwatch.store.schema.definitions import (
     TABLES,
     TRANSITIONS,
 )
-from logdirwatch.store.writing.spans import HOUR_MS, MOST_SPANS, joined
+from logdirwatch.store.writing.direct import HOUR_MS, MOST_SPANS, joined
 
 ONLY_IN_THE_RECORD = {
     EXECUTIONS.name: {"operations", "limits", "needs_ms", "changed", "begun", "topic_ids", "cause_is_seen"}

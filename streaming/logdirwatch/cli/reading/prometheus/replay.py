@@ -13,15 +13,14 @@ import msgspec
 from logdirwatch.cli.reading.prometheus.history import CLUSTER, Fleet, History, fleet
 from logdirwatch.cli.reading.prometheus.server import Points, Server, Steps
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect.backtest import replay
+from logdirwatch.detect.machine import replay
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
-from logdirwatch.report.backtest import Fired, fired
-from logdirwatch.report.backtest_rules import Compared, Interval, Past, Place, RuleFired, compared
+from logdirwatch.report.backtest import Compared, Fired, Interval, Past, Place, RuleFired, compared, fired
 
 FEW_HOSTS = 3
 """For so many, starting processes takes longer than it saves."""

@@ -21,10 +21,10 @@ from logdirwatch.store.delta_log.inspection import (
     damaged,
     features_beyond_deltalake,
     foreign,
+    opened,
 )
-from logdirwatch.store.delta_log.opening import opened
+from logdirwatch.store.schema.columns import foreign_change
 from logdirwatch.store.schema.definitions import TABLES
-from logdirwatch.store.schema.foreign import foreign_change
 from logdirwatch.store.storage.folder import Folder, folder_at
 from logdirwatch.store.storage.options import Get, UnknownOptionsError, of_extra
 

@@ -18,7 +18,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka.logins import ClientCredentials
 from logdirwatch.kafka.oauth import Tokens
 from logdirwatch.report.status.absent_tables import Place
-from logdirwatch.store.databricks import DatabricksSettings
+from logdirwatch.store.settings import DatabricksSettings
 
 INSTALL = "pip install 'logdirwatch[databricks]'"
 _RETRY_S, _ATTEMPTS = 5, 60

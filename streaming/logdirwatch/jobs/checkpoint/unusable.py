@@ -1,4 +1,9 @@
-"""Checkpoints with which a query fails again and again: state that Spark cannot read, and offsets that are gone.
+"""Checkpoints from which no query can go on: they are set aside, and the query starts as without one.
+
+Spark opens one with a state format that this release does not read: it silently drops unknown state variables, the
+others begin empty, and everything that fires would be alerted again with another id.
+
+With other checkpoints a query fails again and again: state that Spark cannot read, and offsets that are gone.
 
 Only ``detect`` and ``fleet`` keep state, and both start without a checkpoint from what they wrote on the topics. So a
 checkpoint whose state cannot be read is set aside after a few failures in succession: nothing is lost, and nothing that
@@ -8,7 +13,41 @@ fires is told twice. One failure may have another reason, such as a store that d
 micro-batches do with ``failOnDataLoss=false``: the query fails with each start until its checkpoint is set aside.
 """
 
+import json
 import re
+from collections.abc import Collection
+
+import structlog
+from pyspark.sql import SparkSession
+
+from logdirwatch.jobs.checkpoint.folder import Folder, content, notes
+
+log = structlog.get_logger(__name__)
+
+OWN = "$"
+"""The prefix of Spark's own variables."""
+
+
+def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], now_ms: int) -> None:
+    """Rename a query's checkpoint if its state has other variables than ``variables``."""
+    folder, names = notes(spark, checkpoint, "0")
+    if not names or variables_of(folder.read(names[-1])) <= set(variables):
+        return
+    rename(spark, checkpoint, now_ms, "the state format of an older release")
+
+
+def rename(spark: SparkSession, checkpoint: str, now_ms: int, reason: str) -> None:
+    """Set a checkpoint aside, so that its query starts as without one."""
+    aside = f"{checkpoint}.{now_ms}"
+    Folder(spark, checkpoint).rename(aside)
+    log.warning("checkpoint.set_aside", checkpoint=checkpoint, now=aside, reason=reason)
+
+
+def variables_of(metadata: str) -> set[str]:
+    """Return the names of the state variables in a state operator's metadata."""
+    properties = json.loads(content(metadata)["operatorPropertiesJson"])
+    return {name for one in properties["stateVariables"] if not (name := one["stateName"]).startswith(OWN)}
+
 
 FAILURES = 3
 """After so many failures in succession a checkpoint is set aside."""

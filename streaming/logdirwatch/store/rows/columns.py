@@ -23,11 +23,17 @@ from logdirwatch.model.records import (
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.direct.arrow import Columns, arrow_columns, repeated
-from logdirwatch.store.rows.plain import HOST, LOG_DIR, POLL, as_json
+from logdirwatch.store.rows.single import HOST, LOG_DIR, POLL, as_json
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import Table
-from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE
-from logdirwatch.store.schema.history_tables import OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    OF_HOST,
+    OF_POLL,
+    OF_POLL_AND_LOG_DIR,
+)
 
 Content = TypeVar("Content", bound=Struct)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from logdirwatch.model.vocabulary import BrokerStatus
-from logdirwatch.store.rows.plain import Row, decoded
-from logdirwatch.store.rows.plain_judgements import Judged
+from logdirwatch.store.rows.judgements import Judged
+from logdirwatch.store.rows.single import Row, decoded
 from logdirwatch.store.rows.thin import Placed, Thin
 
 MarkerKey: TypeAlias = tuple[str, int | None, str | None]

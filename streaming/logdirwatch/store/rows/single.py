@@ -6,18 +6,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from logdirwatch.model.records import (
-    ActionRecord,
-    AlertRecord,
-    DecisionRecord,
-    ExecutionRecord,
-    Transition,
-)
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord, ExecutionRecord, Transition
 from logdirwatch.parse.decoding import Decoder
 from logdirwatch.store.rows.thin import Placed
 from logdirwatch.store.schema.columns import SOURCE, Table
-from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, DECISIONS, EXECUTIONS, TRANSITIONS
-from logdirwatch.store.schema.history_tables import OF_EVENT
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, DECISIONS, EXECUTIONS, OF_EVENT, TRANSITIONS
 
 UNKNOWN_CLUSTER = "unknown"
 SOURCE_NAMES = tuple(column.name for column in SOURCE)
@@ -107,8 +100,4 @@ def configs(placed: Placed) -> dict[str, str | None]:
 
 def _source(placed: Placed) -> Row:
     position = placed.position
-    return {
-        "source_topic": position.topic,
-        "source_partition": position.partition,
-        "source_offset": position.offset,
-    }
+    return {"source_topic": position.topic, "source_partition": position.partition, "source_offset": position.offset}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.store.direct.merge import Changes, Key, Stored
-from logdirwatch.store.rows.plain import SOURCE_NAMES, Row
-from logdirwatch.store.rows.plain_scans import MarkerKey, Part, Whole, source_columns
+from logdirwatch.store.rows.scans import MarkerKey, Part, Whole, source_columns
+from logdirwatch.store.rows.single import SOURCE_NAMES, Row
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
 OF_TOPIC = ("is_internal", "configs", "overridden")
