@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.store.schema.definitions import LOG_DIR_INVENTORY, REJECTED_RECORDS, REPLICA_STATE, TOPIC_STATE
-from logdirwatch.store.writing import engine, inventory_batch, trust
+from logdirwatch.store.writing import engine, inventory_batch, recognition
 from logdirwatch.store.writing.tally import Tally
 from tests.spark.lake import addressed, replicas, scan_end, scan_ms, state, topic
 from tests.spark.test_store_direct import jobs, writers
@@ -15,7 +15,7 @@ WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
 
 @pytest.fixture(autouse=True)
 def every_table_is_large(monkeypatch):
-    monkeypatch.setattr(trust, "MOST_ROWS", -1)
+    monkeypatch.setattr(recognition, "MOST_ROWS", -1)
 
 
 def last_writer(lake, table=REPLICA_STATE):
@@ -117,7 +117,7 @@ def test_partitions_that_somebody_else_changed_are_put_right_by_the_next_scan(la
 
 def test_a_writer_between_reading_and_writing_is_noticed(lake, monkeypatch):
     lake.scan(*BROKERS, *whole_scan(0))
-    check, checked = trust.Trust.check, []
+    check, checked = recognition.Trust.check, []
 
     def after_another(self, target):
         if target.table is REPLICA_STATE and not checked:
@@ -125,7 +125,7 @@ def test_a_writer_between_reading_and_writing_is_noticed(lake, monkeypatch):
             target = engine.ByDriver(lake.tables.direct(REPLICA_STATE))
         return check(self, target)
 
-    monkeypatch.setattr(trust.Trust, "check", after_another)
+    monkeypatch.setattr(recognition.Trust, "check", after_another)
     lake.scan(*whole_scan(1, size=11))
     assert checked
     assert lake.rows("replica_state", "broker", "partition", "size_bytes") == [

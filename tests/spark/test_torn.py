@@ -14,7 +14,8 @@ from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs import application
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.checkpoint import moved, torn, unusable
+from logdirwatch.jobs.checkpoint import unusable
+from logdirwatch.jobs.checkpoint import repair
 from logdirwatch.jobs.queries.start_state import has_checkpoint
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import without_empty_batches
@@ -41,7 +42,7 @@ class Counting:
 
     def run(self):
         """Take all there is, and stop."""
-        torn.take_back(self.spark, checkpoint(self.settings, NAME), NOW_MS)
+        repair.take_back(self.spark, checkpoint(self.settings, NAME), NOW_MS)
         records = self.spark.readStream.schema("id long").parquet(str(self.folder / "in"))
         writer = records.writeStream.foreachBatch(self._keep)
         query = start_query(writer, self.settings, NAME, lambda writer: writer.trigger(availableNow=True))
@@ -120,7 +121,7 @@ def test_an_offset_file_that_cannot_be_read_is_an_error_and_stays(counting):
     newest.mkdir()
     before = sorted(folder.rglob("*"))
     with pytest.raises(Py4JJavaError):
-        torn.take_back(counting.spark, str(folder), NOW_MS)
+        repair.take_back(counting.spark, str(folder), NOW_MS)
     assert sorted(folder.rglob("*")) == before
 
 
@@ -135,7 +136,7 @@ def test_a_first_batch_that_is_torn_is_no_checkpoint(spark, tmp_path, source):
     if source == "torn":
         checkpoints.cut(checkpoints.newest(folder / "sources/0"))
     assert has_checkpoint(spark, counting.settings, NAME)
-    torn.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
+    repair.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
     assert not has_checkpoint(spark, counting.settings, NAME)
     counting.run()
     assert counting.batches[0] == [0, 0]
@@ -146,8 +147,8 @@ def test_a_sound_checkpoint_stays_as_it_is(spark, counting):
         return {file: file.read_bytes() for file in counting.folder.rglob("checkpoints/**/*") if file.is_file()}
 
     before = files()
-    torn.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
-    torn.take_back(spark, checkpoint(counting.settings, "never started"), NOW_MS)
+    repair.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
+    repair.take_back(spark, checkpoint(counting.settings, "never started"), NOW_MS)
     assert files() == before
 
 
@@ -165,8 +166,8 @@ def test_a_query_goes_on_from_its_state_when_the_newest_note_of_it_is_torn(spark
         feed.wait_for("logdir.state", lambda r: r.at_ms == T0 + 10_000, "a second run")
         feed.stop()
         checkpoints.cut(checkpoints.newest(notes))
-        torn.take_back(spark, str(folder), NOW_MS)
-        moved.follow(spark, str(folder))
+        repair.take_back(spark, str(folder), NOW_MS)
+        repair.follow(spark, str(folder))
         assert [name.name for name in notes.glob("[0-9]*")] == ["0"]
         feed.send(metrics(T0 + 15_000))
         feed.start()
@@ -181,9 +182,9 @@ def test_a_checkpoint_with_no_other_note_of_its_state_is_set_aside(spark, tmp_pa
     note = tmp_path / "checkpoint/state/0/_metadata/v2/0"
     note.parent.mkdir(parents=True)
     note.write_text(text)
-    torn.take_back(spark, str(tmp_path / "checkpoint"), NOW_MS)
+    repair.take_back(spark, str(tmp_path / "checkpoint"), NOW_MS)
     assert [folder.name for folder in tmp_path.iterdir()] == [f"checkpoint.{NOW_MS}"]
-    moved.follow(spark, str(tmp_path / "checkpoint"))
+    repair.follow(spark, str(tmp_path / "checkpoint"))
 
 
 def newest_of_each_store(checkpoint, suffix):

@@ -35,7 +35,7 @@ OTHER_JSON = {
     "config/environment.py",
     "jobs/checkpoint/unusable.py",
     "jobs/checkpoint/folder.py",
-    "jobs/checkpoint/torn.py",
+    "jobs/checkpoint/repair.py",
     "pipeline/watch.py",
 }
 

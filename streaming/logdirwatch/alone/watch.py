@@ -28,7 +28,7 @@ from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.series import firing_alerts
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.report.actions.blocked import is_blocked
+from logdirwatch.report.actions.listing import is_blocked
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.settings import ClusterSettings, Settings
 

@@ -39,7 +39,7 @@ from logdirwatch.plan.rule_responses import RESPONSES
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report import executions as execution_words
 from logdirwatch.report.actions import listing as action_words
-from logdirwatch.report.actions.blocked import is_blocked
+from logdirwatch.report.actions.listing import is_blocked
 from logdirwatch.report.actions.outlook import effects
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.clock import wall_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, pipeline, small_fleet
-from logdirwatch.jobs.checkpoint import moved, torn, unusable
+from logdirwatch.jobs.checkpoint import repair, unusable
 from logdirwatch.jobs.checkpoint.lock import locked
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
@@ -142,8 +142,8 @@ def _sound(name: str, start: Start) -> Start:
     """Return how to start a query from the readable part of its checkpoint, wherever that is now."""
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
-        torn.take_back(spark, checkpoint(settings, name), wall_ms())
-        moved.follow(spark, checkpoint(settings, name))
+        repair.take_back(spark, checkpoint(settings, name), wall_ms())
+        repair.follow(spark, checkpoint(settings, name))
         return start(spark, settings)
 
     return started

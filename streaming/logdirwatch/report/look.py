@@ -7,7 +7,7 @@ from rich.text import Text
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.report.actions.blocked import is_blocked
+from logdirwatch.report.actions.listing import is_blocked
 from logdirwatch.report.alerts import listed
 from logdirwatch.report.layout import listing
 from logdirwatch.report.words import colour, place

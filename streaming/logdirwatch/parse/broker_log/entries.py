@@ -12,9 +12,17 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from logdirwatch.parse.broker_log.heads import Head, head_of, is_aside
+from logdirwatch.parse.broker_log.heads import (
+    CRI,
+    Head,
+    cleaned,
+    head_of,
+    is_aside,
+    shape_of,
+    unknown_prefix,
+    without_prefix,
+)
 from logdirwatch.parse.broker_log.json_lines import read_object
-from logdirwatch.parse.broker_log.prefixes import CRI, cleaned, shape_of, unknown_prefix, without_prefix
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 LONGEST = 65_536

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from logdirwatch.parse.broker_log.heads import LEVEL, Head, head, head_of
-from logdirwatch.parse.broker_log.prefixes import cleaned
+from logdirwatch.parse.broker_log.heads import LEVEL, Head, cleaned, head, head_of
 from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.patterns import compiled
 

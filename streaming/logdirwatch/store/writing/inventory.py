@@ -20,10 +20,9 @@ from logdirwatch.store.tables import Tables
 from logdirwatch.store.writing.engine import Engine
 from logdirwatch.store.writing.intake import Belief
 from logdirwatch.store.writing.inventory_batch import still_recognized, write_batch
-from logdirwatch.store.writing.recognition import recognized
+from logdirwatch.store.writing.recognition import MOST_TABLE_BYTES, Trust, recognized, trust
 from logdirwatch.store.writing.small_batch import Note, SmallBatch, batches, forget
 from logdirwatch.store.writing.tally import Tally, totals
-from logdirwatch.store.writing.trust import MOST_TABLE_BYTES, Trust, trust
 
 log = structlog.get_logger(__name__)
 

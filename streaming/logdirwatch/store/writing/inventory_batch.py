@@ -57,11 +57,10 @@ from logdirwatch.store.schema.definitions import (
     TOPIC_STATE,
 )
 from logdirwatch.store.writing.engine import Change, Target
-from logdirwatch.store.writing.recognition import Known
+from logdirwatch.store.writing.recognition import Known, Trust
 from logdirwatch.store.writing.small_batch import SmallBatch
 from logdirwatch.store.writing.store import one_by_one
 from logdirwatch.store.writing.tally import Numbers, differences
-from logdirwatch.store.writing.trust import Trust
 
 SCANNED = ("replicas", "topic", "scan")
 MOST_CANDIDATES = 100_000

@@ -2,7 +2,7 @@
 
 import json
 
-from logdirwatch.jobs.checkpoint.moved import told_of
+from logdirwatch.jobs.checkpoint.repair import told_of
 
 SCHEMA = "/state/0/_stateSchema/default/0_1f"
 

@@ -7,7 +7,8 @@ from unittest.mock import MagicMock
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.checkpoint import folder, moved, torn, unusable
+from logdirwatch.jobs.checkpoint import folder, unusable
+from logdirwatch.jobs.checkpoint import repair
 from logdirwatch.jobs.checkpoint.folder import Folder, TornError
 from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS, SOURCES
 
@@ -55,7 +56,7 @@ BATCHES = ["offsets/9", "commits/9", "offsets/10", "commits/10"]
 @pytest.fixture
 def sound(tmp_path, monkeypatch):
     """The files of a checkpoint whose newest batch is 10, by their paths; a batch 9 comes before it, a note 3 too."""
-    for module in (moved, unusable, folder, torn):
+    for module in (repair, unusable, folder, repair):
         monkeypatch.setattr(module, "Folder", Disk)
     offsets = {f"offsets/{batch}": OFFSETS for batch in (9, 10)} | {"offsets/.10.crc": "?", "offsets/11.tmp": CUT}
     commits = {f"commits/{batch}": COMMITS for batch in (9, 10)}
@@ -68,8 +69,8 @@ def repaired(folder, files):
     for name, text in files.items():
         (folder / "c" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "c" / name).write_text(text)
-    torn.take_back(None, str(folder / "c"), NOW_MS)
-    moved.follow(None, str(folder / "c"))
+    repair.take_back(None, str(folder / "c"), NOW_MS)
+    repair.follow(None, str(folder / "c"))
     unusable.set_aside(None, str(folder / "c"), ["brokers", "due"], NOW_MS)
     return left_of(folder)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from logdirwatch.detect.spark import shard
-from logdirwatch.jobs.checkpoint.torn import is_whole
+from logdirwatch.jobs.checkpoint.repair import is_whole
 from logdirwatch.jobs.checkpoint.unusable import variables_of
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'

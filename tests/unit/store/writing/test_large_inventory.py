@@ -23,9 +23,9 @@ from logdirwatch.store.storage.local import LocalFolder
 from logdirwatch.store.writing import inventory_batch, recognition
 from logdirwatch.store.writing.engine import ByDriver
 from logdirwatch.store.writing.intake import Belief, as_placed
+from logdirwatch.store.writing.recognition import Trust
 from logdirwatch.store.writing.small_batch import SmallBatch, by_kind, newest
 from logdirwatch.store.writing.store import write_batch
-from logdirwatch.store.writing.trust import Trust
 from tests.spark.lake import KAFKA_MS, addressed
 from tests.support.inventories import Fleet
 

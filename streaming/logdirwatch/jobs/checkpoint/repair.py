@@ -1,4 +1,4 @@
-"""Checkpoint files that a power failure left incomplete.
+"""What a checkpoint needs before its query can start: files that a power failure left incomplete, and paths.
 
 Spark syncs neither its offsets nor its commits. It reads the newest commit and the two newest offsets first, since a
 batch begins where the one before ended: with an incomplete file a query fails at every start. A batch that runs again
@@ -12,6 +12,10 @@ Each run writes the metadata of its state with its first batch. An older file ha
 removed. If it was the only one, Spark cannot read the state, and the query starts as without a checkpoint.
 
 A file that cannot be read, because access is denied or the disk fails, is not torn: nothing is removed.
+
+A checkpoint may be in another folder than it was written in: restored from a backup, or on a new volume. For each state
+store Spark records the absolute path of its state schema, and reads it there. Everything else in a checkpoint is found
+relative to the checkpoint.
 """
 
 import json
@@ -21,7 +25,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from logdirwatch.jobs.checkpoint import unusable
-from logdirwatch.jobs.checkpoint.folder import Folder, TornError, notes
+from logdirwatch.jobs.checkpoint.folder import Folder, TornError, content, notes
 
 log = structlog.get_logger(__name__)
 
@@ -123,3 +127,24 @@ def _reads_whole(kind: str, files: Folder, name: str) -> bool:
         return is_whole(kind, files.read(name))
     except TornError:
         return False
+
+
+def follow(spark: SparkSession, checkpoint: str) -> None:
+    """Update the paths in a query's state metadata to the present folder of its checkpoint."""
+    here = Folder(spark, checkpoint).uri
+    for operator in Folder(spark, f"{checkpoint}/state").names():
+        folder, names = notes(spark, checkpoint, operator)
+        for name in names:
+            text = folder.read(name)
+            if (corrected := told_of(text, here)) != text:
+                folder.write(name, corrected)
+                log.warning("checkpoint.moved", checkpoint=checkpoint, meaning="its state is read from the new place")
+
+
+def told_of(text: str, here: str) -> str:
+    """Return the metadata of a state operator with the paths of a checkpoint at ``here``."""
+    stores = content(text)["stateStoreInfo"]
+    written = {path.rpartition("/state/")[0] for store in stores for path in store.get("stateSchemaFilePaths", ())}
+    for there in written:
+        text = text.replace(f'"{there}/state/', f'"{here}/state/')
+    return text
