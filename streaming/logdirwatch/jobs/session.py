@@ -327,7 +327,7 @@ def _is_local(master: str | None) -> bool:
 def _write_no_checksum_files(session: SparkSession) -> None:
     """Stop Hadoop from writing a file with the checksum beside each file on a local disk, half of a stream's files.
 
-    State has checksums of its own, and ``checkpoint.torn`` looks for incomplete files. Checksum files that are there
+    State has checksums of its own, and ``checkpoint.repair`` looks for incomplete files. Checksum files that are there
     are still compared.
     """
     jvm, context = session._jvm, session.sparkContext._jsc  # noqa: SLF001 - PySpark has no access to Hadoop

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 from logdirwatch.report.layout import listing, sentences
@@ -34,6 +35,9 @@ class Fired(Struct, frozen=True, kw_only=True):
     summary: str
 
 
+_of_alert = in_common(AlertRecord, Fired)
+
+
 def fired(alerts: Iterable[AlertRecord]) -> list[Fired]:
     """Return the alerts in the order they would have opened; ``severity`` is the highest of each."""
     lives: dict[str, list[AlertRecord]] = {}
@@ -46,18 +50,9 @@ def _of(life: list[AlertRecord]) -> Fired:
     last = life[-1]
     is_over = last.status is AlertStatus.RESOLVED
     loudest = max(life, key=lambda alert: alert.severity.rank)
-    return Fired(
-        rule=last.rule,
-        cluster=last.cluster,
-        broker=last.broker,
-        log_dir=last.log_dir,
-        severity=loudest.severity,
-        opened_at_ms=last.opened_at_ms,
-        ended_at_ms=last.at_ms if is_over else None,
-        reason=last.reason,
-        revisions=len(life),
-        summary=loudest.summary,
-    )
+    told = {"severity": loudest.severity, "summary": loudest.summary}
+    ended_at_ms = last.at_ms if is_over else None
+    return Fired(**_of_alert(last) | told, ended_at_ms=ended_at_ms, revisions=len(life))
 
 
 def view(found: Iterable[Fired], width: int) -> RenderableType:

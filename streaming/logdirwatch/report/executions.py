@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from logdirwatch.execute.steps import steps_of
 from logdirwatch.executions import ways_on
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import MOVES, ExecutionState
@@ -71,23 +72,18 @@ class Compared(NamedTuple):
     observed: str
 
 
+_of_record = in_common(ExecutionRecord, Execution)
+
+
 def execution(record: ExecutionRecord) -> Execution:
     """Return an execution as of its last record."""
     advice, commands = _next_step(record)
     return Execution(
-        execution_id=record.execution_id,
-        action_id=record.action_id,
-        kind=str(record.kind),
-        cluster=record.cluster,
-        state=str(record.state),
+        **_of_record(record),
         is_undo=record.back,
         steps_done=record.step,
         steps=planned_steps(record.operations, back=record.back),
         planned_bytes=record.bytes,
-        reason=record.reason,
-        by=record.by,
-        started_at_ms=record.started_at_ms,
-        at_ms=record.at_ms,
         next_step=advice,
         commands=commands,
     )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from logdirwatch import decisions
 from logdirwatch.decisions import AlertDecisions, DecisionIndex, Severities
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.layout import sentences
@@ -52,6 +53,11 @@ class Planned(Struct, kw_only=True):
     at_ms: int
     until_ms: int
     is_running: bool
+
+
+_of_decision = in_common(DecisionRecord, Word)
+_of_maintenance = in_common(DecisionRecord, Planned)
+_of_alert = in_common(AlertRecord, Handled)
 
 
 class Handling:
@@ -97,13 +103,7 @@ def _planned(record: DecisionRecord, longest_ms: int, *, is_running: bool) -> Pl
     assert record.cluster is not None
     assert record.broker is not None
     return Planned(
-        cluster=record.cluster,
-        broker=record.broker,
-        by=record.by,
-        reason=record.reason,
-        at_ms=record.at_ms,
-        until_ms=decisions.ends_ms(record, longest_ms),
-        is_running=is_running,
+        **_of_maintenance(record) | {"until_ms": decisions.ends_ms(record, longest_ms)}, is_running=is_running
     )
 
 
@@ -114,11 +114,7 @@ def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
     spoken_of = [alert for alert in alerts if alert.alert_id in decided_by_alert]
     return [
         Handled(
-            alert_id=alert.alert_id,
-            rule=alert.rule,
-            severity=alert.severity,
-            broker=alert.broker,
-            log_dir=alert.log_dir,
+            **_of_alert(alert),
             acknowledged=word(decided_by_alert[alert.alert_id].acknowledged),
             silenced=word(decided_by_alert[alert.alert_id].silenced),
         )
@@ -130,8 +126,7 @@ def word(record: DecisionRecord | None) -> Word | None:
     """Return a short form of a decision."""
     if record is None:
         return None
-    owner = record.owner or record.by
-    return Word(by=record.by, owner=owner, reason=record.reason, at_ms=record.at_ms, until_ms=record.until_ms)
+    return Word(**_of_decision(record) | {"owner": record.owner or record.by})
 
 
 def document(alert: AlertRecord, decided: AlertDecisions) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.model.evidence import Evidence
 from logdirwatch.model.identity import alert_id
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, MetadataMode, Rule, Severity
 
@@ -267,6 +268,9 @@ class BrokerAlerts(Alerts):
         self._close(Rule.LOG_DIR_OFFLINE, self._place(None), answered, at_ms, reason, merged_into=merged_into)
 
 
+_of_alert = in_common(OpenAlert, AlertRecord)
+
+
 def next_revision(
     alert: OpenAlert,
     rule: Rule,
@@ -282,27 +286,17 @@ def next_revision(
     alert.said_ms = max(alert.said_ms, at_ms)
     cluster, broker, log_dir = place
     return AlertRecord(
+        **_of_alert(alert),
         version=1,
-        alert_id=alert.alert_id,
-        revision=alert.revision,
         status=status,
         rule=rule,
-        severity=alert.severity,
         cluster=cluster,
         broker=broker,
         log_dir=log_dir,
-        from_status=alert.from_status,
-        to_status=alert.to_status,
-        cause=alert.cause,
-        opened_at_ms=alert.opened_at_ms,
         at_ms=at_ms,
         lane=Lane.STATEFUL,
-        evidence=alert.evidence,
-        affected=alert.affected,
-        summary=alert.summary,
         reason=reason,
         merged_into=merged_into,
-        stale_since_ms=alert.stale_since_ms,
     )
 
 

@@ -10,6 +10,7 @@ from logdirwatch.detect.state.placement import next_log_dirs
 from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.stream import HeartbeatEvidence, PipelineEvidence, PipelineLaggingEvidence
+from logdirwatch.model.record_part import in_common
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, NotReported, ReplicaCause, Severity
 from logdirwatch.report.executions import Execution
@@ -233,20 +234,13 @@ def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
     return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
 
 
+_of_alert = in_common(AlertRecord, OpenAlert)
+_of_pipeline_alert = in_common(AlertRecord, PipelineAlert)
+
+
 def firing(alerts: Iterable[AlertRecord]) -> list[OpenAlert]:
     """Return the firing alerts, the most severe first, then the oldest."""
-    return [
-        OpenAlert(
-            alert_id=alert.alert_id,
-            rule=alert.rule,
-            severity=alert.severity,
-            broker=alert.broker,
-            log_dir=alert.log_dir,
-            opened_at_ms=alert.opened_at_ms,
-            summary=alert.summary,
-        )
-        for alert in sorted(_open(alerts), key=lambda alert: alert.order)
-    ]
+    return [OpenAlert(**_of_alert(alert)) for alert in sorted(_open(alerts), key=lambda alert: alert.order)]
 
 
 def _open(alerts: Iterable[AlertRecord]) -> Iterator[AlertRecord]:
@@ -258,20 +252,12 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
     found = [a for a in alerts if a.rule in PIPELINE_RULES and a.status is AlertStatus.FIRING]
     return [
         PipelineAlert(
-            rule=alert.rule,
-            severity=alert.severity,
+            **_of_pipeline_alert(alert),
             query=read_as(alert.evidence, PipelineEvidence).query or "",
-            opened_at_ms=alert.opened_at_ms,
-            at_ms=alert.at_ms,
-            lag_ms=_lag_ms(alert),
-            summary=alert.summary,
+            lag_ms=read_as(alert.evidence, PipelineLaggingEvidence).lag_ms,
         )
         for alert in sorted(found, key=lambda alert: alert.order)
     ]
-
-
-def _lag_ms(alert: AlertRecord) -> int | None:
-    return read_as(alert.evidence, PipelineLaggingEvidence).lag_ms
 
 
 def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list[Heartbeat]:
