@@ -14,8 +14,7 @@ from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs import application
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.checkpoint import unusable
-from logdirwatch.jobs.checkpoint import repair
+from logdirwatch.jobs.checkpoint import repair, unusable
 from logdirwatch.jobs.queries.start_state import has_checkpoint
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import without_empty_batches

@@ -7,8 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.checkpoint import folder, unusable
-from logdirwatch.jobs.checkpoint import repair
+from logdirwatch.jobs.checkpoint import folder, repair, unusable
 from logdirwatch.jobs.checkpoint.folder import Folder, TornError
 from tests.unit.jobs.checkpoint.test_torn import COMMITS, OFFSETS, SOURCES
 
