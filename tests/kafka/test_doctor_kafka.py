@@ -7,7 +7,6 @@ import subprocess
 import pytest
 import yaml
 
-from logdirwatch import settings as configuration
 from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
@@ -149,16 +148,17 @@ def test_a_wrong_password_is_a_finding_and_never_shown(secured, tmp_path):
     assert "wr0ng" not in done.stdout + done.stderr
 
 
-def test_a_broker_that_is_gone_is_named(make_cluster, tmp_path):
-    cluster = make_cluster(brokers=3, log_dirs=2)
-    settings = configuration.load(cluster.config_path)
-    telemetry_topics.create_missing(settings)
-    cluster.kill(2)
+def test_a_broker_that_is_gone_is_named(cluster, watched):
+    telemetry_topics.create_missing(watched)
 
     def found():
         report = examined(cluster.config_path)
         return [f for f in report["findings"] if f["where"] == "cluster local, broker 2"]
 
-    (finding,) = wait_until(found, DEADLINE_S, "the broker to be found")
+    cluster.kill(2)
+    try:
+        (finding,) = wait_until(found, DEADLINE_S, "the broker to be found")
+    finally:
+        cluster.start(2)
     assert finding["check"] == "connectivity"
     assert "start it" in finding["remedy"] or "advertised.listeners" in finding["remedy"]

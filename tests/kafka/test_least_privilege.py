@@ -1,4 +1,4 @@
-"""Every part with exactly the ACLs that docs/security.md grants it, and with each one of them taken away."""
+"""Every part over TLS with exactly the ACLs that docs/security.md grants it, and with each one of them taken away."""
 
 import json
 import re
@@ -24,6 +24,7 @@ from logdirwatch_lab.demo.services import Service
 from tests.kafka.acls import commands, documented, grant, without
 from tests.kafka.applying import places, published
 from tests.kafka.collecting import Collector, run, write_config
+from tests.kafka.secured import PASSWORD
 from tests.kafka.telemetry import Message, Run, fresh_topics, send, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
@@ -51,7 +52,7 @@ def secured(secured):
 
 
 def as_user(secured, user):
-    return KafkaSettings(bootstrap_servers=secured.sasl, client=secured.client(user))
+    return KafkaSettings(bootstrap_servers=secured.sasl_tls, client=secured.sasl_tls_client(user))
 
 
 def configured(path, secured, user, **content):
@@ -60,7 +61,8 @@ def configured(path, secured, user, **content):
 
 
 def watching(collected_cluster, secured, folder):
-    return Collector(collected_cluster.telemetry, secured.sasl, folder, client=secured.client("collector"))
+    client = secured.sasl_tls_client("collector")
+    return Collector(collected_cluster.telemetry, secured.sasl_tls, folder, client=client)
 
 
 def is_complete(record):
@@ -116,9 +118,9 @@ def test_the_collector_writes_with_what_is_documented(collected_cluster, secured
 def telling(collected_cluster, secured, folder):
     return write_config(
         folder / "telling.yaml",
-        secured.sasl,
+        secured.sasl_tls,
         collected_cluster.bootstrap_servers,
-        telemetry_client=secured.client("collector"),
+        telemetry_client=secured.sasl_tls_client("collector"),
         canary_interval_ms=1_000,
         metrics_interval_ms=500,
     )
@@ -137,7 +139,13 @@ def test_the_collector_keeps_what_it_may_not_write(collected_cluster, secured, t
     assert code == 0
     assert "TopicAuthorizationFailedError" in line
     assert acl.name in line
-    assert "Traceback" not in collector.log_file.read_text()
+    check_log(collector.log_file)
+
+
+def check_log(path):
+    text = path.read_text()
+    assert "Traceback" not in text
+    assert PASSWORD not in text
 
 
 def says(service, text):
@@ -188,7 +196,9 @@ def test_the_stream_runs_with_what_is_documented(watched, secured, tmp_path):
         own = "what the stream tells of itself"
         stream.wait_for(lambda: any(k.startswith(b"pipeline/") for k, _ in written(secured)), own, DEADLINE_S)
         assert stream.stop() == 0
-        assert "Authorization" not in (stream.folder / "stream.log").read_text()
+        log = (stream.folder / "stream.log").read_text()
+        assert "Authorization" not in log
+        assert PASSWORD not in log
     finally:
         stream.stop()
 
@@ -229,7 +239,7 @@ def notifying(secured, folder):
             yield service, receiver
         finally:
             assert service.stop() == 0
-            assert "Traceback" not in service.log_file.read_text()
+            check_log(service.log_file)
 
 
 # What it says when it may not do an operation.

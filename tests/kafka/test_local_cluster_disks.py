@@ -141,6 +141,7 @@ def test_after_a_kill_of_everything_another_one_comes_up_in_its_place(make_clust
     assert cluster.space(0, 0).total_bytes == SIZE_BYTES
 
 
+@pytest.mark.long
 def test_a_broker_halts_with_its_metadata_directory_and_serves_again_when_it_is_mended(make_cluster):
     cluster = make_cluster(brokers=3, log_dirs=2, metadata_in_first_dir=True)
     # The leader is the hard case: started too soon, it hears from the others that it still leads.
@@ -183,6 +184,7 @@ with LocalCluster(home, ClusterSpec(1, 1, 16 << 20), jars_home=jars) as cluster:
 """
 
 
+@pytest.mark.long
 def test_a_cluster_goes_down_with_its_owner_even_after_a_kill(tmp_path, make_cluster):
     cluster = cluster_in(tmp_path)
     command = [sys.executable, "-c", OWNER, str(tmp_path), str(JARS_HOME)]

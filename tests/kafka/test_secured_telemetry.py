@@ -40,15 +40,10 @@ def over(secured, watched, kind):
     return settings
 
 
+# That each part works over TLS is what test_least_privilege.py proves in every run.
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "sasl_tls",
-        pytest.param("mutual", marks=pytest.mark.release),
-        pytest.param("mutual_as_pem", marks=pytest.mark.release),
-    ],
-)
+@pytest.mark.release
+@pytest.mark.parametrize("kind", ["sasl_tls", "mutual", "mutual_as_pem"])
 def test_a_directory_that_fails_becomes_an_alert_over_tls(cluster, watched, secured, receiver, tmp_path, kind):
     settings = over(secured, watched, kind)
     everything = {
