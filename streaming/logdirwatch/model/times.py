@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+WEEK_HOURS = 7 * 24
+"""How far the use of a directory is foreseen; it is compared with that of as long before."""
 LEAD_MS = 2_000
 """How long before the multiples of an interval periodic work begins."""
 GAP_POLLS = 3

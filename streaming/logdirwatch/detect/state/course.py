@@ -21,8 +21,10 @@ from itertools import combinations, pairwise, takewhile
 
 from msgspec import Struct
 
+from logdirwatch.model.times import WEEK_HOURS
+
 DAY = 24
-WEEK = 7 * DAY
+WEEK = WEEK_HOURS
 RECENT_HOURS = 4 * DAY + 1
 """Growth from day to day is judged over as many hours."""
 COMPARED_HOURS = 2 * DAY

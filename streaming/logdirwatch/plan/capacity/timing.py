@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.model.times import WEEK_HOURS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -12,7 +13,7 @@ from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 REACTION_MS = 600_000
 """What a person needs to read an action, to decide, and to carry it out."""
-FORESEEN_MS = 7 * DAY_MS
+FORESEEN_MS = WEEK_HOURS * HOUR_MS
 """How far the outlook of ``detect`` sees."""
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used if the value is unknown."""
