@@ -20,10 +20,20 @@ from logdirwatch.plan.cluster.assignment import ANY
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.reassignment.between_brokers import busiest
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
-from logdirwatch.plan.retention.limits import freed_bytes, kept_bytes, kept_ms, segment_bytes
+from logdirwatch.plan.retention.limits import (
+    AS_REMOTE,
+    LOCAL,
+    RETENTION_MS,
+    UNLIMITED,
+    freed_bytes,
+    kept_bytes,
+    kept_ms,
+    segment_bytes,
+)
 from logdirwatch.plan.retention.plateau import ends_ms
-from logdirwatch.plan.what_if.scenario import Copies, Homeless, Key, Scenario, key_of, refused, with_replicas
+from logdirwatch.plan.what_if.scenario import Key, Moves, Scenario, Unplaced, key_of, refused, with_replicas
 from logdirwatch.text.units import human_ms, written_bytes, written_ms
 from logdirwatch.text.words import did_you_mean, number_ranges
 
@@ -86,8 +96,6 @@ def parse_growth(value: str, written: str) -> Growth:
 
 
 RETENTION_EXAMPLE = "retention=orders:3d"
-RETENTION = "retention.ms"
-TIERED = "local.retention.ms"
 
 
 @dataclass(frozen=True)
@@ -133,10 +141,10 @@ class Retention:
             raise refused(self.written, f"no topic {self.topic} in {scenario.snapshot.cluster}{near}")
         if "delete" not in (topic.configs.get("cleanup.policy") or "delete"):
             raise refused(self.written, f"{topic.name} is compacted only, so its retention deletes nothing")
-        local = topic.configs.get(TIERED) if topic.is_tiered else None
-        told = local if local not in {None, "-2"} else topic.configs.get(RETENTION)
+        local = topic.configs.get(LOCAL + RETENTION_MS) if topic.is_tiered else None
+        told = local if local not in {None, AS_REMOTE} else topic.configs.get(RETENTION_MS)
         if told is None or not told.isdecimal() or int(told) == 0:
-            limit = "not known" if told is None else "unlimited" if told == "-1" else told
+            limit = "not known" if told is None else "unlimited" if told == UNLIMITED else told
             raise refused(
                 self.written,
                 f"the retention of {topic.name} is {limit}, so nobody can say how much history its bytes are",
@@ -181,9 +189,7 @@ class AddDisks:
         """Return the cluster with the empty directories; moves into them are planned for all changes together."""
         del policy
         snapshot = scenario.snapshot
-        if self.broker not in snapshot.brokers:
-            known = number_ranges(snapshot.brokers)
-            raise refused(self.written, f"no broker {self.broker} in {snapshot.cluster}; its brokers: {known}")
+        _refuse_unknown(self.broker, snapshot, self.written)
         taken = sum(broker == self.broker for broker, _ in scenario.new)
         added = [self._directory(scenario, taken + number) for number in range(1, self.count + 1)]
         places: frozenset[LogDirId] = frozenset(directory.place for directory in added)
@@ -212,6 +218,12 @@ class AddDisks:
         )
 
 
+def _refuse_unknown(broker: int, snapshot: ClusterSnapshot, written: str) -> None:
+    if broker not in snapshot.brokers:
+        known = number_ranges(snapshot.brokers)
+        raise refused(written, f"no broker {broker} in {snapshot.cluster}; its brokers: {known}")
+
+
 def parse_disks(value: str, written: str) -> AddDisks:
     """Read ``BROKER:SIZE`` or ``BROKER:COUNTxSIZE``."""
     found = _DISKS.fullmatch(value)
@@ -237,9 +249,7 @@ class LoseBroker:
     def apply(self, scenario: Scenario, policy: Policy) -> Scenario:
         """Return the cluster without the broker; its replicas are where the planner would rebuild them."""
         snapshot = scenario.snapshot
-        if self.broker not in snapshot.brokers:
-            known = number_ranges(snapshot.brokers)
-            raise refused(self.written, f"no broker {self.broker} in {snapshot.cluster}; its brokers: {known}")
+        _refuse_unknown(self.broker, snapshot, self.written)
         if len(snapshot.brokers) == 1:
             raise refused(self.written, f"{snapshot.cluster} has no other broker")
         held = [p for p in snapshot.partitions.values() if self.broker in p.replicas]
@@ -253,10 +263,12 @@ class LoseBroker:
         limits = policy.limits.model_copy(update={"partitions_per_reassignment": max(1, len(held))})
         repair = plan_rebuild(self.broker, held, lost, replace(policy, limits=limits))
         to = _places(repair, lost, self.broker)
-        rate = policy.limits.replication_throttle_bytes_per_s
-        copies = Copies(len(to), 0, repair.copied_bytes, _needs_ms(repair, rate))
-        after = replace(scenario, snapshot=lost).moved(to, copies)
-        return replace(_without(after, self.broker), homeless=_homeless(scenario.homeless, repair, held, self.broker))
+        # Brokers copy in parallel, each within its throttle.
+        needs_ms = busiest(repair) * 1000 // policy.limits.replication_throttle_bytes_per_s
+        copied = repair.copied_bytes
+        moves = Moves(replicas=len(to), bytes=copied, between_brokers_bytes=copied, needs_ms=needs_ms)
+        after = replace(scenario, snapshot=lost).moved(to, moves)
+        return replace(_without(after, self.broker), unplaced=_unplaced(scenario.unplaced, repair, held, self.broker))
 
 
 def _places(repair: Repair, snapshot: ClusterSnapshot, broker: int) -> dict[Key, LogDirId]:
@@ -275,11 +287,6 @@ def _emptiest(snapshot: ClusterSnapshot, broker: int) -> str:
     return max(serving, key=lambda directory: (directory.usable_bytes or 0, directory.path)).path
 
 
-def _needs_ms(repair: Repair, rate: int) -> int:
-    """Return how long the copies take: brokers copy in parallel, each within its throttle."""
-    return max(repair.bytes_per_broker.values(), default=0) * 1000 // rate
-
-
 def _without(scenario: Scenario, broker: int) -> Scenario:
     """Return the cluster without the broker's remaining replicas, which nothing could rebuild."""
     left = [replica for replica in scenario.snapshot.layout.replicas if replica.broker != broker]
@@ -292,15 +299,15 @@ def _without(scenario: Scenario, broker: int) -> Scenario:
     )
 
 
-def _homeless(before: Homeless, repair: Repair, held: list[Partition], broker: int) -> Homeless:
+def _unplaced(before: Unplaced, repair: Repair, held: list[Partition], broker: int) -> Unplaced:
     """Return what cannot be rebuilt: replicas without another copy are lost, the others have no place."""
     only = {partition.label for partition in held if set(partition.replicas) == {broker}}
     rest = [one for one in repair.unplaced if one.label not in only]
-    return Homeless(
-        before.replicas + len(rest),
-        before.size_bytes + sum(one.size_bytes or 0 for one in rest),
-        before.reason or next((one.veto.reason for one in rest), None),
-        (*before.lost, *sorted(only)),
+    return Unplaced(
+        replicas=before.replicas + len(rest),
+        bytes=before.bytes + sum(one.size_bytes or 0 for one in rest),
+        reason=before.reason or next((one.veto.reason for one in rest), None),
+        lost=[*before.lost, *sorted(only)],
     )
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from msgspec import Struct
@@ -16,7 +17,7 @@ from logdirwatch.plan.cluster.layout import LogDirId, Ramp, full_in_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.what_if.parse import Change
-from logdirwatch.plan.what_if.scenario import Copies, Key, Scenario, key_of
+from logdirwatch.plan.what_if.scenario import Key, Moves, Scenario, Unplaced, key_of
 
 
 class Fill(Struct, frozen=True, kw_only=True):
@@ -36,25 +37,6 @@ class DirectoryOutlook(Struct, frozen=True, kw_only=True):
     log_dir: str
     before: Fill | None
     after: Fill | None
-
-
-class Moves(Struct, frozen=True, kw_only=True):
-    """What has to be copied; ``needs_ms`` at the configured rates."""
-
-    replicas: int
-    bytes: int
-    within_brokers_bytes: int
-    between_brokers_bytes: int
-    needs_ms: int
-
-
-class Unplaced(Struct, frozen=True, kw_only=True):
-    """Replicas without a place, the reason of the first, and partitions whose only copy is lost."""
-
-    replicas: int
-    bytes: int
-    reason: str | None
-    lost: list[str]
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -93,8 +75,14 @@ def _balanced(scenario: Scenario, policy: Policy, mode: Mode | None) -> Scenario
         model = _only(model, {broker for broker, _ in scenario.new})
     made = make_plan(model, task)
     cost = summarise(made).moved
-    copies = Copies(cost.replicas, cost.within_brokers_bytes, cost.between_brokers_bytes, cost.needs_ms)
-    return scenario.moved(_places(made), copies)
+    moves = Moves(
+        replicas=cost.replicas,
+        bytes=cost.bytes,
+        within_brokers_bytes=cost.within_brokers_bytes,
+        between_brokers_bytes=cost.between_brokers_bytes,
+        needs_ms=cost.needs_ms,
+    )
+    return scenario.moved(_places(made), moves)
 
 
 def _only(model: ClusterModel, brokers: set[int]) -> ClusterModel:
@@ -116,22 +104,13 @@ def _places(plan: ClusterPlan) -> dict[Key, LogDirId]:
 
 
 def _outcome(before: Scenario, after: Scenario, changes: list[Change]) -> Outcome:
-    copies, homeless = after.copies, after.homeless
     return Outcome(
         cluster=before.snapshot.cluster,
         what_if=[change.written for change in changes],
         state_at_ms=before.snapshot.state_at_ms,
         inventory_at_ms=before.snapshot.inventory_at_ms,
-        moves=Moves(
-            replicas=copies.replicas,
-            bytes=copies.within_brokers_bytes + copies.between_brokers_bytes,
-            within_brokers_bytes=copies.within_brokers_bytes,
-            between_brokers_bytes=copies.between_brokers_bytes,
-            needs_ms=copies.needs_ms,
-        ),
-        unplaced=Unplaced(
-            replicas=homeless.replicas, bytes=homeless.size_bytes, reason=homeless.reason, lost=list(homeless.lost)
-        ),
+        moves=after.moves,
+        unplaced=after.unplaced,
         notes=list(after.notes),
         directories=_outlooks(before, after),
     )
@@ -142,15 +121,12 @@ def _outlooks(before: Scenario, after: Scenario) -> list[DirectoryOutlook]:
     then, now = _fills(after), _fills(before)
     places = sorted({*now, *then})
     found = [DirectoryOutlook(broker=p[0], log_dir=p[1], before=now.get(p), after=then.get(p)) for p in places]
-    return sorted(found, key=lambda one: (_soonest(one.after), -_ratio(one.after), one.broker, one.log_dir))
+    return sorted(found, key=_soonest_full)
 
 
-def _soonest(fill: Fill | None) -> float:
-    return float("inf") if fill is None or fill.full_in_ms is None else fill.full_in_ms
-
-
-def _ratio(fill: Fill | None) -> float:
-    return 0.0 if fill is None or fill.used_ratio is None else fill.used_ratio
+def _soonest_full(one: DirectoryOutlook) -> tuple[float, float, int, str]:
+    left_ms, ratio = (None, None) if one.after is None else (one.after.full_in_ms, one.after.used_ratio)
+    return inf if left_ms is None else left_ms, -(ratio or 0.0), one.broker, one.log_dir
 
 
 def _fills(scenario: Scenario) -> dict[LogDirId, Fill]:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from logdirwatch.errors import UserError
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, Topic, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -12,33 +14,27 @@ Key = tuple[int, str, int]
 """A replica: its broker, topic and partition."""
 
 
-@dataclass(frozen=True)
-class Copies:
+class Moves(Struct, frozen=True, kw_only=True):
     """What has to be copied: ``needs_ms`` at the configured rates, kinds of copies one after the other."""
 
     replicas: int = 0
+    bytes: int = 0
     within_brokers_bytes: int = 0
     between_brokers_bytes: int = 0
     needs_ms: int = 0
 
-    def plus(self, other: "Copies") -> "Copies":
+    def plus(self, other: "Moves") -> "Moves":
         """Return the sum."""
-        return Copies(
-            self.replicas + other.replicas,
-            self.within_brokers_bytes + other.within_brokers_bytes,
-            self.between_brokers_bytes + other.between_brokers_bytes,
-            self.needs_ms + other.needs_ms,
-        )
+        return Moves(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
 
-@dataclass(frozen=True)
-class Homeless:
-    """Replicas without a place; ``reason`` is that of the first. ``lost`` are those without another copy."""
+class Unplaced(Struct, frozen=True, kw_only=True):
+    """Replicas without a place, the reason of the first, and partitions whose only copy is lost."""
 
     replicas: int = 0
-    size_bytes: int = 0
+    bytes: int = 0
     reason: str | None = None
-    lost: tuple[str, ...] = ()
+    lost: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,8 @@ class Scenario:
     other_growth: Mapping[LogDirId, float]
     ramps: Mapping[Key, Ramp] = field(default_factory=dict)
     new: frozenset[LogDirId] = frozenset()
-    copies: Copies = Copies()
-    homeless: Homeless = Homeless()
+    moves: Moves = field(default_factory=Moves)
+    unplaced: Unplaced = field(default_factory=Unplaced)
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -77,7 +73,7 @@ class Scenario:
         """Return it with one more assumption."""
         return replace(self, notes=(*self.notes, note))
 
-    def moved(self, to: Mapping[Key, LogDirId], copies: Copies) -> "Scenario":
+    def moved(self, to: Mapping[Key, LogDirId], moves: Moves) -> "Scenario":
         """Return it with replicas in other directories, to which their bytes and growth move as well."""
         bytes_by_place: defaultdict[LogDirId, int] = defaultdict(int)
         keys: dict[Key, Key] = {}
@@ -99,7 +95,7 @@ class Scenario:
             snapshot=replace(snapshot, layout=layout),
             growth={keys.get(key, key): rate for key, rate in self.growth.items()},
             ramps={keys.get(key, key): ramp for key, ramp in self.ramps.items()},
-            copies=self.copies.plus(copies),
+            moves=self.moves.plus(moves),
         )
 
 

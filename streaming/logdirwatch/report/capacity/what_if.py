@@ -6,7 +6,8 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.plan.what_if.planner import DirectoryOutlook, Fill, Moves, Outcome
+from logdirwatch.plan.what_if.planner import DirectoryOutlook, Fill, Outcome
+from logdirwatch.plan.what_if.scenario import Moves
 from logdirwatch.report.layout import listing
 from logdirwatch.report.words import place
 from logdirwatch.text.units import human_ago, human_bytes, human_in, human_ms, human_ratio
