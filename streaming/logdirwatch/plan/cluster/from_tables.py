@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
@@ -24,41 +24,20 @@ Read = Callable[[Table, Sequence[str]], Iterator[Row]]
 Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
 
 _LAG = "remote_copy_lag_bytes"
-_BROKER_COLUMNS = (
-    "broker",
-    "status",
-    "rack",
-    "is_fenced",
-    "configs",
-    "metadata_version",
-    "metadata_mode",
-    _LAG,
-    "at_ms",
-)
-_DIRECTORY_COLUMNS = (
-    "broker",
-    "log_dir",
-    "status",
-    "cause",
-    "total_bytes",
-    "usable_bytes",
-    "growth_bytes_per_s",
-    "lasting_growth_bytes_per_s",
-    "full_at_ms",
-    "replica_count",
-    "unaccounted_bytes",
-    "incoming_bytes",
-    "is_cordoned",
-    "is_metadata_dir",
-    "sample_at_ms",
-    "volume",
-    "strays",
-    "at_ms",
-)
-_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future")
 _ELIGIBLE = ("elr", "last_known_elr", "adding", "removing")
-_CONSUMERS = ("groups", "slowest_group", "unread_ratio")
-_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", *_ELIGIBLE, *_CONSUMERS)
+
+
+def _same(record: type, table: Table) -> tuple[str, ...]:
+    """Return the fields of a record that are columns of a table under the same name."""
+    columns = {column.name for column in table.columns}
+    return tuple(field.name for field in fields(record) if field.name in columns)
+
+
+_BROKER_COLUMNS = ("broker", "metadata_version", _LAG, "at_ms", *_same(Broker, BROKER_STATE))
+_NUMBERS = tuple(name for name in _same(LogDir, LOG_DIR_STATE) if name not in {"broker", "status", "cause", "strays"})
+_DIRECTORY_COLUMNS = ("broker", "log_dir", "status", "cause", *_NUMBERS, "strays", "at_ms")
+_REPLICA_COLUMNS = _same(Replica, REPLICA_STATE)
+_PARTITION_COLUMNS = _same(Partition, TOPIC_STATE)
 _TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
@@ -104,17 +83,11 @@ def _broker(row: Row) -> Broker:
         rack=row["rack"],
         is_fenced=row["is_fenced"],
         configs=layout.known(dict(row["configs"] or ())),
-        metadata_mode=_mode(row["metadata_mode"]),
+        metadata_mode=MetadataMode(row["metadata_mode"]) if row["metadata_mode"] in set(MetadataMode) else None,
     )
 
 
-def _mode(told: str | None) -> MetadataMode | None:
-    """Return the metadata mode of a broker, None for one that this release does not know."""
-    return MetadataMode(told) if told in set(MetadataMode) else None
-
-
 def _directory(row: Row) -> LogDir:
-    numbers = {name: row[name] for name in _DIRECTORY_COLUMNS[4:-2]}
     return LogDir(
         broker=row["broker"],
         path=row["log_dir"],
@@ -122,7 +95,7 @@ def _directory(row: Row) -> LogDir:
         cause=None if row["cause"] is None else _status(Cause, row["cause"], Cause.UNKNOWN),
         state_at_ms=row["at_ms"],
         strays=dict(row["strays"] or ()),
-        **numbers,
+        **{name: row[name] for name in _NUMBERS},
     )
 
 
@@ -147,19 +120,10 @@ def _topics(read: Read, lags: Mapping[int, int | None]) -> dict[str, Topic]:
 
 
 def _partition(row: Row) -> Partition:
-    return Partition(
-        topic=row["topic"],
-        partition=row["partition"],
-        leader=row["leader"],
-        replicas=tuple(row["replicas"] or ()),
-        isr=tuple(row["isr"] or ()),
-        offline_replicas=tuple(row["offline_replicas"] or ()),
-        is_reassigned=bool(row["adding"] or row["removing"]),
-        **{name: None if row[name] is None else tuple(row[name]) for name in _ELIGIBLE},
-        groups=row["groups"],
-        slowest_group=row["slowest_group"],
-        unread_ratio=row["unread_ratio"],
-    )
+    listed = {name: tuple(row[name] or ()) for name in ("replicas", "isr", "offline_replicas")}
+    known = {name: None if row[name] is None else tuple(row[name]) for name in _ELIGIBLE}
+    same = {name: row[name] for name in _PARTITION_COLUMNS}
+    return Partition(**{**same, **listed, **known}, is_reassigned=bool(row["adding"] or row["removing"]))
 
 
 def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, int | None]) -> Topic:
