@@ -21,7 +21,7 @@ from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, TOPICS, Tools, note
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.relief.strays import propose_stray_check
+from logdirwatch.plan.relief.stuck_deletion import propose_stray_check
 from logdirwatch.settings import ClusterSettings, Settings
 from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted, some_of

@@ -10,7 +10,11 @@ from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings, StrimziSettings
 
-__all__ = ("Owner", "Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
+__all__ = ("EXAMPLES", "NAMED", "Owner", "Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
+
+
+EXAMPLES, NAMED = 20, 3
+"""How many of many a record lists, and how many a text names."""
 
 
 @dataclass(frozen=True)

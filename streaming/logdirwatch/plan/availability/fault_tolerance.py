@@ -1,19 +1,20 @@
-"""How many more failures each topic tolerates before data or writes are lost (KIP-112, changes in operation 1).
+"""What a failure costs, the replicas lost with a directory or a broker, and how many more each topic tolerates.
 
 A partition has at most one replica on a broker, so it tolerates as many disk failures as broker failures; a rack fails
-with all its brokers. Replicas on suspect or unreported disks do not count.
+with all its brokers. Replicas on suspect or unreported disks do not count (KIP-112, changes in operation 1).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from math import inf
 from typing import Any, NamedTuple
 
+from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.layout import Partition, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Topic, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-
-EXAMPLES = 20
+from logdirwatch.plan.proposal import EXAMPLES
 
 NO_SPARE = "replication_factor_1"
 NO_SLACK = "min_isr_is_replication_factor"
@@ -70,7 +71,7 @@ def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapsho
     """Return the fault tolerance of the topics of these partitions, in the format of action records, weakest first."""
     names = sorted({partition.topic for partition in partitions} & set(snapshot.topics))
     found = [one for name in names if (one := endurance(snapshot.topics[name], snapshot)) is not None]
-    found.sort(key=lambda one: (one.survives, _order(one.writes_survive), one.topic))
+    found.sort(key=lambda one: (one.survives, -inf if one.writes_survive is None else one.writes_survive, one.topic))
     return {
         "topics": len(found),
         "without_copy": sum(one.survives < 0 for one in found),
@@ -111,5 +112,49 @@ def _least(numbers: Iterable[int | None]) -> int | None:
     return None if None in known else min((number for number in known if number is not None), default=None)
 
 
-def _order(number: int | None) -> float:
-    return float("-inf") if number is None else number
+def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partition]:
+    """Return the partitions whose replica on the broker is in the directory, most endangered first.
+
+    Replicas newer than the last inventory are known from metadata only: offline on that broker, and in no reported
+    directory. They count if no other directory of the broker is offline.
+    """
+    return lost_together([place], snapshot)
+
+
+def lost_together(
+    places: Sequence[LogDirId], snapshot: ClusterSnapshot, *, with_unseen: bool = True
+) -> list[Partition]:
+    """Return the same for several directories of a broker; unreported replicas count if all offline ones are named."""
+    if not places:
+        return []
+    broker = places[0][0]
+    keys = {replica.key for place in places for replica in snapshot.replicas_in(place)}
+    keys |= _unseen(places, snapshot) if with_unseen else set()
+    assigned = (snapshot.partitions[key] for key in keys if key in snapshot.partitions)
+    return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, snapshot, broker))
+
+
+def _unseen(places: Sequence[LogDirId], snapshot: ClusterSnapshot) -> set[TopicPartition]:
+    broker = places[0][0]
+    offline = {d.place for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE}
+    if not snapshot.is_alive(broker) or offline != set(places):
+        return set()
+    seen = {replica.key for replica in snapshot.layout.replicas if replica.broker == broker}
+    return {p.key for p in snapshot.partitions.values() if broker in p.offline_replicas} - seen
+
+
+def danger(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool]:
+    """Sort key: fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
+    in_sync = (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {broker}
+    return len(in_sync), not snapshot.topics[partition.topic].is_internal
+
+
+def urgency(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool, int, TopicPartition]:
+    """Sort key: by danger, then the largest first, which are the hardest to place."""
+    return *danger(partition, snapshot, broker), -(snapshot.layout.size_of(partition.key) or 0), partition.key
+
+
+def partitions_on(broker: int, snapshot: ClusterSnapshot) -> list[Partition]:
+    """Return the partitions that have a replica on a broker, most endangered first."""
+    found = [partition for partition in snapshot.partitions.values() if broker in partition.replicas]
+    return sorted(found, key=lambda partition: urgency(partition, snapshot, broker))

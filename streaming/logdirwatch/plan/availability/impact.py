@@ -19,11 +19,9 @@ from typing import Any
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.cluster.assignment import Assignment
-from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.layout import Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import ProposedAction, Veto
-
-EXAMPLES = 20
+from logdirwatch.plan.proposal import EXAMPLES, NAMED, ProposedAction, Veto
 
 Path = Mapping[str, LeadershipState]
 """One partition's state after each step, in order; the first is its present state."""
@@ -31,40 +29,40 @@ Path = Mapping[str, LeadershipState]
 
 def of_reassignment(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what happens to the partitions of a reassignment."""
-    found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
-    return outlook((partition.label, _copied(partition, target, snapshot)) for partition, target in found)
+    targets = {one.key: one.replicas for one in assignments}
+
+    def steps(partition: Partition, now: LeadershipState, live: frozenset[int]) -> Path:
+        target = targets[partition.key]
+        copied = leadership.reassigned(now, target, live)
+        reached = live | (set(target) - set(partition.replicas))
+        return {"copied": copied, "preferred": leadership.preferred(copied, reached)}
+
+    return _predicted(_known(targets, snapshot), snapshot, steps)
 
 
 def of_demotion(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what happens to partitions whose replicas are reordered and whose first replica is elected."""
+    targets = {one.key: one.replicas for one in assignments}
 
-    def path(partition: Partition, target: tuple[int, ...]) -> Path:
-        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
-        return {"now": now, "demoted": leadership.preferred(replace(now, replicas=target), live)}
+    def steps(partition: Partition, now: LeadershipState, live: frozenset[int]) -> Path:
+        return {"demoted": leadership.preferred(replace(now, replicas=targets[partition.key]), live)}
 
-    found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
-    return outlook((partition.label, path(partition, target)) for partition, target in found)
+    return _predicted(_known(targets, snapshot), snapshot, steps)
 
 
 def of_election(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what happens to partitions in a preferred election."""
-
-    def path(partition: Partition) -> Path:
-        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
-        return {"now": now, "preferred": leadership.preferred(now, live)}
-
-    return outlook((partition.label, path(partition)) for partition in partitions)
+    return _predicted(partitions, snapshot, lambda _, now, live: {"preferred": leadership.preferred(now, live)})
 
 
 def of_cancelling(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what happens to partitions whose reassignment is cancelled: the added replicas are dropped."""
 
-    def path(partition: Partition) -> Path:
-        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
+    def steps(partition: Partition, now: LeadershipState, live: frozenset[int]) -> Path:
         target = tuple(broker for broker in partition.replicas if broker not in (partition.adding or ()))
-        return {"now": now, "cancelled": leadership.reassigned(now, target, live)}
+        return {"cancelled": leadership.reassigned(now, target, live)}
 
-    return outlook((partition.label, path(partition)) for partition in partitions)
+    return _predicted(partitions, snapshot, steps)
 
 
 def of_restart(broker: int, partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
@@ -72,7 +70,32 @@ def of_restart(broker: int, partitions: Iterable[Partition], snapshot: ClusterSn
 
     A broker that is down already is not stopped; ``stopped`` is then the present state.
     """
-    return outlook((partition.label, _restarted(broker, partition, snapshot)) for partition in partitions)
+    has_elr = snapshot.layout.uses_elr
+
+    def steps(_: Partition, now: LeadershipState, live: frozenset[int]) -> Path:
+        stopped = leadership.without(now, broker, live, has_elr=has_elr) if broker in live else now
+        started = leadership.back(stopped, broker, live)
+        preferred = leadership.preferred(started, live | {broker})
+        return {"stopped": stopped, "started": started, "preferred": preferred}
+
+    return _predicted(partitions, snapshot, steps)
+
+
+def _known(keys: Iterable[TopicPartition], snapshot: ClusterSnapshot) -> Iterable[Partition]:
+    return (snapshot.partitions[key] for key in keys if key in snapshot.partitions)
+
+
+def _predicted(
+    partitions: Iterable[Partition],
+    snapshot: ClusterSnapshot,
+    steps: Callable[[Partition, LeadershipState, frozenset[int]], Path],
+) -> dict[str, Any]:
+    """Return the outlook of partitions from their present state and the steps after it."""
+    paths = []
+    for partition in partitions:
+        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
+        paths.append((partition.label, {"now": now, **steps(partition, now, live)}))
+    return outlook(paths)
 
 
 def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
@@ -135,26 +158,6 @@ def _lacks_in_sync(found: LeadershipState) -> bool:
     return found.leader is not None and _is_under_min_isr(found)
 
 
-def _copied(partition: Partition, target: tuple[int, ...], snapshot: ClusterSnapshot) -> Path:
-    now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
-    copied = leadership.reassigned(now, target, live)
-    reached = live | (set(target) - set(partition.replicas))
-    return {"now": now, "copied": copied, "preferred": leadership.preferred(copied, reached)}
-
-
-def _restarted(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> Path:
-    now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
-    has_elr = snapshot.layout.uses_elr
-    stopped = leadership.without(now, broker, live, has_elr=has_elr) if broker in live else now
-    started = leadership.back(stopped, broker, live)
-    return {
-        "now": now,
-        "stopped": stopped,
-        "started": started,
-        "preferred": leadership.preferred(started, live | {broker}),
-    }
-
-
 def _is_under_min_isr(found: LeadershipState) -> bool:
     """Tell whether writes are blocked: without a leader they are, whatever the ISR holds."""
     return found.min_isr is not None and (found.leader is None or len(found.isr) < found.min_isr)
@@ -185,8 +188,6 @@ _SAID_BY = {
 }
 """Vetoes of a restart that already say the same."""
 _WHEN = {"stopped": "while the broker is away", "cancelled": "once that is cancelled"}
-_OTHERWISE = "afterwards"
-_NAMED = 3
 
 
 def veto_predicted_harm(proposal: ProposedAction) -> ProposedAction:
@@ -213,14 +214,14 @@ def against(expected: Mapping[str, Any]) -> list[Veto]:
             "too few replicas are in sync then for min.insync.replicas",
         ),
     )
-    return [Veto(name, f"{_named(harm)} would {what} {_when(harm)}: {why}") for name, harm, what, why in harms if harm]
+    return [
+        Veto(name, f"{_named(harm)} would {what} {_WHEN.get(harm['step'], 'afterwards')}: {why}")
+        for name, harm, what, why in harms
+        if harm
+    ]
 
 
 def _named(harmed: Mapping[str, Any]) -> str:
-    first = harmed["examples"][:_NAMED]
+    first = harmed["examples"][:NAMED]
     more = harmed["partitions"] - len(first)
     return f"{', '.join(first)} and {more} more" if more else ", ".join(first)
-
-
-def _when(harmed: Mapping[str, Any]) -> str:
-    return _WHEN.get(str(harmed["step"]), _OTHERWISE)

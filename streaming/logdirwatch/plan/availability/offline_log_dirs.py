@@ -9,7 +9,7 @@ from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, OfflineLo
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy, LogDirStatus
 from logdirwatch.parse.broker_log.causes import is_of_quota
-from logdirwatch.plan.availability.lost_replicas import lost_together
+from logdirwatch.plan.availability.fault_tolerance import lost_together
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_ratio
@@ -94,8 +94,9 @@ def cause_at(alert: AlertRecord, path: str) -> Cause | None:
 
     Whichever directory is first meets the limit of a process, so that cause applies to all that failed with it.
     """
-    told = _listed(alert).get(path)
-    cause = alert.cause if told is None else _word(told.cause)
+    told, cause = _listed(alert).get(path), alert.cause
+    if told is not None:
+        cause = Cause(told.cause) if told.cause in set(Cause) else Cause.UNKNOWN
     return Cause.LIMIT if cause is Cause.UNKNOWN and alert.cause is Cause.LIMIT else cause
 
 
@@ -105,7 +106,7 @@ def evidence_of(shown: LogDirOfflineEvidence | OfflineLogDir) -> OfflineEvidence
     alone = shown if isinstance(shown, LogDirOfflineEvidence) else LogDirOfflineEvidence()
     return OfflineEvidence(
         device=shown.device,
-        full_by=FullBy(full_by) if full_by in set(FullBy) else _quota(said),
+        full_by=FullBy(full_by) if full_by in set(FullBy) else FullBy.QUOTA if is_of_quota(said) else None,
         said=said,
         used_inodes_ratio=alone.used_inodes_ratio,
         kernel_error=alone.kernel_error,
@@ -116,17 +117,8 @@ def _shown(alert: AlertRecord) -> LogDirOfflineEvidence:
     return read_as(alert.evidence, LogDirOfflineEvidence)
 
 
-def _quota(said: str | None) -> FullBy | None:
-    """Recognise an exhausted quota in the log line itself, if the evidence names nothing."""
-    return FullBy.QUOTA if is_of_quota(said) else None
-
-
 def _listed(alert: AlertRecord) -> Mapping[str, OfflineLogDir]:
     return {path: told for path, told in (_shown(alert).log_dirs or {}).items() if told.cause is not None}
-
-
-def _word(cause: object) -> Cause:
-    return Cause(cause) if cause in set(Cause) else Cause.UNKNOWN
 
 
 def used_text(directory: LogDir) -> str:

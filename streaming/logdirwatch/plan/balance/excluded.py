@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from logdirwatch.plan.capacity.projected_use import volumes
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, unusable_age
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_ms
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -130,10 +129,8 @@ def _too_old(directory: LogDir, policy: Policy, now_ms: int) -> str | None:
         return f"the free space of {directory.path} is not known"
     if directory.sample_at_ms is None:
         return f"nobody knows how old the numbers of {directory.path} are"
-    age_ms = now_ms - directory.sample_at_ms
-    if age_ms < -policy.facts_max_age_ms:
-        return f"the numbers of {directory.path} are {human_ms(-age_ms)} ahead of the clock"
-    return f"the numbers of {directory.path} are {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
+    age = unusable_age(now_ms - directory.sample_at_ms, policy)
+    return None if age is None else f"the numbers of {directory.path} are {age}"
 
 
 def _incomplete(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:

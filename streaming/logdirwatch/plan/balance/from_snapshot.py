@@ -15,9 +15,8 @@ from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, too_old
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, too_old, unusable_age
 from logdirwatch.plan.proposal import Policy, Veto
-from logdirwatch.text.units import human_ms
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,8 @@ def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) ->
     model = _model(snapshot, [one for one in chosen if one.replicas], out, _lasts_ms(snapshot, mode, policy, out))
     if mode.evacuated is not None:
         out = [one for one in out if one.broker == mode.evacuated[0]]
-        kept = [one for one in kept if _is_in(mode.evacuated, one.partition, snapshot)]
+        there = {replica.key for replica in snapshot.replicas_in(mode.evacuated)}
+        kept = [one for one in kept if one.partition.key in there]
         _refuse_staying(mode, kept, snapshot)
     if mode.evacuated is None and not model.is_open.any():
         raise UserError(f"plan: no directory can take part: {'; '.join(dict.fromkeys(one.reason for one in out))}")
@@ -64,10 +64,9 @@ class _Chosen(NamedTuple):
 
 def _refuse_unsafe(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) -> None:
     reason = too_old(snapshot, policy, now_ms)
-    age_ms = 0 if snapshot.state_at_ms is None else now_ms - snapshot.state_at_ms
-    if reason is None and abs(age_ms) > policy.facts_max_age_ms:
-        told = "old" if age_ms > 0 else "ahead of the clock"
-        reason = f"the newest state of a broker is {human_ms(abs(age_ms))} {told}"
+    age = unusable_age(now_ms - (now_ms if snapshot.state_at_ms is None else snapshot.state_at_ms), policy)
+    if reason is None and age is not None:
+        reason = f"the newest state of a broker is {age}"
     if reason is not None:
         raise UserError(f"plan: {reason}: do logdirwatch collect and stream run? --live asks the brokers themselves")
     if any(partition.adding is None for partition in snapshot.partitions.values()):
@@ -84,10 +83,6 @@ def _partitions(snapshot: ClusterSnapshot, mode: Mode) -> list[_Chosen]:
         _Chosen(partition, placed(partition, snapshot) or [], why_staying(partition, snapshot, is_balance=is_balance))
         for _, partition in sorted(snapshot.partitions.items())
     ]
-
-
-def _is_in(place: LogDirId, partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    return any(replica.place == place for replica in snapshot.replicas_of(partition.key))
 
 
 def _refuse_staying(mode: Mode, kept: list[_Chosen], snapshot: ClusterSnapshot) -> None:
@@ -131,7 +126,8 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut],
         broker_rack=_numbers(racks.index(_rack(snapshot, broker)) for broker in broker_ids),
         directory_paths=tuple(directory.path for directory in directories),
         directory_broker=_numbers(broker_ids.index(directory.broker) for directory in directories),
-        capacity_bytes=_numbers(_capacity(directory, held) for directory in directories),
+        # Nothing is planned where the size is unknown.
+        capacity_bytes=_numbers(d.total_bytes or max(1, held[d.place]) for d in directories),
         topics=tuple(topics),
         partition_topic=_numbers(topic_of[one.partition.topic] for one in chosen),
         partition_numbers=_numbers(one.partition.partition for one in chosen),
@@ -155,11 +151,6 @@ def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[
         place = directory.place
         unexplained = max(0, (directory.used_bytes or 0) - held[place])
         yield unexplained + coming.get(place, 0) + snapshot.reserved.get(place, 0)
-
-
-def _capacity(directory: LogDir, held: Counter[LogDirId]) -> int:
-    """Return a directory's size; if unknown, the bytes of its replicas: nothing is planned there anyway."""
-    return directory.total_bytes or max(1, held[directory.place])
 
 
 def _rack(snapshot: ClusterSnapshot, broker: int) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.model.cluster import ClusterModel
-from logdirwatch.plan.capacity.new_replicas import passing_sizes
+from logdirwatch.plan.capacity.projected_use import passing_sizes
 from logdirwatch.plan.reassignment.rolling import Copy, Lane, Occupied, Way, lanes_of
 from logdirwatch.plan.settings import PlanSettings
 

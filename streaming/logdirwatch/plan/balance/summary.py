@@ -168,7 +168,9 @@ def _violations(plan: ClusterPlan) -> Violations:
     moved = before.replica_directory != after.replica_directory
     is_balance = plan.task.mode.evacuated is None
     return Violations(
-        partitions_twice_on_a_broker=int((_distinct(after, after.replica_broker) < _replicas(after)).sum()),
+        partitions_twice_on_a_broker=int(
+            (_distinct(after, after.replica_broker) < np.diff(after.partition_starts)).sum()
+        ),
         partitions_on_fewer_racks=int((_racks(after) < _racks(before)).sum()),
         directories_over_limit=len(over),
         internal_replicas_balanced=int((moved & evacuate.internal(before, plan.task.limits)).sum())
@@ -242,10 +244,6 @@ def _broker_fills(model: ClusterModel) -> Fills:
 
 def _fills(ratios: Ratios) -> Fills:
     return Fills(max_ratio=float(ratios.max()), min_ratio=float(ratios.min()), spread_ratio=float(ratios.std()))
-
-
-def _replicas(model: ClusterModel) -> Numbers:
-    return np.bincount(model.replica_partition, minlength=len(model.partition_topic))
 
 
 def _racks(model: ClusterModel) -> Numbers:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from logdirwatch.plan.capacity.timing import deleted_until_full, growth_until_full
 from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.proposal import NAMED
 from logdirwatch.text.units import human_rate, human_ratio
 from logdirwatch.text.words import some_of
 
@@ -20,7 +21,6 @@ MOST = 0.75
 """The fastest topics that together have this share of the growth fill the directory."""
 ALIKE = 0.5
 """So does one that grows at least this much as fast as the slowest of them."""
-_NAMED = 3
 
 
 class Growth(NamedTuple):
@@ -33,7 +33,7 @@ class Growth(NamedTuple):
     def label(self) -> str:
         """The topics and their rate, as a text."""
         of = "" if len(self.topics) == 1 else ", one of them or all: their growth is not known yet"
-        return f"{some_of(self.topics, _NAMED)} ({human_rate(self.bytes_per_s)}{of})"
+        return f"{some_of(self.topics, NAMED)} ({human_rate(self.bytes_per_s)}{of})"
 
 
 def growth_by_topic(directory: LogDir, snapshot: ClusterSnapshot) -> list[Growth]:
@@ -98,7 +98,7 @@ def told(directories: Iterable[LogDir], snapshot: ClusterSnapshot) -> str:
     mine = sorted((key for key in rates if filling.issuperset(key)), key=lambda key: (-rates[key], key))
     if not mine or total <= 0:
         return ""
-    named = some_of([_named(key, snapshot) for key in mine], _NAMED)
+    named = some_of([_named(key, snapshot) for key in mine], NAMED)
     share = human_ratio(sum(rates[key] for key in mine) / total, 0)
     return f"; {share} of the growth of {human_rate(total)} is in {named}"
 
@@ -110,7 +110,7 @@ def _total(directory: LogDir, found: Iterable[Growth]) -> float:
 def _named(topics: tuple[str, ...], snapshot: ClusterSnapshot) -> str:
     policies = {policy_of(snapshot.topics.get(topic)) for topic in topics}
     policy = " or ".join(sorted(f"{policy} cleanup policy" if policy == UNKNOWN else policy for policy in policies))
-    return f"{' or '.join(topics[:_NAMED])} ({policy})"
+    return f"{' or '.join(topics[:NAMED])} ({policy})"
 
 
 def _is_explained_otherwise(directory: LogDir, snapshot: ClusterSnapshot) -> bool:

@@ -1,10 +1,10 @@
 """How full directories get while a plan runs, including running copies and replicas created elsewhere first."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from logdirwatch.plan.capacity import new_replicas
 from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId
@@ -89,17 +89,14 @@ def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
 
 def on_disk(size_bytes: int, freed_bytes: int) -> str:
     """Say that replicas take less on their disk than their size; empty if they do not."""
-    if freed_bytes >= size_bytes:
-        return ""
-    return f"they take {human_bytes(freed_bytes)} of its disk, which come free; "
+    return "" if freed_bytes >= size_bytes else f"they take {human_bytes(freed_bytes)} of its disk, which come free; "
 
 
 class NewReplicas:
     """The new replicas of one broker: the directory of each, and where Kafka may create it first.
 
-    Kafka may create a replica in another directory than planned and copy it from there
-    (:mod:`logdirwatch.plan.capacity.new_replicas`). So every directory that it may choose needs room for the copies
-    that can reach it and, at a known ``rate``, for its growth until all have arrived.
+    Kafka may create a replica in another directory than planned and copy it from there. So every directory that it may
+    choose needs room for the copies that can reach it and, at a known ``rate``, for its growth until all have arrived.
     """
 
     def __init__(
@@ -140,7 +137,7 @@ class NewReplicas:
 
     def _passing(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> list[int]:
         """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
-        return new_replicas.passing_sizes(self._counts, landed, directory.path)
+        return passing_sizes(self._counts, landed, directory.path)
 
 
 def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[LogDirId]:
@@ -250,3 +247,43 @@ def _is_one_pool(one: LogDir, apart_bytes: int) -> bool:
 
 def _tolerance_bytes(directory: LogDir) -> int:
     return min(SAME_VOLUME_BYTES, (directory.total_bytes or 0) // _SAME_VOLUME_SHARE)
+
+
+# kafka-reassign-partitions changes the assignment first and the directories afterwards. Kafka creates a new replica in
+# the directory of its broker with the fewest logs (Kafka 4.3.1 LogManager.nextLogDirs) unless the broker already knows
+# the wanted one, and then copies it from there at the rate that replica.alter.log.dirs.io.max.bytes.per.second leaves.
+Dir = TypeVar("Dir")
+"""A directory of one broker: its path, or its index in a model."""
+
+
+def passing_sizes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]], directory: Dir) -> list[int]:
+    """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
+    births = most_births(counts, targets(counts, landed), directory, len(landed))
+    return sorted((size for size, target in landed if target != directory), reverse=True)[:births]
+
+
+def targets(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:
+    """Return how many of the new replicas are meant for each directory."""
+    found = dict.fromkeys(counts, 0)
+    for _, target in landed:
+        if target is not None and target in found:
+            found[target] += 1
+    return found
+
+
+def most_births(counts: Mapping[Dir, int], targeted: Mapping[Dir, int], directory: Dir, new: int) -> int:
+    """Return how many of ``new`` replicas can at most be created in a directory.
+
+    Kafka takes the directory with the fewest logs each time, ties in any order; meanwhile copies to ``targeted``
+    directories raise their counts. The n-th creation there requires that every other directory has reached its count.
+    """
+    births = 0
+    while births < new:
+        level = counts[directory] + births
+        elsewhere = sum(
+            max(0, level - count - targeted[other]) for other, count in counts.items() if other != directory
+        )
+        if elsewhere + births + 1 > new:
+            break
+        births += 1
+    return births

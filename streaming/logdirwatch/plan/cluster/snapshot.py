@@ -107,6 +107,11 @@ class LogDir:
         return self.status not in {LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN}
 
     @property
+    def is_urgent(self) -> bool:
+        """Whether a sacrifice is justified to win time: the reserve file, the producers' rate, records."""
+        return self.status in {LogDirStatus.CRITICAL, LogDirStatus.SATURATED}
+
+    @property
     def used_bytes(self) -> int | None:
         """Bytes that are not available to the broker."""
         if self.total_bytes is None or self.usable_bytes is None:
@@ -277,10 +282,15 @@ def too_old(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> st
         return "nothing is known of the cluster's replicas yet"
     if snapshot.inventory_at_ms is None:
         return "no inventory of the cluster has been seen yet"
-    age_ms = now_ms - snapshot.inventory_at_ms
-    if age_ms < -policy.facts_max_age_ms:
-        return f"the last inventory is {human_ms(-age_ms)} ahead of the clock"
-    return f"the last inventory is {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
+    age = unusable_age(now_ms - snapshot.inventory_at_ms, policy)
+    return None if age is None else f"the last inventory is {age}"
+
+
+def unusable_age(age_ms: int, policy: Policy) -> str | None:
+    """Say how old facts are, or how far ahead of the clock, if that is too much to plan on them."""
+    if abs(age_ms) <= policy.facts_max_age_ms:
+        return None
+    return f"{human_ms(age_ms)} old" if age_ms > 0 else f"{human_ms(-age_ms)} ahead of the clock"
 
 
 def with_excluded_log_dirs(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:

@@ -9,8 +9,7 @@ from logdirwatch.model.actions import parts
 from logdirwatch.model.actions.expected import Election
 from logdirwatch.model.actions.operations import Expectation, Inverse, Operation, OperationArgs, Rolling
 from logdirwatch.model.vocabulary import OperationKind
-from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, write_file
+from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, set_broker_list, write_file
 from logdirwatch.plan.commands.throttles import ANY, Limits, from_data
 
 
@@ -154,7 +153,7 @@ def sets_declared(operation: Operation | Inverse) -> bool:
 
 def rendered(operations: Iterable[Operation | Inverse], tools: Tools) -> tuple[str, ...]:
     """Return the commands that carry out operations."""
-    return tuple(command for operation in operations for command in _COMMANDS[operation.op](operation.args, tools))
+    return tuple(command for operation in operations for command in _commands(operation.op, operation.args, tools))
 
 
 def as_data(operations: Iterable[Operation]) -> list[dict[str, Any]]:
@@ -275,15 +274,6 @@ def _inverse_config(topic: str, key: str, old: str | None) -> Inverse:
     return Inverse(op=OperationKind.SET_TOPIC_CONFIG, args=OperationArgs(topic=topic, key=key, value=old))
 
 
-def _topic_config(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    yield tools.set_topic_config(str(args.topic), str(args.key), args.value if isinstance(args.value, str) else None)
-
-
-def _broker_list(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    if args.broker is not None:
-        yield set_broker_list(tools, args.broker, str(args.key), args.entries or ())
-
-
 def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:
     """Yield the commands; each wave ends before the next begins, and the whole plan is available for cancelling."""
     name, limits, beside = str(args.file), limits_of(args), bool(args.additional)
@@ -298,42 +288,29 @@ def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:
     yield from tools.clear_limits(limits, name)
 
 
-def _prefer_leaders(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    plan, name = plan_of(args), str(args.file)
-    keys = [(entry["topic"], entry["partition"]) for entry in plan["partitions"]]
-    yield from tools.reassign(plan, name, limits=Limits(), beside=bool(args.additional))
-    yield from tools.elect(keys, f"elect-{name}")
-
-
-def _elect_leaders(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    if args.election is not None and args.election.partitions:
-        yield from tools.elect([(one.topic, one.partition) for one in args.election.partitions], str(args.file))
-
-
-def _cancel_moves(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    """Keep all throttles, since their owner is unknown (Kafka 4.3.1 ``ReassignPartitionsCommand``).
-
-    Without ``--preserve-throttles`` the tool clears those of every broker, and fails on one that is down (KAFKA-13392).
-    """
-    yield write_file(str(args.file), reassignment_lines(plan_of(args)))
-    yield tools.cancel(str(args.file))
-
-
-def _clear_throttles(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    yield from tools.clear_limits(limits_of(args))
-
-
-def _set_throttles(args: OperationArgs, tools: Tools) -> Iterator[str]:
-    yield from tools.set_limits(limits_of(args))
-
-
-_COMMANDS = {
-    OperationKind.SET_TOPIC_CONFIG: _topic_config,
-    OperationKind.SET_BROKER_LIST: _broker_list,
-    OperationKind.REASSIGN: _reassign,
-    OperationKind.PREFER_LEADERS: _prefer_leaders,
-    OperationKind.ELECT_LEADERS: _elect_leaders,
-    OperationKind.CANCEL_MOVES: _cancel_moves,
-    OperationKind.CLEAR_THROTTLES: _clear_throttles,
-    OperationKind.SET_THROTTLES: _set_throttles,
-}
+def _commands(op: OperationKind, args: OperationArgs, tools: Tools) -> Iterator[str]:
+    name = str(args.file)
+    match op:
+        case OperationKind.SET_TOPIC_CONFIG:
+            value = args.value if isinstance(args.value, str) else None
+            yield tools.set_topic_config(str(args.topic), str(args.key), value)
+        case OperationKind.SET_BROKER_LIST:
+            if args.broker is not None:
+                yield set_broker_list(tools, args.broker, str(args.key), args.entries or ())
+        case OperationKind.REASSIGN:
+            yield from _reassign(args, tools)
+        case OperationKind.PREFER_LEADERS:
+            plan = plan_of(args)
+            yield from tools.reassign(plan, name, limits=Limits(), beside=bool(args.additional))
+            yield from tools.elect([(one["topic"], one["partition"]) for one in plan["partitions"]], f"elect-{name}")
+        case OperationKind.ELECT_LEADERS:
+            if args.election is not None and args.election.partitions:
+                yield from tools.elect([(one.topic, one.partition) for one in args.election.partitions], name)
+        case OperationKind.CANCEL_MOVES:
+            # All throttles stay, since their owner is unknown. Without --preserve-throttles the tool clears those of
+            # every broker, and fails on one that is down (Kafka 4.3.1 ReassignPartitionsCommand, KAFKA-13392).
+            yield write_file(name, reassignment_lines(plan_of(args)))
+            yield tools.cancel(name)
+        case OperationKind.CLEAR_THROTTLES | OperationKind.SET_THROTTLES:
+            change = tools.set_limits if op is OperationKind.SET_THROTTLES else tools.clear_limits
+            yield from change(limits_of(args))

@@ -111,7 +111,9 @@ class _Planner:
         chosen: list[ActionRecord] = []
         tried: set[str] = set()
         while self._missing(alert, directory):
-            alternatives = [a for a in self._planned(alert) if _helps(a) and a.action_id not in tried]
+            helping = (action for action in self._planned(alert) if _role(action) in _IN_TURN and not action.vetoes)
+            freeing = (action for action in helping if (action.expected.get("frees_bytes") or 0) > 0)
+            alternatives = [action for action in freeing if action.action_id not in tried]
             if not alternatives:
                 break
             tried.add(alternatives[0].action_id)
@@ -255,10 +257,6 @@ def _first(planned: Iterable[ActionRecord]) -> Iterator[ActionRecord]:
 def _independent(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
     """Yield proposals that have no veto and none of the ``roles``."""
     return (action for action in planned if not action.vetoes and _role(action) not in roles)
-
-
-def _helps(action: ActionRecord) -> bool:
-    return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0
 
 
 def freed_in_time(

@@ -43,7 +43,8 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
         if alert.cluster != snapshot.cluster:
             continue
         if alert.broker is None:
-            brokers = _all_unknown(brokers) if alert.rule is Rule.BROKER_UNKNOWN else brokers
+            if alert.rule is Rule.BROKER_UNKNOWN:  # none is reported
+                brokers = {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
         elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
         elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
@@ -69,7 +70,7 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
             continue
         if action.reassignment is not None:
             assignments = from_json(action.reassignment)
-            reserved.update(_written(action.expected))
+            reserved.update({(e["broker"], e["log_dir"]): -e["bytes"] for e in action.expected["on"] if e["bytes"] < 0})
             reserved.update(passing_bytes(assignments, snapshot))
             claimed |= {assignment.key for assignment in assignments}
         if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
@@ -135,18 +136,9 @@ def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:
     return replace(directory, **numbers, **{key: getattr(shown, key) for key in _OUTLOOK})
 
 
-def _unknown(place: LogDirId) -> LogDir:
-    return LogDir(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)
-
-
-def _all_unknown(brokers: dict[int, Broker]) -> dict[int, Broker]:
-    """Mark every broker of the cluster unknown: none is reported."""
-    return {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
-
-
 def _degraded(broker: Broker) -> Broker:
     return replace(broker, status=BrokerStatus.DEGRADED) if broker.status is BrokerStatus.ONLINE else broker
 
 
-def _written(expected: dict[str, Any]) -> dict[LogDirId, int]:
-    return {(entry["broker"], entry["log_dir"]): -entry["bytes"] for entry in expected["on"] if entry["bytes"] < 0}
+def _unknown(place: LogDirId) -> LogDir:
+    return LogDir(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from logdirwatch.plan.capacity import copy_rates
-from logdirwatch.plan.capacity.copy_waves import Pace
+from logdirwatch.plan.capacity.copy_rates import Pace
 from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.layout import Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir

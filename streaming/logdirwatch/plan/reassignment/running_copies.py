@@ -60,7 +60,9 @@ def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> l
     chosen: list[Copy] = []
     for copy in copies_to([directory.place], snapshot):
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
-        if is_harmless and sum(_spared_bytes(done) for done in chosen) < spared_bytes:
+        # Cancelled, it spares what is still to come, and what is there already.
+        spared = sum(done.copied_bytes + done.remaining_bytes for done in chosen)
+        if is_harmless and spared < spared_bytes:
             chosen.append(copy)
     return chosen
 
@@ -124,11 +126,6 @@ def _is_added(replica: Replica, partition: Partition) -> bool:
 def _copy(replica: Replica, snapshot: ClusterSnapshot) -> Copy:
     copied = replica.size_bytes or 0
     return Copy(replica, copied, max(0, (snapshot.layout.size_of(replica.key) or 0) - copied))
-
-
-def _spared_bytes(copy: Copy) -> int:
-    """Return the bytes that cancelling a copy spares a directory: those still to come, and those already there."""
-    return copy.copied_bytes + copy.remaining_bytes
 
 
 # KIP-113 (notes): a move between directories stops when its source or destination goes offline; the broker forgets it,

@@ -9,13 +9,10 @@ from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.cordons import CORDON, KEY, at_least, others_cordoned
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, REASSIGN, note
+from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, REASSIGN, note, set_broker_list
 from logdirwatch.plan.commands.throttles import Limits
-from logdirwatch.plan.proposal import Policy, Precondition
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition
 from logdirwatch.text.words import some_of
-
-_NAMED = 3
 
 
 def file_name(kind: ActionKind, place: LogDirId) -> str:
@@ -32,7 +29,7 @@ def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
     """Return the precondition for it: Kafka's tool refuses a second reassignment without ``--additional``."""
     running = others_run(snapshot)
     if running:
-        text = f"{some_of(running, _NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
+        text = f"{some_of(running, NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
         return Precondition("no_reassignment_runs", text, True)
     return Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses otherwise", None)
 
@@ -46,7 +43,7 @@ def refused_by_tool(plan: Iterable[Assignment], snapshot: ClusterSnapshot) -> tu
     away = sorted({broker for one in plan for broker in one.replicas if not snapshot.is_alive(broker)})
     if not away:
         return ()
-    named = some_of((f"broker {broker}" for broker in away), _NAMED)
+    named = some_of((f"broker {broker}" for broker in away), NAMED)
     return (note(f"Carry it out with `logdirwatch apply`: {REASSIGN} refuses to name {named}, not known to be alive."),)
 
 

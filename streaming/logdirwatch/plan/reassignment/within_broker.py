@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
-from logdirwatch.plan.capacity.copy_waves import Pace
+from logdirwatch.plan.capacity.copy_rates import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume, needed_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, full_sooner, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment

@@ -17,7 +17,6 @@ from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import plan_moves
-from logdirwatch.plan.relief.freed_bytes import URGENT
 from logdirwatch.text.units import human_bytes, human_ms
 
 MOST = 3
@@ -41,7 +40,8 @@ def propose_return_of_broker(
 ) -> list[ProposedAction]:
     """Return the advice to bring back a fenced or stopped broker whose directories have the room."""
     for broker in _brokers_down(source, snapshot):
-        there = replace(snapshot, brokers={**snapshot.brokers, broker.id: _as_back(broker)})
+        back = replace(broker, status=BrokerStatus.ONLINE, is_fenced=False)
+        there = replace(snapshot, brokers={**snapshot.brokers, broker.id: back})
         proposals = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
         then = next((proposal for proposal in proposals if not proposal.vetoes), None)
         if then is not None:
@@ -63,8 +63,7 @@ def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> b
         directory.is_cordoned is True
         and directory.place != source.place
         and (
-            directory.status is LogDirStatus.ONLINE
-            or (source.status in URGENT and keeps_room_for_others(directory, snapshot))
+            directory.status is LogDirStatus.ONLINE or (source.is_urgent and keeps_room_for_others(directory, snapshot))
         )
         and not directory.is_suspect
         and not directory.is_marked
@@ -85,7 +84,7 @@ def keeps_room_for_others(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
     measured = [d for d in snapshot.directories.values() if d.is_serving and d.used_bytes is not None]
     used, total = sum(d.used_bytes or 0 for d in measured), sum(d.total_bytes or 0 for d in measured)
     is_less_full = directory.used_bytes * total < used * (directory.total_bytes or 0)
-    return is_less_full and any(d.status in URGENT for d in measured)
+    return is_less_full and any(d.is_urgent for d in measured)
 
 
 def _move_without_cordon(
@@ -119,10 +118,6 @@ def _brokers_down(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]
     }
     for number in sorted((n for n in free if free[n] > 0), key=lambda n: (-free[n], n))[:MOST]:
         yield snapshot.brokers[number]
-
-
-def _as_back(broker: Broker) -> Broker:
-    return replace(broker, status=BrokerStatus.ONLINE, is_fenced=False)
 
 
 def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:

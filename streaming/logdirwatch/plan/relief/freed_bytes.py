@@ -13,8 +13,6 @@ from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
-URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
-"""The statuses that justify a sacrifice to win time: the reserve file, the producers' rate, records."""
 CUT_LASTS_MS = 1_800_000
 """How long deleted space must last at the present growth: two retention checks, with time to plan again."""
 SLACK = 1.2

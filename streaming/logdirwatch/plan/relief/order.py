@@ -14,7 +14,7 @@ from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.capacity.timing import stays_below_limit
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, Veto
 from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, after, is_in_time
 from logdirwatch.text.words import some_of
 
@@ -70,7 +70,6 @@ def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> lis
 # What the neighbours would lose wins little time.
 LONGER = 2
 """A quota that spares others must make the directory last this many times as long."""
-_NAMED = 3
 
 
 def costs_others(proposals: Iterable[ProposedAction], filling: frozenset[str]) -> bool:
@@ -89,7 +88,7 @@ def spare_others(
     if not is_tried:
         return list(proposals)
     text = (
-        f"the growth is in {some_of(sorted(filling), _NAMED)}: throttle its producers first; reject that action if it "
+        f"the growth is in {some_of(sorted(filling), NAMED)}: throttle its producers first; reject that action if it "
         "is refused or does not work"
     )
     veto = Veto("others_grow", text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import MOVES
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
-from logdirwatch.plan.actions.brokers.restart_for_retention import propose_restart_for_retention
+from logdirwatch.plan.actions.brokers.restart_broker import propose_restart_for_retention
 from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_cancel
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.topics.delete_records import propose_deletion
@@ -28,7 +28,6 @@ from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
 from logdirwatch.plan.relief.closed_room import keeps_room_for_others
 from logdirwatch.plan.relief.freed_bytes import (
-    URGENT,
     after,
     bytes_to_delete,
     freed_by,
@@ -46,15 +45,16 @@ from logdirwatch.plan.relief.order import (
     with_reasons,
 )
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
-from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.stuck_deletion import (
     propose_cleaner_check,
     propose_retention_check,
     propose_segment_check,
+    propose_stray_check,
     remote_copy_drafts,
+    stray_bytes,
 )
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
-from logdirwatch.plan.retention.cut import RetentionCuts
+from logdirwatch.plan.retention.limits import RetentionCuts
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.text.units import human_parts
 
@@ -91,7 +91,7 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     lost = bytes_to_delete(
         found.source, lossless.proposals, found.needed_bytes, policy, hoped_bytes(lossless.proposals, found.source)
     )
-    if lost <= 0 or not (found.source.status in URGENT or plan_cuts(found.source, found.snapshot, policy, lost).cuts):
+    if lost <= 0 or not (found.source.is_urgent or plan_cuts(found.source, found.snapshot, policy, lost).cuts):
         return found
     return _need_with(directory, snapshot, policy, ending(directory, snapshot, lost))
 
@@ -143,11 +143,7 @@ def _answer(
     room = apply_decisions(grown, snapshot.decisions)
     others = [*lossless.proposals]
     left_ms = time_to_full_ms(source)
-    if (
-        bytes_to_delete(source, [*others, *room], needed, policy) > 0
-        and source.status in URGENT
-        and left_ms is not None
-    ):
+    if bytes_to_delete(source, [*others, *room], needed, policy) > 0 and source.is_urgent and left_ms is not None:
         others += apply_decisions(propose_release(source, policy), snapshot.decisions)
     gentle = [*others, *room]
     hoped = hoped_bytes(gentle, source)
@@ -155,7 +151,8 @@ def _answer(
     wanted = least or bytes_to_delete(source, gentle, needed, policy)
     cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
-    lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
+    still = wanted - sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
+    lost = [*cuts, *_losses(source, snapshot, policy, still, cuts, now_ms)]
     is_room_in_time = _has_time_for(room, left_ms, policy)
     if wanted > least or is_room_in_time:
         lost = [_lossless_first(proposal) for proposal in lost]
@@ -192,7 +189,7 @@ def _brakes(
     the time is won for what loses nothing.
     """
     left_ms, filling = time_to_full_ms(source), filling_topics(source, snapshot)
-    if source.status not in URGENT or left_ms is None:
+    if not source.is_urgent or left_ms is None:
         return []
     all_, is_cut = [*gentle, *lost], any(one.data_loss and not one.vetoes for one in lost)
     is_runaway = costs_others(lost, filling) or has_runaway(source, snapshot)
@@ -262,7 +259,7 @@ def _losses(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction], now_ms: int
 ) -> list[ProposedAction]:
     """Return the actions that lose data beyond retention, if cuts are not enough."""
-    if missing <= 0 or source.status not in URGENT:
+    if missing <= 0 or not source.is_urgent:
         return []
     targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
@@ -284,10 +281,6 @@ def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[P
         "that was just emptied"
     )
     return propose_cordon(source, snapshot, policy, why, "the directory has room again")
-
-
-def _freed(cuts: Sequence[ProposedAction]) -> int:
-    return sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
 
 
 def _not_enough(proposals: Sequence[ProposedAction], source: LogDir, needed: int) -> list[Veto]:

@@ -15,13 +15,12 @@ from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_tar
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
-from logdirwatch.plan.proposal import Policy, ProposedAction, effect
+from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import dead_end, running_copies
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 
 STEP = "under_way"
-_NAMED = 3
 
 
 class Relief(NamedTuple):
@@ -74,7 +73,7 @@ def with_running_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy
 
 def propose_watch(source: LogDir, running: RunningMoves, policy: Policy, *, is_enough: bool) -> ProposedAction:
     """Return the advice to let running moves continue, or to speed them up if they are late."""
-    names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
+    names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], NAMED)
     pace = "if they go on, but they stand still"
     if running.needs_ms is not None:
         pace = f"in {human_ms(running.needs_ms)} if they go on at {human_rate(running.bytes_per_s)}"

@@ -1,4 +1,4 @@
-"""Checks of what should delete and does not: copies to remote storage, retention, and the log cleaner.
+"""Checks of what should be gone and is not: for copies to remote storage, by retention or the log cleaner, and strays.
 
 Local retention keeps segments that wait for their copy (KIP-405). Kafka cleans a log once ``min.cleanable.dirty.ratio``
 of it is dirty, skips partitions that it failed to clean, and loses threads that die (Kafka 4.3.1 ``LogCleaner``,
@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, growth_by_policy, policy_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.layout import Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic, is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import describe_configs
-from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, ProposedAction, effect, owner_of
-from logdirwatch.plan.retention.cut import effective_after_ms
-from logdirwatch.plan.retention.limits import bytes_kept_by_segments, is_copy_delayed, segment_bytes
+from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, describe_configs, note
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, effect, owner_of
+from logdirwatch.plan.retention.limits import bytes_kept_by_segments, effective_after_ms, is_copy_delayed, segment_bytes
 from logdirwatch.plan.retention.overdue import overdue, overdue_in, past_limit_bytes
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms
@@ -25,7 +24,6 @@ from logdirwatch.text.words import some_of
 
 STEP = "remote_copies"
 MOSTLY = 0.5
-_NAMED = 3
 SEGMENT_MS = 604_800_000
 """Kafka's default of ``segment.ms`` (``LogConfig``)."""
 
@@ -44,7 +42,7 @@ def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[Propos
     if not waiting:
         return []
     waits = human_bytes(sum(topic.remote_copy_lag_bytes or 0 for topic in waiting))
-    named = some_of((topic.name for topic in waiting), _NAMED)
+    named = some_of((topic.name for topic in waiting), NAMED)
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
@@ -84,7 +82,7 @@ def propose_retention_check(source: LogDir, snapshot: ClusterSnapshot, policy: P
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": RETENTION_STEP},
-            reason=f"check whether broker {broker} deletes old segments: {some_of(held, _NAMED)} than its "
+            reason=f"check whether broker {broker} deletes old segments: {some_of(held, NAMED)} than its "
             f"retention.bytes allows. If the limit was lowered just now, {frees} come free within "
             f"{human_ms(effective_after_ms(topic, snapshot))}; if not, deletion is stuck, and a lower limit frees "
             "nothing",
@@ -114,7 +112,7 @@ def propose_segment_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
     kept: Counter[str] = Counter()
     for replica in snapshot.replicas_in(source.place):
         kept[replica.topic] += bytes_kept_by_segments(replica, snapshot)
-    found = [(name, size) for name, size in kept.most_common(_NAMED) if size >= MUCH * (source.total_bytes or 1)]
+    found = [(name, size) for name, size in kept.most_common(NAMED) if size >= MUCH * (source.total_bytes or 1)]
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
@@ -168,7 +166,7 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
             sizes[replica.topic] += replica.size_bytes or 0
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     what = (
-        f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, _NAMED)})"
+        f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, NAMED)})"
         f"{_unreached(largest, snapshot)}"
     )
     reason, look = _CLEANER[snapshot.has_cleaner(source.broker)]
@@ -201,3 +199,73 @@ def _is_compacted(source: LogDir, snapshot: ClusterSnapshot) -> bool:
     here = snapshot.replicas_in(source.place)
     compacted = (r for r in here if policy_of(snapshot.topics.get(r.topic)) in {COMPACT, BOTH})
     return sum(r.size_bytes or 0 for r in compacted) > MOSTLY * sum(r.size_bytes or 0 for r in here)
+
+
+# A cancelled or completed reassignment leaves a stray for a moment, or permanently (KAFKA-13972); so does a topic that
+# was deleted meanwhile. No reassignment or retention reaches it. It goes when the broker deletes it or, after a restart
+# that renames its folder to -stray (Kafka 4.3.1 LogManager.loadLog), by hand.
+STRAYS_STEP = "strays"
+
+
+def stray_bytes(directory: LogDir, snapshot: ClusterSnapshot) -> int:
+    """Return the bytes of strays in a directory, which need not be moved or cut."""
+    return snapshot.on_disk_bytes(directory.place, sum(snapshot.strays_in(directory.place).values()))
+
+
+def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the check of the strays of a directory, and how to remove them; empty if they take no bytes."""
+    found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
+    if not found:
+        return []
+    tools, broker, path = policy.tools, directory.broker, directory.path
+    labels = sorted(found, key=lambda label: (-found[label], label))
+    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, snapshot)}" for label in labels], NAMED)
+    frees = stray_bytes(directory, snapshot)
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(directory), "step": STRAYS_STEP},
+            reason=f"stray copies in {path} of broker {broker} ({told}): {human_bytes(frees)} that no move and no "
+            "retention frees. Kafka deletes the remains of a move within minutes; remove those that stay after a check",
+            expected=effect(
+                frees_bytes=frees, on=[{"broker": broker, "log_dir": path, "bytes": frees}], strays=dict(found)
+            ),
+            preconditions=(_copies_elsewhere(labels, snapshot),),
+            commands=(
+                tools.call(REASSIGN, "--list"),
+                tools.call(LOG_DIRS, "--describe", "--broker-list", str(broker)),
+                *(tools.call(TOPICS, "--describe", "--topic", name) for name in _topics(labels, snapshot)[:NAMED]),
+                note(
+                    f"Still listed in {path} after some minutes, and no move of them runs: restart broker {broker}, "
+                    "which renames their folders to -stray, and remove these. Never remove one that it still lists."
+                ),
+            ),
+            undo={"text": "a removed copy cannot be brought back; the assigned replicas are not touched"},
+        )
+    ]
+
+
+def _whose(label: str, snapshot: ClusterSnapshot) -> str:
+    partition = _partition(label, snapshot)
+    if partition is None:
+        return "of a topic that the metadata does not know"
+    return f"assigned to broker {', '.join(map(str, partition.replicas))}"
+
+
+def _copies_elsewhere(labels: list[str], snapshot: ClusterSnapshot) -> Precondition:
+    """Say whether the assigned replicas are healthy: a stray may be the last copy of what they lost."""
+    text = "each of them has its assigned replicas in sync on other brokers"
+    known = [partition for label in labels if (partition := _partition(label, snapshot)) is not None]
+    bad = [partition.label for partition in known if not complete_copies(partition, snapshot)]
+    if bad:
+        return Precondition("copies_elsewhere", f"{text}: not so for {some_of(bad)}, keep the stray", holds=False)
+    return Precondition("copies_elsewhere", text, True if len(known) == len(labels) else None)
+
+
+def _partition(label: str, snapshot: ClusterSnapshot) -> Partition | None:
+    topic, _, number = label.rpartition("-")
+    return snapshot.partitions.get((topic, int(number))) if is_number(number) else None
+
+
+def _topics(labels: list[str], snapshot: ClusterSnapshot) -> list[str]:
+    return list(dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in snapshot.topics))

@@ -191,11 +191,8 @@ def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnap
         return planned
     copied = planned * proposal.expected["needs_ms"] // 1000
     in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) + 1
-    return min(planned, max(in_half, int(ABOVE_WRITES * _written(proposal, snapshot)) + 1))
-
-
-def _written(proposal: ProposedAction, snapshot: ClusterSnapshot) -> float:
-    return sum(written_to(snapshot.partitions[key], snapshot) for key in set(keys_in(proposal.reassignment)))
+    written = sum(written_to(snapshot.partitions[key], snapshot) for key in set(keys_in(proposal.reassignment)))
+    return min(planned, max(in_half, int(ABOVE_WRITES * written) + 1))
 
 
 def _without(broker: Broker) -> Broker:

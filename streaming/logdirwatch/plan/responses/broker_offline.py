@@ -10,12 +10,12 @@ from logdirwatch.model.evidence.brokers import BrokerAwayEvidence, KnownLogDir
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.actions.brokers.free_space import free_while_stopped
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
     Runbook,
+    free_while_stopped,
     quorum_status,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
@@ -24,7 +24,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import repair_file_system, 
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later
-from logdirwatch.plan.availability.lost_replicas import partitions_on
+from logdirwatch.plan.availability.fault_tolerance import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -61,17 +61,16 @@ def propose(situation: Situation) -> list[ProposedAction]:
     broker = alert.broker
     if shown.recovering_logs:
         return _recovering(situation, broker, shown.recovering_logs)
-    full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
-    limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _REPAIRED_FIRST]
+    full, mine = _full(broker, alert, snapshot), snapshot.directories_of.get(broker, ())
+    sick = [directory for directory in mine if restart_vetoes.known_sick_disk([directory])]
+    corrupt = [directory for directory in mine if restart_vetoes.unrepaired([directory])]
+    limited = [directory for directory in mine if not directory.is_serving and directory.cause in _REPAIRED_FIRST]
     is_told = bool(shown.log_says or shown.hangs)
     return [
         *([situation.look] if is_told else []),
         *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
         *_all_replaced(sick, snapshot, policy),
-        *(
-            repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
-            for directory in _corrupt(snapshot, broker)
-        ),
+        *(repair_file_system(directory, NOTHING_SAID, None, snapshot, policy) for directory in corrupt),
         _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, limited, shown))),
         *_rebuilt(alert, broker, snapshot, policy, now_ms),
         *cancel_dead_ends(broker, None, snapshot, policy),
@@ -167,14 +166,6 @@ def _was_full(told: KnownLogDir, directory: LogDir) -> bool:
     return told.last_status == LogDirStatus.SATURATED or (is_nearly and directory.cause is None)
 
 
-def _sick(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
-    return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
-
-
-def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
-    return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
-
-
 def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], shown: BrokerAwayEvidence) -> str:
     if shown.hangs and not shown.log_says:
         return "only once its storage answers again, as above: the new process hangs there too"
@@ -195,10 +186,6 @@ _ROLLING_RESTART = Runbook(
 )
 
 
-def _runbook_for(alert: AlertRecord) -> Runbook | None:
-    return _ROLLING_RESTART if alert.broker is None else as_its_log_says(alert)
-
-
 RESPONSE = Response(
     runbook=Runbook(
         "find out why the broker is gone: its process and last log lines, a full or failed log directory; "
@@ -206,6 +193,6 @@ RESPONSE = Response(
         (quorum_status, UNAVAILABLE, UNDER_MIN_ISR),
     ),
     propose=propose,
-    runbook_for=_runbook_for,
+    runbook_for=lambda alert: _ROLLING_RESTART if alert.broker is None else as_its_log_says(alert),
     ends_when="the broker answers",
 )

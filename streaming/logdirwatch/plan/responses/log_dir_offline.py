@@ -14,9 +14,15 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
 from logdirwatch.plan.actions.brokers.grant_permission import grant_write
-from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook, look_at_host
+from logdirwatch.plan.actions.brokers.investigate import (
+    UNAVAILABLE,
+    UNDER_MIN_ISR,
+    Runbook,
+    free_inodes,
+    free_while_stopped,
+    look_at_host,
+)
 from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
 from logdirwatch.plan.actions.brokers.raise_limit import raise_limit, raise_quota
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
@@ -37,7 +43,6 @@ from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebu
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import some_of
 
-EXAMPLES = 20
 _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE})
 """Causes that are themselves what the directories have in common."""
 _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE)

@@ -12,11 +12,10 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import MOVES, ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole, Stage
-from logdirwatch.plan.actions.brokers.free_space import free_inodes
-from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
+from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, free_inodes, list_reassignments
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
-from logdirwatch.plan.actions.brokers.restart_for_retention import stuck
+from logdirwatch.plan.actions.brokers.restart_broker import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
@@ -27,7 +26,7 @@ from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
+from logdirwatch.plan.relief.freed_bytes import freed_in_time_bytes
 from logdirwatch.plan.relief.order import in_order_of_relief, more_room
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
@@ -76,7 +75,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
     alone = replace(snapshot, layout=replace(snapshot.layout, replicas=()), growth={})
     needed = needed_bytes(directory, Space(alone), policy) or 0
     proposals = more_room(directory, alone, policy, needed) if needed > 0 else []
-    if directory.status in URGENT:
+    if directory.is_urgent:
         proposals += [
             *propose_release(directory, policy),
             *propose_producer_throttle(directory, alone, policy, bridges_ms(proposals)),
@@ -103,7 +102,7 @@ def _looked_in_place(
 
     Where they are most of the directory, moving replicas away does not help either.
     """
-    is_foreign = _is_mostly_foreign(directory)
+    is_foreign = 2 * (directory.unaccounted_bytes or 0) >= (directory.used_bytes or sys.maxsize)
     after = {
         kind
         for kind, of in ACTION_TYPES.items()
@@ -112,10 +111,6 @@ def _looked_in_place(
     costly = (n for n, one in enumerate(proposals) if not one.vetoes and (one.data_loss or one.kind in after))
     place = next(costly, len(proposals))
     return [*proposals[:place], *looks, *proposals[place:]]
-
-
-def _is_mostly_foreign(directory: LogDir) -> bool:
-    return 2 * (directory.unaccounted_bytes or 0) >= (directory.used_bytes or sys.maxsize)
 
 
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:

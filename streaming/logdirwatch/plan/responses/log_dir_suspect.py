@@ -36,14 +36,12 @@ from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_partitions
 from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_repair
-from logdirwatch.plan.reassignment.unplaced import remedies
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_repair, remedies
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import short_id
@@ -83,14 +81,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     shown = read_as(alert.evidence, BrokerSuspectEvidence)
     kinds, device = frozenset(shown.why), shown.device or f"what {directory.path} lies on"
     look = with_endurance(situation.look, directory, snapshot)
-    demoted = demote(
-        directory.broker,
-        directory.path,
-        partitions_led_from(directory, snapshot),
-        snapshot,
-        policy,
-        _waiting(directory),
-    )
+    led, waiting = partitions_led_from(directory, snapshot), "is suspect, and clients wait for a leader's disk"
+    demoted = demote(directory.broker, directory.path, led, snapshot, policy, f"{directory.path} {waiting}")
     unnoticed = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
     probed = cause_of(shown.probe or "")
@@ -138,10 +130,6 @@ def _checked_first(
     elif (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):
         found = _look_at_mount(look, kinds, directory)
     return found
-
-
-def _waiting(directory: LogDir) -> str:
-    return f"{directory.path} is suspect, and clients wait for a leader's disk"
 
 
 def _is_the_way(kinds: frozenset[str]) -> bool:

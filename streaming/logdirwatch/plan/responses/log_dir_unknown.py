@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_partitions
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance

@@ -14,10 +14,8 @@ from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, ProposedAction, effect
-from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
-from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
-from logdirwatch.plan.responses.partitions_at_risk import EXAMPLES
+from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, nothing_fits, plan_rebuild, unplaced
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.words import some_of

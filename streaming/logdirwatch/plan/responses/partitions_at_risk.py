@@ -13,12 +13,10 @@ from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import common_cause
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, Veto
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import counted
-
-EXAMPLES = 20
 
 
 def propose(situation: Situation) -> list[ProposedAction]:

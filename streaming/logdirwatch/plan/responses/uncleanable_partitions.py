@@ -76,9 +76,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 def _answer(alert: AlertRecord) -> _Answer:
     detail = read_as(alert.evidence, BrokerUncleanableEvidence).detail
-    if not detail:
-        return _UNKNOWN
-    return next((answer for answer in _ANSWERS if _fits(answer.said, detail)), _UNKNOWN)
+    return _UNKNOWN if not detail else next((answer for answer in _ANSWERS if _fits(answer.said, detail)), _UNKNOWN)
 
 
 def _fits(said: "re.Pattern[str] | Cause", detail: str) -> bool:

@@ -7,11 +7,11 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.layout import Partition, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Policy, Precondition, Veto, owner_of
-from logdirwatch.plan.retention.cut import RetentionCut
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, Veto, owner_of
 from logdirwatch.plan.retention.limits import (
     LOCAL,
     RETENTION_MS,
+    RetentionCut,
     effective,
     fastest,
     is_copy_delayed,
@@ -27,8 +27,6 @@ from logdirwatch.plan.retention.retention_vetoes import (
 )
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
-
-_NAMED = 3
 
 
 def cut_preconditions(
@@ -72,7 +70,7 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
     held = [one for one in topic.partitions if snapshot.layout.size_of(one.key)] or topic.partitions
     alone = [one.label for one in held if not one.groups]
     if alone:
-        of = "it" if len(alone) == len(held) else some_of(alone, _NAMED)
+        of = "it" if len(alone) == len(held) else some_of(alone, NAMED)
         who = f"no consumer group commits offsets for {of}; who reads without committing them is not seen"
         return Precondition("consumers_done", f"{text}; {who}", None)
     return Precondition("consumers_done", f"{text}; every group has read it", True)

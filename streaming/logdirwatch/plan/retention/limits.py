@@ -1,4 +1,4 @@
-"""The limits of a topic's history: by bytes, with a certain effect, or by age, with an estimated one.
+"""The limits of a topic's history, by bytes, with a certain effect, or by age, with an estimated one; and lower ones.
 
 ``retention.bytes`` is a limit per replica whose effect follows from the sizes alone, whatever the age of the data.
 Kafka deletes the oldest segments as long as at least the limit remains (Kafka 4.3.1 ``UnifiedLog.deletableSegments``),
@@ -12,9 +12,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.proposal import Policy, Veto
 
 RETENTION_BYTES = "retention.bytes"
 RETENTION_MS = "retention.ms"
@@ -75,7 +76,8 @@ class RetentionLimit:
         """
         kept = {replica: self._kept(replica, limit) for replica in replicas}
         going = sum(freed_bytes(r.size_bytes or 0, limit, segment_bytes(self.topic)) for r, limit in kept.items())
-        return max(0, going - max(0, self._waiting_bytes() - min(kept.values(), default=0)))
+        waiting = 0 if self.loses_data else self.topic.remote_copy_lag_bytes or 0
+        return max(0, going - max(0, waiting - min(kept.values(), default=0)))
 
     def keeps_ms(self, limit: int) -> int | None:
         """Return the minimum history of every replica in milliseconds; None: unknown, or none is written to."""
@@ -87,9 +89,6 @@ class RetentionLimit:
         size = replica.size_bytes or 0
         kept = size * limit // max(1, self.history_ms.get(replica, 1)) if self.is_estimate else limit
         return max(kept, segment_bytes(self.topic))
-
-    def _waiting_bytes(self) -> int:
-        return 0 if self.loses_data else self.topic.remote_copy_lag_bytes or 0
 
 
 def freed_bytes(size_bytes: int, limit_bytes: int, segment_bytes: int) -> int:
@@ -333,3 +332,72 @@ def floor_of_replica(
     if rate is None:
         return math.ceil((replica.size_bytes or 0) * unknown_ratio)
     return math.ceil(rate * history_ms / 1000)
+
+
+CHECK_INTERVAL = "log.retention.check.interval.ms"
+CHECK_INTERVAL_MS = 300_000
+"""Kafka's default of ``log.retention.check.interval.ms`` (``ServerLogConfigs``)."""
+
+
+@dataclass(frozen=True)
+class RetentionCut:
+    """One topic's lower limit and what it frees; ``keeps_ms`` is the minimum history that stays."""
+
+    way: RetentionLimit
+    new_value: int
+    frees: dict[LogDirId, int]
+    keeps_ms: int | None = None
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return self.way.topic
+
+    @property
+    def old_value(self) -> str | None:
+        """The effective value before."""
+        return self.topic.configs.get(self.way.key)
+
+    @property
+    def is_overridden(self) -> bool:
+        """Whether the topic overrides the value, so that undoing means setting it again."""
+        overridden = self.topic.overridden
+        return self.old_value is not None and (overridden is None or self.way.key in overridden)
+
+    @property
+    def spares_unread(self) -> bool:
+        """Whether everything stays that a consumer group has not read yet."""
+        return self.new_value >= self.way.unread
+
+    def frees_at(self, place: LogDirId) -> int:
+        """Return the bytes that one directory gains."""
+        return self.frees.get(place, 0)
+
+
+@dataclass(frozen=True)
+class RetentionCuts:
+    """The cuts that free a directory; ``vetoes`` say why there are not more, if they free less than needed."""
+
+    cuts: tuple[RetentionCut, ...] = ()
+    vetoes: tuple[Veto, ...] = ()
+
+
+def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
+    """Return the longest time until a cut takes effect: the slowest broker's next check and deletion delay."""
+    hosts = {broker for partition in topic.partitions for broker in partition.replicas}
+    known = (effective_on_ms(topic, broker, snapshot) for broker in hosts)
+    return max(known, default=CHECK_INTERVAL_MS + DELETE_DELAY_MS)
+
+
+def effective_on_ms(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> int:
+    """Return the same for one broker; unknown values count as Kafka's defaults."""
+    configs = snapshot.configs_of(broker)
+    check_ms = int(configs.get(CHECK_INTERVAL) or CHECK_INTERVAL_MS)
+    return check_ms + topic.number("file.delete.delay.ms", delete_delay_ms(broker, snapshot))
+
+
+def bytes_under_any_limit(cut: RetentionCut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
+    """Return what stays of a topic in a directory under any limit: the active segments, and one more."""
+    here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
+    segment = segment_bytes(cut.topic)
+    return sum((r.size_bytes or 0) - freed_bytes(r.size_bytes or 0, 0, segment) for r in here)

@@ -14,11 +14,11 @@ from logdirwatch.model.broker_tasks import DEAD_CLEANER, RETENTION, UNCLEANABLE
 from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, DELETE, policy_of
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.limits import (
     RETENTION_BYTES,
     RETENTION_MS,
     effective,
+    effective_after_ms,
     kept_ms,
     outgrown_ms,
     segment_bytes,

@@ -9,7 +9,8 @@ lose history.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics
 from logdirwatch.plan.capacity.timing import place_target
@@ -17,19 +18,25 @@ from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts
-from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, kept_bytes, limits_of, segment_bytes
+from logdirwatch.plan.retention.limits import (
+    RetentionCut,
+    RetentionCuts,
+    RetentionLimit,
+    freed_bytes,
+    kept_bytes,
+    limits_of,
+    segment_bytes,
+)
 from logdirwatch.plan.retention.overdue import is_reached, past_limit_bytes
-from logdirwatch.plan.retention.shares import RetentionCandidate, spread, turn_of
+from logdirwatch.plan.retention.shares import Gain, Needed, gain, spread, useful
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
 
 WORTH_AN_ESTIMATE = 1.1
 REASONS = 3
-
-Gain = Callable[[Counter[LogDirId]], int]
-"""Returns the value of a cut from the bytes that it frees in each directory."""
+LOOKED_AT = 200
+"""The largest topics of a cluster are looked at."""
 
 
 def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> RetentionCuts:
@@ -42,27 +49,53 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
     refusals: Counter[Veto] = Counter()
     here = largest_first(by_topic(snapshot.replicas_in(source.place)))
 
-    def cut(topic: Topic, wanted: int | None) -> RetentionCut | None:
-        mine = giving(topic, here[topic.name], snapshot)
-        return cut_topic(topic, mine, snapshot, policy, lambda frees: frees[source.place], wanted)
+    def cut(topic: Topic, gain: Gain, wanted: float | None) -> RetentionCut | None:
+        return cut_topic(topic, giving(topic, here[topic.name], snapshot), snapshot, policy, gain, wanted)
 
-    candidates, filling = [], filling_topics(source, snapshot)
+    found: list[RetentionCut] = []
     for name, mine in here.items():
         rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
         topic = cuttable(name, mine, snapshot, policy, refusals) if rejected is None else None
-        deepest = None if topic is None else cut(topic, None)
+        deepest = None if topic is None else cut(topic, lambda frees: frees[source.place], None)
         most = 0 if deepest is None else deepest.frees_at(source.place)
         veto = None if topic is None else held_back(topic, mine, snapshot, policy, deepest, most)
         refusals.update([veto] if veto is not None else [])
-        if topic is not None and most > 0:
-            candidates.append(RetentionCandidate(topic, most, turn_of(topic, filling)))
-    cuts = spread(candidates, needed_bytes, source.place, cut, policy.limits)
+        found += [deepest] if deepest is not None and most > 0 else []
+    found.sort(key=lambda most: (-most.frees_at(source.place), most.topic.name))
+    cuts = spread(found, {source.place: needed_bytes}, filling_topics(source, snapshot), cut, policy.limits)
     if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
         return RetentionCuts(tuple(cuts))
     reasons = tuple(veto for veto, _ in refusals.most_common(REASONS))
     nothing = Veto("nothing_to_cut", f"no topic in {source.path} has anything to give")
     return RetentionCuts(tuple(cuts), reasons or (() if cuts else (nothing,)))
+
+
+def plan_fleet_cuts(
+    needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto], filling: frozenset[str]
+) -> list[RetentionCut]:
+    """Cut the largest topics as far as the directories of a cluster need.
+
+    ``filling`` are the topics whose growth fills the directories.
+    """
+    here = largest_first(by_topic(replica for place in needed for replica in snapshot.replicas_in(place)))
+
+    def cut(topic: Topic, gain: Gain, wanted: float | None) -> RetentionCut | None:
+        mine = giving(topic, all_replicas(topic, snapshot), snapshot)
+        return cut_topic(topic, mine, snapshot, policy, gain, wanted)
+
+    found: list[RetentionCut] = []
+    for name in list(here)[:LOOKED_AT]:
+        topic = cuttable(name, here[name], snapshot, policy, refusals)
+        if topic is None:
+            continue
+        deepest = cut(topic, partial(useful, needed), None)
+        most = 0 if deepest is None else gain(deepest, needed)
+        veto = held_back(topic, here[name], snapshot, policy, deepest, most)
+        refusals.update([veto] if veto is not None else [])
+        found += [deepest] if deepest is not None and most > 0 else []
+    found.sort(key=lambda most: (-gain(most, needed), most.topic.name))
+    return spread(found, needed, filling, cut, policy.limits)
 
 
 def cuttable(
@@ -97,7 +130,7 @@ def cuttable(
 
 
 def cut_topic(
-    topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, gain: Gain, wanted: int | None
+    topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, gain: Gain, wanted: float | None
 ) -> RetentionCut | None:
     """Return the cut of a topic that frees ``wanted`` bytes and leaves the longest history.
 
@@ -152,7 +185,7 @@ def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
 
 
 def _limit(
-    way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: int | None, snapshot: ClusterSnapshot
+    way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: float | None, snapshot: ClusterSnapshot
 ) -> int:
     """Find the highest limit that frees enough, in whole units: a lower limit never frees less."""
     low, high = 0, (way.highest - way.lowest) // way.unit
@@ -174,7 +207,7 @@ def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int, snapshot:
     )
 
 
-def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None, *, is_promised: bool) -> bool:
+def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: float | None, *, is_promised: bool) -> bool:
     """Whether a later limit, an estimate, beats the certain one before it: enough bytes first, then more history.
 
     ``is_promised``: the owner names a minimum of history, which a limit by age keeps at any write rate.

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from logdirwatch.plan.cluster.layout import Ramp, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.retention.cut import effective_on_ms
 from logdirwatch.plan.retention.limits import (
+    effective_on_ms,
     is_deleted,
     kept_bytes,
     kept_ms,
@@ -47,7 +47,9 @@ def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     delay_ms = effective_on_ms(topic, replica.broker, snapshot)
     # What is past its limit for longer than a deletion takes, and grows all the same, is not ended by it.
     left_ms = min((left for left in known if left + delay_ms > 0), default=None)
-    if left_ms is None or _is_copied(replica, snapshot):
+    # Retention stands still for a replica that is copied between directories (KIP-113).
+    copies = snapshot.layout.copies_of.get(replica.key, ())
+    if left_ms is None or any(copy.broker == replica.broker for copy in copies):
         return None
     return Ramp(rate, int(LONGER * max(0.0, left_ms)) + delay_ms, topic.name)
 
@@ -70,11 +72,6 @@ def ends_ms(replica: Replica, bytes_per_s: float, by_age_ms: int, topic: Topic) 
     """Return when more bytes per second end: after ``by_age_ms``, or as soon as the limit in bytes is reached."""
     left_ms = until_size_ms(replica.size_bytes or 0, bytes_per_s, topic) if bytes_per_s > 0 else None
     return by_age_ms if left_ms is None else min(by_age_ms, max(0, int(left_ms)))
-
-
-def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:
-    """Whether a replica is being copied between directories: its retention stands still meanwhile (KIP-113)."""
-    return any(copy.broker == replica.broker for copy in snapshot.layout.copies_of.get(replica.key, ()))
 
 
 def doubts(directory: LogDir, snapshot: ClusterSnapshot) -> str:

@@ -9,7 +9,7 @@ from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.proposal import NAMED, Policy, Veto
 from logdirwatch.plan.retention.limits import (
     LOCAL,
     RETENTION_BYTES,
@@ -30,7 +30,6 @@ KEEPING_UP_RATIO = 0.05
 """The collector's value for a group that keeps up: its smallest step."""
 FOR_EVER_MS = 100 * 365 * DAY_MS
 FOR_EVER_BYTES = 1 << 60
-_NAMED = 3
 
 
 def high_watermark_stands(topic: Topic) -> Veto | None:
@@ -160,7 +159,7 @@ def leaderless_archives_nothing(topic: Topic) -> Veto | None:
         return None
     return Veto(
         "leaderless_archives_nothing",
-        f"{some_of(without, _NAMED)} has no leader, so nothing of it is archived: until it has one only deleting the "
+        f"{some_of(without, NAMED)} has no leader, so nothing of it is archived: until it has one only deleting the "
         "topic frees its bytes",
     )
 
@@ -186,7 +185,7 @@ def policy_without_delete(topic: Topic) -> Veto | None:
 def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
     """Veto deleting records of a partition without a leader: only the leader takes the request (KIP-107)."""
     without = [partition.label for partition in partitions if partition.leader is None]
-    return Veto("leaders_missing", f"{some_of(without, _NAMED)} has no leader to ask") if without else None
+    return Veto("leaders_missing", f"{some_of(without, NAMED)} has no leader to ask") if without else None
 
 
 def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None:

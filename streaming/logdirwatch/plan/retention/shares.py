@@ -1,22 +1,28 @@
-"""How several topics share a cut: each in proportion to what it can free.
+"""How several topics share a cut, for one directory or for all that need it: each in proportion to what it can free.
 
 Topics of which only local copies are deleted come first, as far as possible: they lose nothing. Then those that fill
-the directory, and the others only for what is still missing.
+the directories, and the others only for what is still missing. A cut applies wherever the topic is, so a topic is cut
+as deep as its neediest directory requires.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from functools import partial
 
 from logdirwatch.plan.cluster.layout import LogDirId, Topic
-from logdirwatch.plan.retention.cut import RetentionCut
+from logdirwatch.plan.retention.limits import RetentionCut
 from logdirwatch.plan.settings import PlanSettings
 
 MOST_OF_ONE = 0.5
 """More topics than configured give where those would lose more than this share of what they can give."""
 
-Make = Callable[[Topic, int], RetentionCut | None]
-"""Returns the cut of a topic that frees this many bytes."""
+Needed = Mapping[LogDirId, int]
+"""By directory: the bytes that it needs."""
+Gain = Callable[[Counter[LogDirId]], float]
+"""Returns the value of a cut from the bytes that it frees in each directory."""
+Make = Callable[[Topic, Gain, float], RetentionCut | None]
+"""Returns the cut of a topic with this gain."""
 
 
 class Turn(IntEnum):
@@ -38,61 +44,76 @@ def turn_of(topic: Topic, filling: frozenset[str]) -> Turn:
     return Turn.OTHERS if topic.has_known_readers else Turn.OTHERS_UNKNOWN_READERS
 
 
-class RetentionCandidate(NamedTuple):
-    """A topic, the most bytes that cutting it can free in a directory, and when it gives."""
-
-    topic: Topic
-    most_bytes: int
-    turn: Turn
-
-
 def spread(
-    candidates: Iterable[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
+    deepest: Sequence[RetentionCut], needed: Needed, filling: frozenset[str], cut: Make, limits: PlanSettings
 ) -> list[RetentionCut]:
-    """Return the cuts that free ``needed`` bytes in a directory, or as many as possible."""
-    ranked = sorted(candidates, key=lambda candidate: (-candidate.most_bytes, candidate.topic.name))
+    """Return the cuts that free what directories need, or as much as possible.
+
+    ``deepest`` is what each topic can give, those that free most first.
+    """
+    spread_turn = _one_by_one if limits.retention_spread == "fewest_topics" else _shares
     cuts: list[RetentionCut] = []
     for turn in Turn:
-        alike = [candidate for candidate in ranked if candidate.turn is turn]
-        missing = needed - sum(done.frees_at(place) for done in cuts)
-        if missing > 0 and alike:
-            cuts += (
-                _one_by_one(alike, missing, place, cut, limits)
-                if is_few(limits)
-                else _shares(chosen(alike, missing, limits.retention_topics), missing, cut)
-            )
+        alike = [most for most in deepest if turn_of(most.topic, filling) is turn]
+        cuts += spread_turn(alike, left(needed, cuts), cut, limits)
     return cuts
 
 
-def chosen(ranked: Sequence[RetentionCandidate], needed: int, most_topics: int) -> Sequence[RetentionCandidate]:
-    """Return the topics that can free most, and more topics if these would lose more than half of it."""
-    count, possible = 0, 0
-    for candidate in ranked:
-        if count >= most_topics and needed <= MOST_OF_ONE * possible:
-            break
-        count, possible = count + 1, possible + candidate.most_bytes
-    return ranked[:count]
+def gain(cut: RetentionCut, needed: Needed) -> int:
+    """Return the bytes that a cut frees in directories that need them."""
+    return useful(needed, Counter(cut.frees))
 
 
-def is_few(limits: PlanSettings) -> bool:
-    """Tell whether as few topics as possible are to be cut."""
-    return limits.retention_spread == "fewest_topics"
+def useful(needed: Needed, frees: Counter[LogDirId]) -> int:
+    """Return the freed bytes that a directory needs: bytes elsewhere, or beyond its need, do not count."""
+    return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
 
 
-def _one_by_one(
-    candidates: Sequence[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
-) -> list[RetentionCut]:
-    """Cut the topic that can free most first, as far as possible."""
+def left(needed: Needed, cuts: Sequence[RetentionCut]) -> dict[LogDirId, int]:
+    """Return the bytes that directories still need after the cuts."""
+    found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
+    return {place: size for place, size in found.items() if size > 0}
+
+
+def _one_by_one(deepest: Sequence[RetentionCut], needed: Needed, cut: Make, limits: PlanSettings) -> list[RetentionCut]:
+    """Cut the topics that can free most first, each as far as possible."""
     cuts: list[RetentionCut] = []
-    for topic, most, _ in candidates[: limits.retention_topics]:
-        missing = needed - sum(done.frees_at(place) for done in cuts)
-        found = cut(topic, min(missing, most)) if missing > 0 else None
+    for most in deepest[: limits.retention_topics]:
+        missing = left(needed, cuts)
+        wanted = gain(most, missing)
+        found = cut(most.topic, partial(useful, missing), wanted) if wanted > 0 else None
         cuts += [found] if found is not None else []
     return cuts
 
 
-def _shares(candidates: Sequence[RetentionCandidate], needed: int, cut: Make) -> list[RetentionCut]:
-    """Take the same share of what each topic can free."""
-    possible = sum(candidate.most_bytes for candidate in candidates)
-    shares = [(one.topic, -(-min(needed, possible) * one.most_bytes // possible)) for one in candidates]
-    return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]
+def _shares(deepest: Sequence[RetentionCut], needed: Needed, cut: Make, limits: PlanSettings) -> list[RetentionCut]:
+    """Take the same share of what each topic can free in each directory, or more if another directory needs it."""
+    chosen = _chosen(deepest, needed, limits.retention_topics)
+    possible = {place: sum(most.frees_at(place) for most in chosen) for place in needed}
+    cuts = []
+    for most in chosen:
+        shares = {p: -(-min(needed[p], all_) * most.frees_at(p) // all_) for p, all_ in possible.items() if all_ > 0}
+        wanted = {place: share for place, share in shares.items() if share > 0}
+        found = cut(most.topic, partial(_share_of, wanted), 1) if wanted else None
+        cuts += [found] if found is not None else []
+    return cuts
+
+
+def _share_of(wanted: Needed, frees: Counter[LogDirId]) -> float:
+    """Return how much of what is wanted of a topic the worst served directory gets; 1 is all of it."""
+    return min(frees[place] / size for place, size in wanted.items())
+
+
+def _chosen(deepest: Sequence[RetentionCut], needed: Needed, most_topics: int) -> Sequence[RetentionCut]:
+    """Return the topics that free most, and more topics while any directory would take over half of what they can free.
+
+    Further topics do not help a directory that they are not in.
+    """
+    possible: Counter[LogDirId] = Counter()
+    found: list[RetentionCut] = []
+    for most in deepest:
+        is_asked_much = any(needed[place] > MOST_OF_ONE * possible[place] for place in most.frees if place in needed)
+        if len(found) < most_topics or is_asked_much:
+            found.append(most)
+            possible.update(most.frees)
+    return found

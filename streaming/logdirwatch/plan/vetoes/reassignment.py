@@ -91,9 +91,10 @@ def _of_space(assignments: Iterable[Assignment], snapshot: ClusterSnapshot, poli
     received: defaultdict[int, list[tuple[int, str | None]]] = defaultdict(list)
     for assignment in assignments:
         partition, size = snapshot.partitions[assignment.key], snapshot.layout.size_of(assignment.key)
+        there = {replica.place for replica in snapshot.replicas_of(assignment.key)}
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
             is_new = broker not in partition.replicas
-            if not is_new and (path == ANY or _is_there(assignment, broker, path, snapshot)):
+            if not is_new and (path == ANY or (broker, path) in there):
                 continue  # nothing is copied, so another order of preference needs no room
             if size is None:
                 yield Veto("size_unknown", f"the size of {assignment.label} is not known")
@@ -115,7 +116,3 @@ def _copy(space: Space, place: tuple[int, str], size_bytes: int, limit_ratio: fl
     space.add(place, size_bytes)
     if veto is not None:
         yield veto
-
-
-def _is_there(assignment: Assignment, broker: int, path: str, snapshot: ClusterSnapshot) -> bool:
-    return any(r.place == (broker, path) for r in snapshot.replicas_of(assignment.key))

@@ -3,8 +3,14 @@
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-from logdirwatch.plan.availability.fault_tolerance import endurance, fault_tolerance_of
-from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions, lost_together, partitions_on
+from logdirwatch.plan.availability.fault_tolerance import (
+    danger,
+    endurance,
+    fault_tolerance_of,
+    lost_partitions,
+    lost_together,
+    partitions_on,
+)
 from logdirwatch.plan.cluster.layout import Partition, Topic
 from tests.unit.plan.builders import CONFIGS, MIB, broker, directory, facts, offline, partition_of, replica, topic
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.plan.capacity.copy_waves import MOST_WAVES, Pace, in_waves
+from logdirwatch.plan.capacity.copy_rates import MOST_WAVES, Pace, in_waves
 
 MINUTE_MS = 60_000
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.capacity.new_replicas import most_births, passing_bytes
-from logdirwatch.plan.capacity.projected_use import Space, alike, is_same_volume, volumes
+from logdirwatch.plan.capacity.projected_use import Space, alike, is_same_volume, most_births, passing_sizes, volumes
 from tests.unit.plan.builders import MIB, directory, facts, replica
 
 
@@ -185,4 +184,4 @@ def test_no_way_that_kafka_may_take_gives_a_directory_more(counts, targeted, new
     ],
 )
 def test_what_may_be_born_beside_its_directory_counts_there_at_its_full_size(counts, landed, passing):
-    assert passing_bytes(counts, landed) == passing
+    assert {one: sum(passing_sizes(counts, landed, one)) for one in counts} == passing

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from logdirwatch.plan.commands import configs
+from logdirwatch.plan.commands import kafka_tools
 from logdirwatch.plan.settings import ToolSettings
 from tests.unit.plan.builders import policy
 
@@ -22,22 +22,22 @@ CLIENT = '--entity-name="${CLIENT_ID:?set it to the client.id of the producer}"'
     ],
 )
 def test_a_list_is_set_whole_or_taken_away(values, change):
-    found = configs.set_broker_list(TOOLS, 3, "cordoned.log.dirs", values)
+    found = kafka_tools.set_broker_list(TOOLS, 3, "cordoned.log.dirs", values)
     assert found == f"{CALL} --alter --entity-type brokers --entity-name=3 {change}"
 
 
 def test_a_quota_is_set_for_the_client_whom_the_shell_is_told():
-    assert configs.client_quota(TOOLS, 1024) == (
+    assert kafka_tools.client_quota(TOOLS, 1024) == (
         f"{CALL} --alter --entity-type clients {CLIENT} --add-config producer_byte_rate=1024"
     )
 
 
 def test_quotas_are_listed():
-    assert configs.describe_quotas(TOOLS) == f"{CALL} --describe --entity-type clients"
+    assert kafka_tools.describe_quotas(TOOLS) == f"{CALL} --describe --entity-type clients"
 
 
 def test_the_end_of_a_quota_reads_it_first():
-    found = configs.end_client_quota(TOOLS, 1024)
+    found = kafka_tools.end_client_quota(TOOLS, 1024)
     assert found.startswith(f"{CALL} --describe --entity-type clients {CLIENT} | awk -v quota=1024 ")
     assert found.endswith(f" && {CALL} --alter --entity-type clients {CLIENT} --delete-config producer_byte_rate")
 
@@ -64,7 +64,7 @@ def test_only_our_own_quota_is_ended(printed, quota, is_ended, tmp_path):
     tool.chmod(0o755)
     path = f"{tmp_path}:/usr/bin:/bin"
     subprocess.run(
-        ["/bin/sh", "-c", configs.end_client_quota(TOOLS, quota)],
+        ["/bin/sh", "-c", kafka_tools.end_client_quota(TOOLS, quota)],
         env={"PATH": path, "CLIENT_ID": "p"},
         check=False,
         timeout=60,
@@ -78,17 +78,17 @@ class TestOnHost:
     SSH = policy(tools=ToolSettings(host_command="ssh host-{broker} sh -s")).tools
 
     def test_without_a_way_there_each_command_is_a_note(self):
-        assert configs.on_host(TOOLS, 2, ["rm", "--", "/a b"], ["sync"]) == [
+        assert kafka_tools.on_host(TOOLS, 2, ["rm", "--", "/a b"], ["sync"]) == [
             "# On broker 2's host: rm -- '/a b'",
             "# On broker 2's host: sync",
         ]
 
     def test_with_one_they_are_a_script_that_stops_at_the_first_failure(self):
-        assert configs.on_host(self.SSH, 2, ["rm", "--", "/a b"], ["sync"]) == [
+        assert kafka_tools.on_host(self.SSH, 2, ["rm", "--", "/a b"], ["sync"]) == [
             "ssh host-2 sh -s <<'LOGDIRWATCH_END'\nset -e\nrm -- '/a b'\nsync\nLOGDIRWATCH_END"
         ]
 
     def test_a_name_of_two_lines_is_never_put_into_a_script(self):
-        found = configs.on_host(self.SSH, 2, ["sync"], ["rm", "--", "/a\nLOGDIRWATCH_END"])
+        found = kafka_tools.on_host(self.SSH, 2, ["sync"], ["rm", "--", "/a\nLOGDIRWATCH_END"])
         assert found[0] == "# On broker 2's host: sync"
         assert all(line.startswith("#") for command in found for line in command.splitlines())

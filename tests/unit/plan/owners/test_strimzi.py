@@ -9,8 +9,7 @@ from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner, Rule
 from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
 from logdirwatch.plan.commands.operations import broker_list, elect_leaders, from_record, topic_config
-from logdirwatch.plan.owners.owner import for_owner
-from logdirwatch.plan.owners.strimzi import REWRITES, granted
+from logdirwatch.plan.owners.owner import REWRITES, for_owner, granted
 from logdirwatch.plan.owners.strimzi_resources import Volume, quantity, topic_configs, volume_of
 from logdirwatch.plan.proposal import Owner, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend

@@ -6,8 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, BrokerStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.reassignment.replacement_replicas import Destinations, lost_partitions, plan_repair
-from logdirwatch.plan.reassignment.unplaced import remedies
+from logdirwatch.plan.reassignment.replacement_replicas import Destinations, lost_partitions, plan_repair, remedies
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 
 

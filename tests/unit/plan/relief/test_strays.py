@@ -5,12 +5,12 @@ from dataclasses import replace as changed
 import msgspec
 
 from logdirwatch.model.vocabulary import ActionKind, Cause, Severity
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_partitions
 from logdirwatch.plan.capacity.projected_use import log_count
 from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.strays import STEP
+from logdirwatch.plan.relief.stuck_deletion import STRAYS_STEP
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -51,7 +51,7 @@ def advised(*parts, **fields):
 
 def test_it_is_named_with_its_bytes_and_nothing_else_is_planned():
     (action,) = advised(*FULL, *TOPICS, *HOMES, STRAY)
-    assert (action.kind, action.target["step"]) == (ActionKind.INVESTIGATE, STEP)
+    assert (action.kind, action.target["step"]) == (ActionKind.INVESTIGATE, STRAYS_STEP)
     assert "t-0, 600 MiB, assigned to broker 2, 3" in action.reason
     assert action.expected["frees_bytes"] == 600 * MIB
     assert holds(action, "copies_elsewhere") is True
@@ -62,7 +62,7 @@ def test_it_is_named_with_its_bytes_and_nothing_else_is_planned():
 def test_what_is_needed_beyond_it_is_planned():
     small = replica(1, "/d1", "t", size=50 * MIB)
     first, *rest = advised(*FULL, *TOPICS, *HOMES, small)
-    assert first.target["step"] == STEP
+    assert first.target["step"] == STRAYS_STEP
     moved = next(action for action in rest if action.kind is ActionKind.MOVE_LOG_DIR)
     assert [entry["topic"] for entry in moved.reassignment["partitions"]] == ["u"]
 
@@ -145,7 +145,7 @@ def test_tables_name_what_the_collector_saw_though_they_keep_no_row_of_it():
 def test_a_plan_for_the_open_alerts_does_not_count_it_as_free():
     about = space_alert("critical", severity=Severity.CRITICAL)
     (remedy,) = fix([about], [], facts(*FULL, *TOPICS, *HOMES, STRAY), policy(), NOW_MS).remedies
-    assert [action.target["step"] for action in remedy.actions] == [STEP]
+    assert [action.target["step"] for action in remedy.actions] == [STRAYS_STEP]
     assert remedy.missing_bytes > 0
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.retention.cut_conditions import consumers_done, cut_preconditions, cut_vetoes
-from logdirwatch.plan.retention.limits import RetentionLimit
+from logdirwatch.plan.retention.limits import RetentionCut, RetentionLimit
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, topic
 

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
+from logdirwatch.plan.retention.planner import plan_fleet_cuts
+from logdirwatch.plan.retention.shares import gain, left
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
 A, B = (1, "/d1"), (2, "/d1")

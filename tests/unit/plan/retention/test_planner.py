@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.plan.retention.cut import effective_after_ms
-from logdirwatch.plan.retention.limits import freed_bytes
+from logdirwatch.plan.retention.limits import effective_after_ms, freed_bytes
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import vetoed

@@ -8,7 +8,7 @@ from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole,
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import on_host
+from logdirwatch.plan.commands.kafka_tools import on_host
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted

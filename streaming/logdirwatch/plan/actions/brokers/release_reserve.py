@@ -24,7 +24,7 @@ from logdirwatch.plan.actions.brokers.recreate_reserve import (
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import on_host
+from logdirwatch.plan.commands.kafka_tools import on_host
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.text.units import human_bytes

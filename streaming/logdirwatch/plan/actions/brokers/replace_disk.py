@@ -20,21 +20,18 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 )
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.fault_tolerance import complete_copies
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
-from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
-from logdirwatch.plan.reassignment.replacement_replicas import Repair
-from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.reassignment.log_dir_removal import leaving
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, nothing_fits, unplaced
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted, some_of
 
-EXAMPLES = 20
 SAVE_DATA = "save_data"
 
 
@@ -126,8 +123,9 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": directory.path, "step": WITHOUT_DIRECTORY},
-        reason=f"{text} and restart it: {_held(found)} are copied again into its other directories, which have the "
-        f"room; until its disk is replaced the broker has less space{_gone_with_it(alone)}",
+        reason=f"{text} and restart it: its {counted(found.replicas, 'replica')} "
+        f"({human_bytes(found.needs_bytes or 0)}) are copied again into its other directories, which have the room; "
+        f"until its disk is replaced the broker has less space{_gone_with_it(alone)}",
         expected={
             **restart_effect(broker, lost, snapshot),
             "copies_again": _copies_again(lost, snapshot, policy),
@@ -144,9 +142,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
 
 def named(device: str) -> str:
     """Return a device by name; a mapped volume, which is no disk, with the command that names the disk below it."""
-    if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None:
-        return device
-    return f"below {device} (lsblk -s shows which)"
+    return device if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None else f"below {device} (lsblk -s shows which)"
 
 
 def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
@@ -238,10 +234,6 @@ def _unfinished_copies(directory: LogDir, lost: Sequence[Partition], snapshot: C
     keys = {partition.key: partition.label for partition in lost}
     found = (r for r in snapshot.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
     return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]
-
-
-def _held(found: Leaving) -> str:
-    return f"its {counted(found.replicas, 'replica')} ({human_bytes(found.needs_bytes or 0)})"
 
 
 ACTION_TYPE = ActionType(

@@ -13,20 +13,19 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of, partitions_on
 from logdirwatch.plan.availability.impact import of_restart
-from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line
 from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, describe_configs, note
+from logdirwatch.plan.proposal import EXAMPLES, NAMED, Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.retention.overdue import OverdueReplica, overdue_in
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
-from logdirwatch.text.words import counted, some_of
-
-EXAMPLES = 20
+from logdirwatch.text.words import counted, number_ranges, some_of
 
 
 def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
@@ -258,17 +257,14 @@ def _btrfs_steps(device: str) -> tuple[str, str]:
     return f"btrfs check --readonly {device}; btrfs device stats {device}", repaired
 
 
-def _is_btrfs(proof: OfflineEvidence) -> bool:
-    return any("btrfs" in line.lower() for line in (proof.said, proof.kernel_error) if line)
-
-
 def repair_file_system(
     directory: LogDir, proof: OfflineEvidence, away: OfflineLogDirs | None, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     """Return the repair of a file system while its broker is stopped; ``away`` None: the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
-    looked, repaired = _btrfs_steps(device) if _is_btrfs(proof) else _steps(device)
+    is_btrfs = any("btrfs" in line.lower() for line in (proof.said, proof.kernel_error) if line)
+    looked, repaired = _btrfs_steps(device) if is_btrfs else _steps(device)
     steps = (
         f"On broker {broker}'s host: umount {path}; first look only: {looked}.",
         f"Repair it: {repaired}. Do not format: other copies may be needed first.",
@@ -305,3 +301,95 @@ ACTION_TYPE = ActionType(
     is_done_when_back=True,
     changes_declared=False,
 )
+
+
+_KINDS = {
+    frozenset({False}): ("deletion by retention", "deletes", "its retention task fails or a thread of it died"),
+    frozenset({True}): (
+        "log cleaner",
+        "compacts",
+        "a thread of its cleaner died, or the cleaner gave the partition up after an error",
+    ),
+    frozenset({False, True}): (
+        "deletion by retention and its log cleaner",
+        "deletes and compacts",
+        "a thread of them died or fails",
+    ),
+}
+"""By what stands still, for some of the replicas compaction: its name, what it does, and why it may not."""
+
+
+def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the restart of a broker that does not delete or compact what it should; empty if nothing is overdue."""
+    found, broker = overdue_in(directory, snapshot), directory.broker
+    if not found:
+        return []
+    frees = snapshot.on_disk_bytes(directory.place, sum(one.overdue_bytes for one in found))
+    return [
+        ProposedAction(
+            kind=ActionKind.RESTART_BROKER,
+            target=place_target(directory),
+            reason=f"restart broker {broker}: {stuck(found, snapshot)}",
+            expected=restart_effect(
+                broker,
+                (),
+                snapshot,
+                frees_bytes=frees,
+                on=[{"broker": broker, "log_dir": directory.path, "bytes": frees}],
+            ),
+            preconditions=(
+                Precondition(
+                    "limit_is_not_new",
+                    f"broker {broker} started, and the retention was lowered, longer ago than a retention check takes "
+                    "(log.retention.check.interval.ms)",
+                    None,
+                ),
+                restart_vetoes.quorum_safe(snapshot, broker),
+                restart_vetoes.writes_go_on(snapshot, broker),
+            ),
+            vetoes=restart_vetoes.against_restart(snapshot, broker),
+            commands=(
+                note(
+                    f"On broker {broker}'s host: errors of {_threads(found)} in its log. What throws at each run has "
+                    "to be repaired before the restart."
+                ),
+                describe_configs(policy.tools, "brokers", broker, "--all"),
+                *restart_steps(broker, snapshot, policy),
+            ),
+            undo={"text": "a restart cannot be undone; the records that retention deletes are past their limit"},
+        )
+    ]
+
+
+def stuck(found: Sequence[OverdueReplica], snapshot: ClusterSnapshot) -> str:
+    """Say which replicas their broker does not delete or compact, by which evidence, and why that may be."""
+    broker, path = found[0].replica.broker, found[0].replica.log_dir
+    frees = human_bytes(snapshot.on_disk_bytes((broker, path), sum(one.overdue_bytes for one in found)))
+    cancelled = (
+        ""
+        if at_least(snapshot.metadata_version, KEEPS_CLEANING)
+        else "before Kafka 4.2 a cancelled copy between its directories stops it until a restart (KAFKA-19458), or "
+    )
+    stands, works, causes = _KINDS[_kind(found)]
+    return (
+        f"its {stands} is stuck ({some_of(map(_compared, found), NAMED)} in {path}): {frees} come free once broker "
+        f"{broker} {works} again; {cancelled}{causes}, which its log says. A lower retention frees nothing there"
+    )
+
+
+def _kind(found: Sequence[OverdueReplica]) -> frozenset[bool]:
+    return frozenset(one.is_compacted for one in found)
+
+
+def _threads(found: Sequence[OverdueReplica]) -> str:
+    deletes = "kafka-log-retention, kafka-delete-logs and LogManager"
+    cleans = "kafka-log-cleaner-thread and LogCleaner (log-cleaner.log)"
+    return {frozenset({False}): deletes, frozenset({True}): cleans}.get(_kind(found), f"{deletes}, {cleans}")
+
+
+def _compared(one: OverdueReplica) -> str:
+    label, size = f"{one.replica.topic}-{one.replica.partition}", human_bytes(one.replica.size_bytes or 0)
+    others = human_bytes(max(sibling.size_bytes or 0 for sibling in one.siblings))
+    where = f"broker{'s' if len(one.siblings) > 1 else ''} {number_ranges(other.broker for other in one.siblings)}"
+    limit = "" if one.limit_bytes is None else f" and {human_bytes(one.limit_bytes)} by its retention.bytes"
+    return f"{label} holds {size}, against {others} on {where}{limit}"

@@ -20,7 +20,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import cancel_moves as cancelling
 from logdirwatch.plan.commands.operations import rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import (
     Copy,
     DeadEnd,
@@ -134,9 +134,6 @@ def _as_they_move(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> list[Ass
         log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
         found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
     return found
-
-
-EXAMPLES = 20
 
 
 def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:

@@ -117,18 +117,15 @@ def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: P
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    return in_one_step(_is_cleared(action, snapshot), snapshot)
-
-
-def _is_cleared(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
     if "clears" in action.expected:
-        return are_cleared(action.expected["clears"], snapshot)
+        return in_one_step(are_cleared(action.expected["clears"], snapshot), snapshot)
     if "raises" not in action.expected:
         return None
     # An action of release 0.2.0, which proposed the command.
     raised = action.expected["raises"]
     value = snapshot.configs_of(raised["broker"]).get(raised["key"])
-    return None if value is None else int(value) >= action.expected["throttle_bytes_per_s"]
+    is_raised = None if value is None else int(value) >= action.expected["throttle_bytes_per_s"]
+    return in_one_step(is_raised, snapshot)
 
 
 ACTION_TYPE = ActionType(

@@ -11,7 +11,7 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassign import reasons_against_reassignment
@@ -26,8 +26,6 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effe
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run, refused_by_tool
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.words import counted
-
-_FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
 def partitions_led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
@@ -59,13 +57,15 @@ def demote(
     operation = prefer_leaders(
         to_json(after), to_json(before), _file_name(broker, path), beside=bool(others_run(snapshot))
     )
-    refused = refused_by_tool(after, snapshot)
+    refused, where = (
+        refused_by_tool(after, snapshot),
+        f"broker {broker}" if path is None else f"{path} (broker {broker})",
+    )
     return [
         ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
             target={"broker": broker, "log_dir": path},
-            reason=f"move leadership of {counted(len(after), 'partition')} off {_where(broker, path)}: {why}; no data "
-            "moves",
+            reason=f"move leadership of {counted(len(after), 'partition')} off {where}: {why}; no data moves",
             expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, snapshot)),
             preconditions=(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
@@ -113,7 +113,7 @@ def _is_well(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> bo
         return False
     places = [r.place for r in snapshot.replicas_of(partition.key) if r.broker == broker]
     found = [snapshot.directories[place] for place in places if place in snapshot.directories]
-    return bool(found) and all(directory.status not in _FULL for directory in found)
+    return bool(found) and all(not directory.is_urgent for directory in found)
 
 
 def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) -> bool:
@@ -128,10 +128,6 @@ def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) ->
 def _is_led_by(key: TopicPartition, broker: int, snapshot: ClusterSnapshot) -> bool:
     partition = snapshot.partitions.get(key)
     return partition is not None and leaders.current_leadership(partition, snapshot).leader == broker
-
-
-def _where(broker: int, path: str | None) -> str:
-    return f"broker {broker}" if path is None else f"{path} (broker {broker})"
 
 
 def _file_name(broker: int, path: str | None) -> str:

@@ -19,10 +19,8 @@ from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.operations import elect_leaders, rendered
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.words import counted, some_of
-
-EXAMPLES = 20
 
 
 def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -133,18 +131,13 @@ def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bo
         return False
     first = partition.replicas[0]
     in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
-    return first in in_sync and not _is_doubtful(first, snapshot)
+    return first in in_sync and snapshot.all_serving(first) and not snapshot.brokers[first].is_suspect
 
 
 def _is_led(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a partition has a leader whose broker and disks are healthy."""
     leader = partition.leader
     return leader is not None and snapshot.is_alive(leader) and snapshot.all_serving(leader)
-
-
-def _is_doubtful(broker: int, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker has an unhealthy disk, so that it gets no leaders now."""
-    return snapshot.brokers[broker].is_suspect or not snapshot.all_serving(broker)
 
 
 def _only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:

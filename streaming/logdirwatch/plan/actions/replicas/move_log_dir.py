@@ -13,8 +13,16 @@ from logdirwatch.plan.actions.replicas.reassign import (
     copying_progress,
     reasons_against_reassignment,
 )
-from logdirwatch.plan.capacity.copy_rates import as_seen, paced, seen_rate, sustained, throttle_free
-from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
+from logdirwatch.plan.capacity.copy_rates import (
+    Pace,
+    Waves,
+    as_seen,
+    in_waves,
+    paced,
+    seen_rate,
+    sustained,
+    throttle_free,
+)
 from logdirwatch.plan.capacity.projected_use import on_disk
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json

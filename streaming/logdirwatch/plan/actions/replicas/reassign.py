@@ -26,9 +26,9 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import reassign, rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.operator_decisions import moved_topics
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
-from logdirwatch.plan.reassignment.replacement_replicas import Repair
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, left_out, unplaced
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.plan.reassignment.tool_run import (
     file_name,
@@ -37,7 +37,6 @@ from logdirwatch.plan.reassignment.tool_run import (
     others_run,
     undo_of_reassignment,
 )
-from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.plan.vetoes.reassignment import violations
 from logdirwatch.text.units import human_bytes
@@ -114,9 +113,6 @@ def _copied_bytes(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, 
             if replica.broker in added or replica.place in moved:
                 copied += replica.size_bytes or 0
     return {"copies_bytes": copied, **({"frees_bytes": copied} if action.kind is ActionKind.MOVE_LOG_DIR else {})}
-
-
-EXAMPLES = 20
 
 
 class Loss(NamedTuple):

@@ -23,10 +23,10 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.cut_conditions import consumers_done, keeps_too_little
 from logdirwatch.plan.retention.limits import (
     RETENTION_MS,
+    effective_after_ms,
     fastest,
     floor_of_replica,
     freed_bytes,

@@ -14,9 +14,8 @@ from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import rendered, topic_config
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
-from logdirwatch.plan.retention.cut import RetentionCut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.cut_conditions import cut_preconditions, cut_vetoes, keeps_too_little
-from logdirwatch.plan.retention.limits import UNLIMITED
+from logdirwatch.plan.retention.limits import UNLIMITED, RetentionCut, bytes_under_any_limit, effective_after_ms
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_parts
 from logdirwatch.text.words import counted
@@ -47,7 +46,7 @@ def propose_cut(
             wins_ms=wins,
             topic_bytes_before=before,
             keeps_bytes=before - int(frees / snapshot.on_disk_ratio(source.place)),
-            floor_bytes=floor_bytes(cut, source.place, snapshot),
+            floor_bytes=bytes_under_any_limit(cut, source.place, snapshot),
         ),
         preconditions=(in_time(source, needs), *cut_preconditions(cut, snapshot, policy, is_moving=is_moving)),
         vetoes=cut_vetoes(cut, snapshot, policy),

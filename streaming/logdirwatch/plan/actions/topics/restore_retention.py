@@ -19,11 +19,10 @@ from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.operations import rendered, topic_config, undone_to
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes, human_ratio
 
-_NAMED = 3
 _NEVER_MADE = frozenset({ActionStatus.PROPOSED, ActionStatus.SUPERSEDED, ActionStatus.EXPIRED})
 
 
@@ -43,12 +42,14 @@ def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRec
     before, now = (old.configs or {})[topic], (plan.configs or {})[topic]
     changes = {**before, **{key: _after(before.get(key), change) for key, change in now.items()}}
     is_new = any(key not in before for key in now)
+    # A deeper cut that was only proposed freed nothing.
+    freed = list(old.expected.get("freed_before", ())) if old.status in _NEVER_MADE else _freed(old)
     back = {topic: {**plan.undo["configs"][topic], **old.undo["configs"][topic]}}
     return replace(
         plan,
         operations=None if plan.operations is None else undone_to(plan.operations, back),
         configs={topic: changes},
-        expected={**plan.expected, "freed_before": _freed_before(old)},
+        expected={**plan.expected, "freed_before": freed},
         undo={
             **plan.undo,
             "configs": back,
@@ -77,11 +78,6 @@ def _freed(action: ActionRecord) -> list[dict[str, Any]]:
     for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
         found[one["broker"], one["log_dir"]] += one["bytes"]
     return [{"broker": place[0], "log_dir": place[1], "bytes": size} for place, size in sorted(found.items())]
-
-
-def _freed_before(old: ActionRecord) -> list[dict[str, Any]]:
-    """Return the bytes that the earlier cuts freed; a deeper one that was only proposed freed none."""
-    return list(old.expected.get("freed_before", ())) if old.status in _NEVER_MADE else _freed(old)
 
 
 def was(change: Mapping[str, Any]) -> Any:
@@ -133,7 +129,8 @@ def with_returning(known: Iterable[ActionRecord], snapshot: ClusterSnapshot) -> 
     """Return the snapshot with the bytes that cuts restored earlier will bring back over time."""
     found = Counter(snapshot.reserved)
     for action in known:
-        if action.kind is ActionKind.LOWER_RETENTION and _was_set(action) and not is_cut(action, snapshot):
+        was_set = action.status is ActionStatus.DONE or (action.observed or {}).get("is_set")
+        if action.kind is ActionKind.LOWER_RETENTION and was_set and not is_cut(action, snapshot):
             found.update(_still_returning(action, snapshot))
     return _replace(snapshot, reserved=dict(found))
 
@@ -148,10 +145,6 @@ def with_room_for(proposal: ProposedAction, snapshot: ClusterSnapshot) -> Cluste
     found = Counter(snapshot.reserved)
     found.update({(one["broker"], one["log_dir"]): -one["bytes"] for one in proposal.expected["on"]})
     return _replace(snapshot, reserved=dict(found))
-
-
-def _was_set(action: ActionRecord) -> bool:
-    return action.status is ActionStatus.DONE or bool((action.observed or {}).get("is_set"))
 
 
 def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
@@ -200,7 +193,7 @@ def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, poli
         if missing > 0:
             more = f"{human_bytes(missing)} are missing in {where} below {human_ratio(limit, 0)}"
             found.append(Veto("no_room_for_old_retention", f"{more}: a bigger volume, or fewer replicas there"))
-    return found[:_NAMED]
+    return found[:NAMED]
 
 
 def _is_known(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> bool | None:

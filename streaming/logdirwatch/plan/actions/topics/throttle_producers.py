@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.progress import not_seen, target_after, was_accept
 from logdirwatch.plan.capacity.growth_by_topic import Growth, growth_by_topic
 from logdirwatch.plan.capacity.timing import REACTION_MS, growth_until_full, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import client_quota, describe_quotas, end_client_quota
+from logdirwatch.plan.commands.kafka_tools import client_quota, describe_quotas, end_client_quota
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.text.units import human_in, human_ms, human_rate
 from logdirwatch.text.words import counted
@@ -61,12 +61,13 @@ def propose_producer_throttle(
     lasts = None if slowed <= 0 else int(left * growth / slowed)
     if lasts is not None and lasts < WORTH * left:
         return []
+    each = f"; the quota holds on each of the {brokers} brokers that lead it, and is its share" if brokers > 1 else ""
     return [
         ProposedAction(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"throttle the producers that write to {source.path} of broker {source.broker}: at "
-            f"{human_rate(growth)} it is full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{_each(brokers)}",
+            f"{human_rate(growth)} it is full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{each}",
             expected=effect(
                 needs_ms=0,
                 time_to_full_after_ms=lasts,
@@ -126,10 +127,6 @@ def _leaders(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapsho
     here = (one for one in snapshot.replicas_in(source.place) if topics is None or one.topic in topics)
     partitions = (snapshot.partitions.get(one.key) for one in here)
     return max(1, len({one.leader for one in partitions if one is not None} - {None}))
-
-
-def _each(brokers: int) -> str:
-    return "" if brokers == 1 else f"; the quota holds on each of the {brokers} brokers that lead it, and is its share"
 
 
 def _who(writers: Sequence[Growth]) -> str:

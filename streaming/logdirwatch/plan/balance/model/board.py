@@ -103,11 +103,10 @@ class Board:
     def _opening(self, replica: int) -> tuple[set[int], set[int]]:
         found = self._openings.get(replica)
         if found is None:
-            found = self._openings[replica] = self._taken_brokers(replica), self._open_racks(replica)
+            others, places = self._others(replica), (self.origin, self.place)
+            taken = {self.broker_of[of_replica[other]] for other in others for of_replica in places}
+            found = self._openings[replica] = taken, self._open_racks(replica)
         return found
-
-    def _taken_brokers(self, replica: int) -> set[int]:
-        return {self.broker_of[places[r]] for r in self._others(replica) for places in (self.origin, self.place)}
 
     def _open_racks(self, replica: int) -> set[int]:
         here = self._rack[self.broker_of[self.origin[replica]]]

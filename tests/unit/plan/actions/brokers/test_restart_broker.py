@@ -7,7 +7,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan.actions.brokers.restart_broker import restart_partitions
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_partitions
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
+from logdirwatch.plan.actions.brokers.investigate import free_inodes, free_while_stopped
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.settings import LogDirRule, ToolSettings
 from tests.unit.plan.answers import holds

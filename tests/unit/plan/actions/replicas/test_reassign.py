@@ -5,8 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionKind, BrokerStatus
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.proposal import Veto
-from logdirwatch.plan.reassignment.replacement_replicas import Repair, Unplaced
-from logdirwatch.plan.reassignment.unplaced import nothing_fits, remedies
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, Unplaced, nothing_fits, remedies
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic

@@ -1,8 +1,7 @@
 """What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
 
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.retention.cut import RetentionCut
-from logdirwatch.plan.retention.limits import RetentionLimit
+from logdirwatch.plan.retention.limits import RetentionCut, RetentionLimit
 from tests.unit.plan.answers import holds, vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, partition_of, policy, replica, topic
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.commands.configs import end_client_quota
+from logdirwatch.plan.commands.kafka_tools import end_client_quota
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import holds, kinds, recommended, the
 from tests.unit.plan.builders import MIB, directory, policy, replica, topic
