@@ -78,6 +78,7 @@ class Reference:
         self.fast = 0
         self.answered: list[tuple[str, int, str]] = []
         self._brokers: dict[tuple[str, int], _Broker] = {}
+        self._firing: dict[tuple[Place, str], Life] = {}
 
     def take(self, records: Iterable[Written]) -> None:
         """Take records."""
@@ -173,7 +174,7 @@ class Reference:
         self.fast += 1
         broker = self._brokers.setdefault((cluster, number), _Broker())
         disk, place = broker.disks.setdefault(path, _Disk()), (cluster, number, path)
-        is_open = self._open(place, "log_dir_offline") is not None
+        is_open = (place, "log_dir_offline") in self._firing
         if disk.status == "offline" and is_open:
             self.answered.append((cluster, number, "merged"))
             return
@@ -194,21 +195,18 @@ class Reference:
             self.steps.append(Step(place, after, at_ms))
         return after
 
-    def _open(self, place: Place, rule: str) -> Life | None:
-        of_rule = (life for life in reversed(self.lives) if life.place == place and life.rule == rule)
-        return next((life for life in of_rule if life.ended_ms is None), None)
-
     def _fire(self, place: Place, rule: str, at_ms: int, severity: str, cause: str | None = None) -> None:
-        life = self._open(place, rule)
+        life = self._firing.get((place, rule))
         if life is None:
-            self.lives.append(Life(place, rule, at_ms, [severity], cause))
+            self._firing[place, rule] = Life(place, rule, at_ms, [severity], cause)
+            self.lives.append(self._firing[place, rule])
             return
         if life.severities[-1] != severity:
             life.severities.append(severity)
         life.cause = cause
 
     def _end(self, place: Place, rule: str, at_ms: int, reason: str) -> None:
-        life = self._open(place, rule)
+        life = self._firing.pop((place, rule), None)
         if life is not None:
             life.ended_ms, life.reason = at_ms, reason
 

@@ -17,7 +17,6 @@ from werkzeug.exceptions import HTTPException
 
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.console import brokers, overview
-from logdirwatch.console.affected import DANGERS, affected_lines, affected_links, hurt, touched
 from logdirwatch.console.capacity import Capacity
 from logdirwatch.console.capacity import content as capacity_content
 from logdirwatch.console.chart import SPANS_MS, Event, Frame, Outlook, Period, chart, period
@@ -29,7 +28,6 @@ from logdirwatch.console.overview import heatmap, vitals
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, Term, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.console.timeline import KINDS, execution_look, moments
 from logdirwatch.detect.predicates import levels
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -41,9 +39,11 @@ from logdirwatch.report import executions as execution_words
 from logdirwatch.report.actions import listing as action_words
 from logdirwatch.report.actions.listing import is_blocked
 from logdirwatch.report.actions.outlook import effects
+from logdirwatch.report.affected import DANGERS, affected_lines, affected_links, hurt, touched
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
+from logdirwatch.report.timeline import KINDS, execution_look, moments
 from logdirwatch.report.words import place
 from logdirwatch.store.schema.definitions import LOG_DIR_STATE
 from logdirwatch.text.units import human_age, human_bytes, human_count, human_in, human_ms, human_rate, human_ratio

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from logdirwatch.clock import wall_ms
-from logdirwatch.console.timeline import changed
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord, ExecutionRecord
 from logdirwatch.model.records.executions import ENDED
@@ -15,6 +14,7 @@ from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, Replic
 from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.report.folding import is_heartbeat, latest
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, is_stale, read_tables, snapshot_of
+from logdirwatch.report.timeline import changed
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from logdirwatch.console.affected import Touched, touched
 from logdirwatch.console.brokers import line, ordered, summary
 from logdirwatch.console.overview import counts, heatmap, is_healthy, racks, vitals, worst_first
 from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.report.affected import Touched, touched
 from logdirwatch.report.status.cluster import brokers
 from logdirwatch.report.status.snapshot import Patience, TableRows, snapshot_of, statuses
 from tests.unit.report.builders import NOW_MS, alert, heartbeat

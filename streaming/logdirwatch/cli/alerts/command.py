@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch.cli.alerts.decisions import commands
+from logdirwatch.cli.alerts.decisions import AlertId, commands, known_actions, known_alerts
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
@@ -14,11 +14,39 @@ from logdirwatch.clock import monotonic_ms
 from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.report.alerts import line, listed, view
+from logdirwatch.report.alerts import find, line, listed, view
 from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
 from logdirwatch.report.handling import UNDECIDED, document
 
 REREAD_MS = 10_000
+
+
+@commands.command()
+def show(ctx: typer.Context, identity: AlertId) -> None:
+    """Print one alert in full: what it is about, who handles it, what to do, when it ends, and its evidence."""
+    # The responses take a moment to import, which the list of alerts should not pay for.
+    from logdirwatch.plan.rule_responses import RESPONSES  # noqa: PLC0415
+    from logdirwatch.report.incident import details  # noqa: PLC0415
+
+    with waiting_for_kafka():
+        fold = known_alerts(ctx.obj)
+        alert = find(fold.records, identity)
+        decided = handling(ctx.obj, fold)
+        actions = known_actions(ctx.obj, alert)
+    said = UNDECIDED if decided is None else decided.about(alert, now_ms())
+    typer.echo(details(alert, said, actions, RESPONSES[alert.rule], now_ms()), nl=False)
+
+
+@commands.command()
+def report(ctx: typer.Context, identity: AlertId) -> None:
+    """Print the write-up of an alert in Markdown, from records alone.
+
+    It has the timeline, decisions, actions and executions, expected against observed effects, and the evidence.
+    """
+    from logdirwatch.cli.alerts.incident import recorded  # noqa: PLC0415
+    from logdirwatch.report.incident import written_up  # noqa: PLC0415
+
+    typer.echo(written_up(recorded(ctx.obj, identity), now_ms()), nl=False)
 
 
 @commands.callback()

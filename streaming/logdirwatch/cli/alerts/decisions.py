@@ -16,10 +16,10 @@ from logdirwatch.decisions import holds
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
-from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
+from logdirwatch.model.records import ActionRecord, AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
-from logdirwatch.report.folding import LatestAlerts, latest_alerts
+from logdirwatch.report.folding import LatestAlerts, latest_actions, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
 from logdirwatch.report.words import named, place
 from logdirwatch.text.printable import printable
@@ -31,6 +31,13 @@ def known_alerts(context: Context) -> LatestAlerts:
     fold = latest_alerts()
     read_into(fold, telemetry(context), topics.ALERTS)
     return fold
+
+
+def known_actions(context: Context, alert: AlertRecord) -> list[ActionRecord]:
+    """Read the actions of an alert from their topic."""
+    fold = latest_actions()
+    read_into(fold, telemetry(context), topics.ACTIONS)
+    return [action for action in fold.records if action.alert_id == alert.alert_id]
 
 
 def firing(fold: LatestAlerts, identity: str) -> AlertRecord:

@@ -1,9 +1,9 @@
-"""What happened in a period: changes of status, alerts and executions as one list, the newest first. Pure."""
+"""What happened in a period: changes of status, alerts, executions and decisions, the newest first. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from logdirwatch.model.records import AlertRecord, ExecutionRecord
+from logdirwatch.model.records import AlertRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import AlertStatus, ExecutionState
 from logdirwatch.report.executions import execution
 from logdirwatch.report.words import place
@@ -37,13 +37,22 @@ class Moment(NamedTuple):
 
 
 def moments(
-    transitions: Iterable[Row], alerts: Iterable[AlertRecord], executions: Iterable[ExecutionRecord], most: int
+    transitions: Iterable[Row],
+    alerts: Iterable[AlertRecord],
+    executions: Iterable[ExecutionRecord],
+    most: int,
+    decisions: Iterable[DecisionRecord] = (),
 ) -> tuple[list[Moment], bool]:
     """Return the newest ``most`` moments, and whether there are more.
 
     ``alerts`` are the revisions with which one opened, changed or ended; ``executions`` are in the order of ``at_ms``.
     """
-    found = [*map(_transition, transitions), *map(_alert, alerts), *_executions(executions)]
+    found = [
+        *map(_transition, transitions),
+        *map(_alert, alerts),
+        *_executions(executions),
+        *map(_decision, decisions),
+    ]
     ordered = sorted(found, key=lambda moment: -moment.at_ms)
     return ordered[:most], len(ordered) > most
 
@@ -95,6 +104,19 @@ def _alert(alert: AlertRecord) -> Moment:
         page="alert",
         about={"alert_id": alert.alert_id},
         why=alert.reason or "",
+    )
+
+
+def _decision(record: DecisionRecord) -> Moment:
+    return Moment(
+        at_ms=record.at_ms,
+        what="decision",
+        word=str(record.decision),
+        look="unknown",
+        text=f"by {record.by}",
+        page="alert",
+        about={"alert_id": record.id},
+        why=record.reason,
     )
 
 

@@ -1,7 +1,7 @@
 """The timeline: changes of status, alerts and executions as one list."""
 
-from logdirwatch.console.timeline import moments
 from logdirwatch.model.vocabulary import AlertStatus, ExecutionState, Severity
+from logdirwatch.report.timeline import moments
 from tests.unit.report.builders import NOW_MS, alert, execution
 
 
