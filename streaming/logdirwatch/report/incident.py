@@ -10,8 +10,7 @@ from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
 from logdirwatch.plan.responses.response import Response
-from logdirwatch.report.actions.blocked import is_blocked
-from logdirwatch.report.actions.listing import effect, listed
+from logdirwatch.report.actions.listing import effect, is_blocked, listed
 from logdirwatch.report.affected import affected_lines, affected_links
 from logdirwatch.report.alerts import meaning
 from logdirwatch.report.executions import compared, execution
