@@ -296,7 +296,7 @@ READS = {
     "autopilot/feed.py": "autopilot",
     "autopilot/service.py": "autopilot",
     "cli/actions/command.py": "command",
-    "cli/actions/lookup.py": "accuracy",
+    "cli/actions/deciding.py": "accuracy",
     "cli/alerts/command.py": "command",
     "cli/alerts/decisions.py": "command",
     "cli/commands/status.py": "command",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import typer
 
-from logdirwatch.cli.actions.lookup import read_action
+from logdirwatch.cli.actions.deciding import read_action
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen
 from logdirwatch.cli.reading.records import now_ms

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli import deciding
-from logdirwatch.cli.actions.lookup import ActionId, every_revision, new_decision, read_action
+from logdirwatch.cli.actions.deciding import ActionId, every_revision, new_decision, read_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.model import topics

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from logdirwatch.autopilot.feed import Feed
 from logdirwatch.autopilot.standing import revoked
 from logdirwatch.cli.actions.check import still_against
-from logdirwatch.cli.actions.lookup import ActionId, find_action
+from logdirwatch.cli.actions.deciding import ActionId, find_action
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import Signed, signed
 from logdirwatch.cli.executing import BY_HAND, execute, has_failed, refuse_beside, say, show

@@ -10,7 +10,7 @@ import structlog
 import typer
 
 from logdirwatch.cli import deciding
-from logdirwatch.cli.actions.lookup import find_action, new_decision
+from logdirwatch.cli.actions.deciding import find_action, new_decision
 from logdirwatch.cli.alerts.decisions import ended, firing, known_alerts, of_alert
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
