@@ -1,19 +1,29 @@
 """``logdirwatch alerts``: the open alerts, most severe first, and how they are handled."""
 
 import contextlib
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 import typer
 
-from logdirwatch.cli.alerts.decisions import AlertId, commands, known_actions, known_alerts
+from logdirwatch.cli.alerts.decisions import (
+    AlertId,
+    OfBroker,
+    OfCluster,
+    OfLogDir,
+    OfRule,
+    commands,
+    known_actions,
+    known_alerts,
+)
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.clock import monotonic_ms
-from logdirwatch.decisions import AlertDecisions
+from logdirwatch.decisions import AlertDecisions, matches
 from logdirwatch.model import topics
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import AlertPattern, AlertRecord
 from logdirwatch.report.alerts import find, line, listed, view
 from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
 from logdirwatch.report.handling import UNDECIDED, document
@@ -55,6 +65,10 @@ def alerts(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new revisions until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON record per line.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Include resolved alerts.")] = False,
+    cluster: OfCluster = None,
+    rule: OfRule = None,
+    broker: OfBroker = None,
+    log_dir: OfLogDir = None,
 ) -> None:
     """Show the open alerts, most severe first and silenced ones last, with their acknowledgements and silences.
 
@@ -63,16 +77,19 @@ def alerts(
     """
     if ctx.invoked_subcommand is not None:
         return
-    cluster = telemetry(ctx.obj)
+    source = telemetry(ctx.obj)
+    wanted = AlertPattern(cluster=cluster, rule=rule, broker=broker, log_dir=log_dir)
     fold = latest_alerts()
     with waiting_for_kafka():
-        read_into(fold, cluster, topics.ALERTS)
+        read_into(fold, source, topics.ALERTS)
         sayings = _Sayings(ctx.obj, fold)
-    _print(fold, sayings.about_each(), as_json=as_json, everything=everything)
+    chosen = [alert for alert in fold.records if matches(wanted, alert)]
+    if not _print(chosen, sayings.about_each(), as_json=as_json, everything=everything) and not as_json:
+        typer.echo(_NO_ALERT if wanted == AlertPattern() else _NO_MATCH)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):
-            for alert in follow_into(fold, cluster, topics.ALERTS):
-                if not is_heartbeat(alert):
+            for alert in follow_into(fold, source, topics.ALERTS):
+                if not is_heartbeat(alert) and matches(wanted, alert):
                     _print_one(alert, sayings.about(alert), as_json=as_json)
 
 
@@ -97,18 +114,22 @@ class _Sayings:
         self._handling, self._read_ms = handling(self._context, self._fold), monotonic_ms()
 
 
-def _print(fold: LatestAlerts, decided_by_alert: dict[str, AlertDecisions], *, as_json: bool, everything: bool) -> None:
-    shown = listed(fold.records, decided_by_alert, everything=everything)
+_NO_ALERT = "No open alerts. Resolved ones: logdirwatch alerts --all. Is everything monitored? logdirwatch status"
+_NO_MATCH = "No alert matches. All open ones: logdirwatch alerts"
+
+
+def _print(
+    alerts: Iterable[AlertRecord], decided_by_alert: dict[str, AlertDecisions], *, as_json: bool, everything: bool
+) -> bool:
+    """Print the alerts; return whether there are any."""
+    shown = listed(alerts, decided_by_alert, everything=everything)
     if as_json:
         for alert in shown:
             _print_one(alert, decided_by_alert.get(alert.alert_id, UNDECIDED), as_json=True)
     elif shown:
         terminal = console()
         terminal.print(view(shown, now_ms(), terminal.width, decided_by_alert))
-    else:
-        typer.echo(
-            "No open alerts. Resolved ones: logdirwatch alerts --all. Is everything monitored? logdirwatch status"
-        )
+    return bool(shown)
 
 
 def _print_one(alert: AlertRecord, decided: AlertDecisions, *, as_json: bool) -> None:

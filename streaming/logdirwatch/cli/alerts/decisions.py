@@ -87,6 +87,23 @@ def ended(context: Context, decision: Decision, identity: str, signed: Signed, a
     return msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
 
 
+def _rule_named(name: str) -> Rule:
+    """Return a rule by name; raises BadParameter with the most similar name."""
+    try:
+        return Rule(name)
+    except ValueError:
+        near = did_you_mean(name, Rule) or f"; the rules: {', '.join(Rule)}"
+        raise typer.BadParameter(printable(f"there is no rule {name}{near}")) from None
+
+
+OfCluster = Annotated[str | None, typer.Option("--cluster", help="Only alerts of this cluster.")]
+OfRule = Annotated[
+    Rule | None, typer.Option("--rule", parser=_rule_named, metavar="RULE", help="Only alerts of this rule.")
+]
+OfBroker = Annotated[int | None, typer.Option("--broker", min=0, help="Only alerts of this broker.")]
+OfLogDir = Annotated[
+    str | None, typer.Option("--log-dir", help="Only alerts of log directories that match this shell pattern.")
+]
 AlertId = Annotated[
     str, typer.Argument(metavar="ID", help="The alert's id or the beginning of it.", callback=written_id)
 ]
@@ -121,15 +138,6 @@ def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "withdr
     _take_back(ctx, Decision.ACKNOWLEDGE, identity, deciding.signed(by, reason))
 
 
-def _rule_named(name: str) -> Rule:
-    """Return a rule by name; raises BadParameter with the most similar name."""
-    try:
-        return Rule(name)
-    except ValueError:
-        near = did_you_mean(name, Rule) or f"; the rules: {', '.join(Rule)}"
-        raise typer.BadParameter(printable(f"there is no rule {name}{near}")) from None
-
-
 @commands.command()
 def silence(
     ctx: typer.Context,
@@ -139,12 +147,10 @@ def silence(
         str | None, typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.", callback=written_id)
     ] = None,
     lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "4h",
-    cluster: Annotated[str | None, typer.Option("--cluster", help="Silence all alerts of this cluster.")] = None,
-    rule: Annotated[
-        Rule | None, typer.Option("--rule", parser=_rule_named, metavar="RULE", help="Silence all alerts of this rule.")
-    ] = None,
-    broker: Annotated[int | None, typer.Option("--broker", min=0, help="Silence all alerts of this broker.")] = None,
-    log_dir: Annotated[str | None, typer.Option("--log-dir", help="Shell pattern of log directories.")] = None,
+    cluster: OfCluster = None,
+    rule: OfRule = None,
+    broker: OfBroker = None,
+    log_dir: OfLogDir = None,
     up_to: Annotated[
         Severity | None,
         typer.Option(

@@ -8,7 +8,7 @@ import pytest
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Rule
 from logdirwatch.plan.content_hash import content_hash
 from tests.unit.report.builders import action, alert
 
@@ -29,6 +29,38 @@ def test_open_alerts_are_printed_one_record_a_line(run, telemetry):
 def test_all_alerts_include_the_resolved_ones(run, telemetry):
     telemetry.topics["logdir.alerts"] = [alert("y", 1, status=AlertStatus.RESOLVED), alert("x", 1)]
     assert printed(run("alerts", "--json", "--all").out) == [("x", 1), ("y", 1)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (["--cluster", "dev"], ["dev"]),
+        (["--broker", "8"], ["eight"]),
+        (["--rule", "broker_unknown"], ["unknown"]),
+        (["--log-dir", "/data/*", "--cluster", "prod"], ["eight", "one"]),
+        (["--log-dir", "/nowhere"], []),
+    ],
+    ids=str,
+)
+def test_only_the_wanted_alerts_are_printed(run, telemetry, wanted, expected):
+    telemetry.topics["logdir.alerts"] = [
+        alert("one", log_dir="/data/d1"),
+        alert("eight", broker=8, log_dir="/data/d1"),
+        alert("dev", cluster="dev", log_dir=None),
+        alert("unknown", rule=Rule.BROKER_UNKNOWN, log_dir=None),
+    ]
+    assert sorted(name for name, _ in printed(run("alerts", "--json", *wanted).out)) == expected
+
+
+def test_where_nothing_matches_it_is_not_said_that_nothing_fires(run, telemetry):
+    telemetry.topics["logdir.alerts"] = [alert()]
+    assert run("alerts", "--cluster", "dev").out == "No alert matches. All open ones: logdirwatch alerts\n"
+
+
+def test_a_rule_that_does_not_exist_is_wrong_use_and_its_like_is_named(run, telemetry):
+    ended = run("alerts", "--rule", "log_dir_ofline")
+    assert ended.exit_code == 2
+    assert "log_dir_offline" in ended.err
 
 
 def test_following_prints_every_revision_once_and_ends_with_ctrl_c(run, telemetry):
