@@ -3,22 +3,26 @@
 from collections.abc import Callable
 from typing import Annotated, ClassVar, NamedTuple, TypeVar
 
+from msgspec import Meta
+
 from logdirwatch.model.record_part import NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
-SampleAtMs = Annotated[int | None, "Time of the last sample that had the numbers below."]
-TotalBytes = Annotated[int | None, "Size of the directory's volume, as DescribeLogDirs reports it."]
-UsableBytes = Annotated[int | None, "Free space of the volume that Kafka can use."]
-UsedRatio = Annotated[float | None, "Share of the volume in use, from 0 to 1."]
-GrowthBytesPerS = Annotated[float | None, "How fast its use grows, smoothed; negative if it shrinks."]
+SampleAtMs = Annotated[int | None, Meta(description="Time of the last sample that had the numbers below.")]
+TotalBytes = Annotated[int | None, Meta(description="Size of the directory's volume, as DescribeLogDirs reports it.")]
+UsableBytes = Annotated[int | None, Meta(description="Free space of the volume that Kafka can use.")]
+UsedRatio = Annotated[float | None, Meta(description="Share of the volume in use, from 0 to 1.")]
+GrowthBytesPerS = Annotated[float | None, Meta(description="How fast its use grows, smoothed; negative if it shrinks.")]
 LastingGrowthBytesPerS = Annotated[
     float | None,
-    "Growth that lasts, in bytes per second: what neither retention nor the pattern of days and weeks explains; "
-    "null: not watched for long enough.",
+    Meta(
+        description="Growth that lasts, in bytes per second: what neither retention nor the pattern of days and weeks "
+        "explains; null: not watched for long enough."
+    ),
 ]
-FullAtMs = Annotated[int | None, "When it is forecast to be full; null: no end is forecast."]
-ForecastConfidence = Annotated[float | None, "Confidence in the forecast, from 0 to 1."]
-IsMetadataDir = Annotated[bool | None, "Whether the KRaft metadata log is in this directory."]
+FullAtMs = Annotated[int | None, Meta(description="When it is forecast to be full; null: no end is forecast.")]
+ForecastConfidence = Annotated[float | None, Meta(description="Confidence in the forecast, from 0 to 1.")]
+IsMetadataDir = Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in this directory.")]
 
 
 class Evidence(RecordPart, frozen=True, kw_only=True):

@@ -2,12 +2,15 @@
 
 from typing import Annotated, ClassVar
 
+from msgspec import Meta
+
 from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, read_as, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
 Throttles = Annotated[
-    dict[str, int], "Throttle rates set on the broker, in bytes per second, by their Kafka configuration key."
+    dict[str, int],
+    Meta(description="Throttle rates set on the broker, in bytes per second, by their Kafka configuration key."),
 ]
 ByKernel = "What the kernel's log says of the device: "
 

@@ -2,12 +2,14 @@
 
 from typing import Annotated, ClassVar
 
+from msgspec import Meta
+
 from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
-Brokers = Annotated[int | None, "How many brokers the cluster has."]
-SilentBrokers = Annotated[int | None, "How many of them are not reported by any collector."]
+Brokers = Annotated[int | None, Meta(description="How many brokers the cluster has.")]
+SilentBrokers = Annotated[int | None, Meta(description="How many of them are not reported by any collector.")]
 
 
 @shown_by(Rule.PARTITIONS_AT_RISK)

@@ -2,6 +2,8 @@
 
 from typing import Annotated, ClassVar
 
+from msgspec import Meta
+
 from logdirwatch.model.evidence.base import (
     Evidence,
     ForecastConfidence,
@@ -21,17 +23,19 @@ from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence, BrokerUncl
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.vocabulary import Rule
 
-UsedInodesRatio = Annotated[float | None, "Share of the file system's inodes in use, from 0 to 1."]
+UsedInodesRatio = Annotated[float | None, Meta(description="Share of the file system's inodes in use, from 0 to 1.")]
 ContradictedMs = Annotated[
     int | None,
-    "Since when DescribeLogDirs calls it online although the broker's log says that it failed: Kafka did not "
-    "act on it; null: it does not.",
+    Meta(
+        description="Since when DescribeLogDirs calls it online although the broker's log says that it failed: Kafka "
+        "did not act on it; null: it does not."
+    ),
 ]
-EventDetail = Annotated[str | None, "The line or text of the LogDirFailure event."]
-FullByText = Annotated[str | None, "What ran out, if the cause is full: space, quota or inodes."]
-Device = Annotated[str | None, "The block device that failed, where the evidence names it."]
-Said = Annotated[str | None, "The line or observation behind the cause."]
-DecidedBy = Annotated[str | None, "Which observation decided the cause."]
+EventDetail = Annotated[str | None, Meta(description="The line or text of the LogDirFailure event.")]
+FullByText = Annotated[str | None, Meta(description="What ran out, if the cause is full: space, quota or inodes.")]
+Device = Annotated[str | None, Meta(description="The block device that failed, where the evidence names it.")]
+Said = Annotated[str | None, Meta(description="The line or observation behind the cause.")]
+DecidedBy = Annotated[str | None, Meta(description="Which observation decided the cause.")]
 
 
 @shown_by(Rule.LOG_DIR_SPACE)
