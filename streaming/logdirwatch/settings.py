@@ -3,8 +3,10 @@
 Validating never connects. Every key is listed with its meaning in ``conf/reference.yaml``.
 """
 
+import math
 import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -36,7 +38,7 @@ from logdirwatch.plan.settings import PlanSettings, StrimziSettings, ToolSetting
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.report.capacity.settings import ReportSettings
 from logdirwatch.store.settings import MaintainSettings, TableSettings
-from logdirwatch.text.printable import printable
+from logdirwatch.text.printable import name_or_mask, printable
 from logdirwatch.text.words import did_you_mean
 
 _Section = TypeVar("_Section", bound=BaseModel)
@@ -227,7 +229,7 @@ def _problem(where: Sequence[int | str], kind: str, message: str) -> str:
     is_no_object = kind.endswith("_type") and kind != "string_type"
     if variable and is_no_object and (reason := environment.why_not_json(os.environ[variable])):
         return f"{variable} {reason}"
-    place = ".".join(map(str, where)) + (f" ({variable})" if variable else "")
+    place = ".".join(name_or_mask(str(step)) for step in where) + (f" ({variable})" if variable else "")
     return f"{place}: {_words_of(kind, message, where)}"
 
 
@@ -271,8 +273,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
+MOST_VALUES = 1_000_000
+
+
 class _DuplicateKeyError(yaml.MarkedYAMLError):
     """A key twice in one section: YAML forbids it, and PyYAML takes the last one."""
+
+
+class _TooLargeError(ValueError):
+    """More values than MOST_VALUES: aliases of aliases make billions of a few lines."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -285,6 +294,13 @@ class _Loader(yaml.SafeLoader):
         first: [(tag, form) for tag, form in known if tag.endswith((":null", ":merge"))]
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Return the file's values; raises an error for too many, those of an alias counted wherever it stands."""
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None and _size(node, {}) > MOST_VALUES:
+            raise _TooLargeError
+        return node
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         """Return a text; raises UnicodeError for what YAML's escapes can write and no path or address can hold."""
@@ -304,7 +320,19 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _size(node: yaml.Node, known: dict[int, float]) -> float:
+    """Return how many values a node is and contains: infinitely many if it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+        inner = () if isinstance(node, yaml.ScalarNode) else parts
+        known[id(node)] = 1 + sum(_size(one, known) for one in inner)
+    return known[id(node)]
+
+
 def _unreadable(error: Exception) -> str:
+    if isinstance(error, _TooLargeError):
+        return f"more than {MOST_VALUES} values, those of aliases counted wherever they stand"
     if isinstance(error, _DuplicateKeyError):
         return "the key is there already"
     if isinstance(error, UnicodeError):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from logdirwatch.config.servers import is_web_url
 from logdirwatch.errors import UserError
+from logdirwatch.text.printable import name_or_mask
 
 _ENTRY = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?i:required|requisite|sufficient|optional)(?:\s(?P<options>.*))?;\s*", re.DOTALL
@@ -202,7 +203,7 @@ def oauth_options(options: Mapping[str, str], client: Mapping[str, str]) -> dict
 
 def _oauth(options: Mapping[str, str], client: Mapping[str, str]) -> dict[str, Any]:
     if _ENDPOINT_KEY not in client:
-        raise refused(JAAS_KEY, f"its login module needs the property {_ENDPOINT_KEY}")
+        raise refused(JAAS_KEY if JAAS_KEY in client else ID_KEY, f"needs the property {_ENDPOINT_KEY}")
     if not is_web_url(client[_ENDPOINT_KEY]):
         raise refused(_ENDPOINT_KEY, "expected http://HOST[:PORT]/... or https://HOST[:PORT]/...")
     if any(name.startswith("ssl.") for name in options):
@@ -272,4 +273,4 @@ def for_spark(client: Mapping[str, str]) -> dict[str, str]:
 
 def refused(key: str, problem: str) -> UserError:
     """Return the error about a property, without its value."""
-    return UserError(f"Kafka client property {key}: {problem}", exit_code=2)
+    return UserError(f"Kafka client property {name_or_mask(key)}: {problem}", exit_code=2)

@@ -18,6 +18,18 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+_NAME = re.compile(r"[\w .-]{1,64}")
+
+
+def name_or_mask(text: str) -> str:
+    """Return a key as it was written if it is a name: anything else may be a secret in the wrong place.
+
+    >>> name_or_mask("slack://TokenA/TokenB")
+    '********'
+    """
+    return text if _NAME.fullmatch(text) else MASK
+
+
 MASK = "********"
 
 # Kafka's and Spark's own names: sasl.jaas.config, ssl.key.password, ssl.keystore.key, fs.s3a.access.key, ...

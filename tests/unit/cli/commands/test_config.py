@@ -363,6 +363,26 @@ def test_a_variable_that_names_no_cluster_of_the_file_is_refused(run, tmp_path, 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        'notify: {"slack://S3cr/T/B": x}',
+        '"sasl.password: S3cr": x',
+        'notify: {receivers: {"json://me:S3cr@x": {}}}',
+        'telemetry: {client: {"sasl.password=S3cr": x}}',
+        f'telemetry: {{client: {{"S3cr{"x" * 80}": x}}}}',
+    ],
+)
+def test_a_key_that_is_no_name_is_not_shown_since_it_may_be_a_secret(run, tmp_path, text):
+    ended = run("--config", write(tmp_path, text), "config", "check")
+    assert (ended.exit_code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert SECRET not in ended.err
+    assert "********" in ended.err
+
+
+BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(10)).encode()
+
+
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         (b"telemetry:\n\tbootstrap_servers: a:1\n", " line 2: not valid YAML: indent with spaces, not with a tab"),
@@ -374,6 +394,8 @@ def test_a_variable_that_names_no_cluster_of_the_file_is_refused(run, tmp_path, 
         (b"home: a\n---\nhome: S3cr\n", " line 2: not valid YAML"),
         (b"home: a\nhome: S3cr\n", " line 2: the key is there already"),
         (b"clusters: {prod: {client: {sasl.password: S3cr, sasl.password: b}}}", " line 1: the key is there already"),
+        (BOMB, ": more than 1000000 values, those of aliases counted wherever they stand"),
+        (b"home: &a [*a]", ": more than 1000000 values, those of aliases counted wherever they stand"),
         (None, ": Is a directory"),
     ],
 )
