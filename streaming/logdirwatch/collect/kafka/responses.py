@@ -247,13 +247,16 @@ def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
 
 
 def committed_by(group: str, response: Any) -> dict[tuple[str, int], int]:
-    """Decode OffsetFetch v2 to v7, for one group, or that group's part of a later version."""
+    """Decode OffsetFetch v2 to v7, for one group, or that group's part of a later version.
+
+    A partition with an error is read from an unknown offset (-1).
+    """
     _raise_for_group(group, response)
     return {
-        (topic.name, partition.partition_index): partition.committed_offset
+        (topic.name, partition.partition_index): -1 if partition.error_code else partition.committed_offset
         for topic in response.topics
         for partition in topic.partitions
-        if partition.error_code == 0 and partition.committed_offset >= 0
+        if partition.error_code or partition.committed_offset >= 0
     }
 
 

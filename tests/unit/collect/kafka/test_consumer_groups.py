@@ -270,10 +270,10 @@ def offset_fetch(error_code=0, partition_error=0, offset=7):
     return reencoded(OffsetFetchResponse(version=9, throttle_time_ms=0, groups=[one]), 9)
 
 
-def test_committed_offsets_are_read_and_one_that_is_none_is_not():
+def test_committed_offsets_are_read_one_that_is_none_is_not_and_one_with_an_error_is_unknown():
     assert responses.committed(offset_fetch()) == {"g": {("t", 3): 7}}
     assert responses.committed(offset_fetch(offset=-1)) == {"g": {}}
-    assert responses.committed(offset_fetch(partition_error=29)) == {"g": {}}
+    assert responses.committed(offset_fetch(partition_error=29)) == {"g": {("t", 3): -1}}
 
 
 def test_a_group_that_may_not_be_read_is_an_error_that_names_it():
