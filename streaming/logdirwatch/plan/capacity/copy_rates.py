@@ -13,7 +13,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import MoveStalledEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionStatus, Rule
-from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -226,7 +226,7 @@ MOST_WAVES = 6
 
 @dataclass(frozen=True)
 class Waves:
-    """The copies by index, in the order of the waves; ``is_in_time`` None: the growth is unknown.
+    """The copies by index, in the order of the waves; ``is_in_time`` None: unknown, as without a known growth.
 
     ``in_time_bytes`` are those of the leading waves that are in time.
     """
@@ -278,8 +278,17 @@ class Pace:
 def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
     """Split copies of ``sizes`` into as few waves as end in time; if time suffices or is unknown, by number only.
 
-    A wave is in time if its bytes are freed before those that earlier waves freed are full again.
+    A wave is in time if its bytes are freed before those that earlier waves freed are full again, although a person
+    takes ``REACTION_MS`` to begin. ``is_in_time`` is unknown if they are only in time without that.
     """
+    by_person = _split(sizes, replace(pace, settles_ms=pace.settles_ms + REACTION_MS))
+    if by_person.is_in_time is not False:
+        return replace(by_person, needs_ms=by_person.needs_ms - REACTION_MS)
+    at_once = _split(sizes, pace)
+    return replace(at_once, is_in_time=None) if at_once.is_in_time else at_once
+
+
+def _split(sizes: Sequence[int], pace: Pace) -> Waves:
     everything = tuple(range(len(sizes)))
     needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms
     full_at_ms, most = pace.full_at_ms(0), max(pace.at_once, math.ceil(len(sizes) / MOST_WAVES))

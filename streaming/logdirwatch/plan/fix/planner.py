@@ -18,7 +18,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
-from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
@@ -268,8 +268,8 @@ def freed_in_time(
 ) -> int:
     """Return the bytes that actions free on a directory's volume before it is full.
 
-    The moves of an alert run one after the other; each one that is in time postpones the moment for the next. For a
-    running move the snapshot says what it frees.
+    The moves of an alert run one after the other; each one that is in time postpones the moment for the next. What
+    nobody has accepted yet begins later. For a running move the snapshot says what it frees.
     """
     elapsed_ms, found = 0, list[Freed]()
     for action in agreed:
@@ -278,7 +278,9 @@ def freed_in_time(
         needs_ms = action.expected.get("needs_ms")
         is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
         elapsed_ms += (needs_ms or 0) if is_own_move else 0
-        found.append(Freed(elapsed_ms if is_own_move else needs_ms, _freed_of(volume, action)))
+        takes_ms = elapsed_ms if is_own_move else needs_ms
+        begins_ms = 0 if _is_taken_up(action) else REACTION_MS
+        found.append(Freed(None if takes_ms is None else begins_ms + takes_ms, _freed_of(volume, action)))
     return in_time_bytes(directory, found)
 
 

@@ -384,8 +384,8 @@ def test_what_is_missing_when_it_is_full_is_said_with_the_time():
 
 
 HERE = (1, "/d1")
-FULL = directory(1, used=1_000_000_000 - 100_000, total=1_000_000_000, growth_bytes_per_s=1000.0)
-"""Full in 100 s, at 1,000 bytes per second."""
+FULL = directory(1, used=1_000_000_000 - 700_000, total=1_000_000_000, growth_bytes_per_s=1000.0)
+"""Full 100 s after a person has begun, who takes ten minutes; at 1,000 bytes per second."""
 
 
 def on(*bytes_of):
@@ -417,6 +417,8 @@ def freed(*agreed, volume=(HERE,), parts=()):
         ([move(10, 60_000), cut(7, 60_000)], 17),
         ([move(10, None), move(7, 60_000)], 17),
         ([cut(10, None)], 0),
+        ([cut(10, 650_000)], 0),
+        ([cut(10, 650_000, status=ActionStatus.ACCEPTED)], 10),
         ([action(ActionKind.INVESTIGATE, expected={})], 0),
         ([move(10, 1, kind=ActionKind.CANCEL_MOVES)], 0),
         ([move(10, 1, where=(2, "/d1"))], 0),
@@ -431,6 +433,8 @@ def freed(*agreed, volume=(HERE,), parts=()):
         "a cut runs beside it",
         "one of unknown length delays nothing",
         "a cut of unknown length",
+        "a cut that nobody has accepted",
+        "a cut that is accepted",
         "what frees nothing",
         "what is done first is in the snapshot",
         "elsewhere",

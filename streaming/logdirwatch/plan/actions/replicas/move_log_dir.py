@@ -168,6 +168,8 @@ def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
         f"all of it takes {human_ms(needs_ms)}, and {source.path} is full {human_in(time_to_full_ms(source))}; each "
         f"of {len(waves.groups)} waves ends before the space free at its start is full"
     )
+    if waves.is_in_time is None and time_to_full_ms(source) is not None:
+        text += ", only if the first begins at once"
     return Precondition("in_time", text, waves.is_in_time)
 
 
