@@ -44,8 +44,6 @@ def _without_collections() -> Iterator[None]:
 
 def print_outcome(outcome: Outcome, now_ms: int, *, as_json: bool, as_csv: bool) -> None:
     """Print the outcome for people or programs."""
-    if as_json and as_csv:
-        raise UserError("plan: --json and --csv cannot be combined", exit_code=2)
     if as_json:
         typer.echo(msgspec.json.encode(outcome))
     elif as_csv:

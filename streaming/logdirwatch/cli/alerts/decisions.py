@@ -12,18 +12,18 @@ from logdirwatch.cli import deciding
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import By, Reason, Signed, written_id
 from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry, waiting_for_kafka
-from logdirwatch.decisions import holds
+from logdirwatch.decisions import holds, matches
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import ActionRecord, AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.report.alerts import find
+from logdirwatch.report.alerts import find, listed
 from logdirwatch.report.folding import LatestAlerts, latest_actions, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
 from logdirwatch.report.words import named, place
 from logdirwatch.text.printable import printable
-from logdirwatch.text.words import did_you_mean, short_id, utc
+from logdirwatch.text.words import counted, did_you_mean, short_id, utc
 
 
 def known_alerts(context: Context) -> LatestAlerts:
@@ -261,9 +261,11 @@ def _silence_all(
     spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
     named = {"cluster": pattern.cluster, "severity": up_to, "matching": pattern}
     with waiting_for_kafka():
-        known = deciding.decided(ctx.obj)
+        known, fold = deciding.decided(ctx.obj), known_alerts(ctx.obj)
         record = deciding.new_decision(known, Decision.SILENCE, spoken_of, signed, duration_ms, **named)
     _send(ctx, record, about(record))
+    found = sum(matches(pattern, alert) for alert in listed(fold.records, everything=False))
+    typer.echo(f"it silences {counted(found, 'open alert')} now" if found else "no open alert matches it now")
 
 
 def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:

@@ -36,6 +36,7 @@ from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.plan.what_if.parse import EXAMPLES
 from logdirwatch.report.actions import plans
+from logdirwatch.text.printable import printable
 from logdirwatch.text.words import counted, some_of
 
 FIX = "fix"
@@ -58,6 +59,14 @@ class _Before(NamedTuple):
     limits: PlanSettings
     about: About | None = None
     tools: Tools | None = None
+
+
+def _file(path: Path | None) -> Path | None:
+    """Return the path of an output file; raises UserError before anything is planned if it cannot be one."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise UserError(printable(f"plan: {path}: {what}"), exit_code=2)
+    return path
 
 
 def plan(
@@ -90,12 +99,16 @@ def plan(
         str | None,
         typer.Option(help="Read the cluster from the brokers at this address, like --live; needs no configuration."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the resulting cluster, in the format of --model.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(callback=_file, help="Write the resulting cluster, in the format of --model.")
+    ] = None,
     reassignment_to: Annotated[
-        Path | None, typer.Option("--reassignment", help="Write the JSON for kafka-reassign-partitions.")
+        Path | None,
+        typer.Option("--reassignment", callback=_file, help="Write the JSON for kafka-reassign-partitions."),
     ] = None,
     steps_to: Annotated[
-        Path | None, typer.Option("--steps", help="Write the waves in order, each with its own reassignment.")
+        Path | None,
+        typer.Option("--steps", callback=_file, help="Write the waves in order, each with its own reassignment."),
     ] = None,
     tolerance: Annotated[
         float, typer.Option(min=0.01, max=0.5, help="Accepted distance from the mean use, as a share of it.")
@@ -119,6 +132,8 @@ def plan(
     With --what-if: when each directory is full before and after some changes, and what has to be copied. New disks are
     filled from the others of their broker, or as --mode says.
     """
+    if as_csv and (as_json or not what_if):
+        raise UserError("plan: --csv goes with --what-if: --json and --csv cannot be combined", exit_code=2)
     if what_if:
         _refuse_with_changes(
             model, live or bootstrap_server is not None or apply or dry_run, out or reassignment_to or steps_to

@@ -109,6 +109,19 @@ def test_the_same_pattern_said_again_replaces_what_was_said(run, firing):
     assert {found["silenced"]["until_ms"] for found in shown(run)} == {second.until_ms}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        (["--log-dir", "/nothing*"], "no open alert matches it now"),
+        (["--cluster", "prd"], "no open alert matches it now"),
+        (["--broker", "7"], "it silences 2 open alerts now"),
+    ],
+)
+def test_a_silence_by_pattern_says_how_many_alerts_it_is_about(run, firing, pattern, told):
+    ended = run("alerts", "silence", *BY_ADA, *pattern)
+    assert (ended.exit_code, ended.out.splitlines()[-1]) == (0, told)
+
+
 def test_a_silence_may_cover_louder_ones(run, firing):
     run("alerts", "silence", "x", *BY_ADA, "--up-to", "page")
     firing.topics["logdir.alerts"].append(alert("x1", revision=4, severity=Severity.PAGE))

@@ -102,8 +102,9 @@ def test_the_configuration_sets_the_limits(run, model, monkeypatch):
     [
         ("balance", [], 2, "there are balance-disks"),
         ("evacuate:1:/z", [], 2, "broker 1 has only /a, /b"),
-        ("evacuate:1:/a", ["--out", "/none/after.csv"], 1, "/none/after.csv cannot be written: No such file"),
-        ("balance-disks", ["--steps", "."], 1, "cannot be written: Is a directory"),
+        ("evacuate:1:/a", ["--out", "/none/after.csv"], 2, "/none/after.csv: there is no folder /none"),
+        ("balance-disks", ["--csv"], 2, "--csv goes with --what-if"),
+        ("balance-disks", ["--steps", "."], 2, ".: is a folder"),
         ("balance-disks", ["--model", "/none.csv"], 1, "/none.csv: "),
     ],
 )
