@@ -8,7 +8,7 @@ from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.groups import Member, Message
 from logdirwatch.notify.links import NO_LINKS, Links
 from logdirwatch.notify.routing import host_of
-from logdirwatch.notify.wording import step_words
+from logdirwatch.notify.wording import next_words
 from logdirwatch.report.handling import marks
 from logdirwatch.report.words import change, place
 
@@ -82,7 +82,7 @@ def _description(member: Member) -> str:
     changed = change(alert.from_status, alert.to_status, alert.cause)
     where = place(alert.cluster, alert.broker, alert.log_dir)
     what = f"{alert.rule} of {where}{f', {changed}' if changed else ''}"
-    return what if member.next_step is None else f"{what}. Next: {step_words(member.next_step)}"
+    return f"{what}. Next: {next_words(member)}"
 
 
 def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:

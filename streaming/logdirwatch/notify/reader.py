@@ -51,7 +51,7 @@ class NextSteps:
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
 OPTIONAL = topics.ACTIONS
-"""Messages name no next step while this topic is missing or may not be read."""
+"""While this topic is missing or may not be read, the next step in a message is the first look of the runbook."""
 POLL_MS = 500
 
 

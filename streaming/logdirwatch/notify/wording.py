@@ -10,6 +10,7 @@ from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.groups import Member, Message, Reason
 from logdirwatch.notify.links import NO_LINKS, Links
 from logdirwatch.notify.routing import host_of
+from logdirwatch.plan.rule_responses import first_look
 from logdirwatch.report.handling import marks
 from logdirwatch.report.words import change, place
 from logdirwatch.text.printable import printable
@@ -133,6 +134,8 @@ def _news(news: Sequence[Member], message: Message, links: Links, *, is_marked: 
     for member in news[:LISTED]:
         yield f"{mark}{_line(member, message.at_ms)}"
         yield f"  {_short(member.alert.summary)}{_said(member.decided)}"
+        if not message.is_test:
+            yield f"  next: {next_words(member)}"
         yield from _links(member, links)
     yield from _uncounted(len(news))
 
@@ -156,21 +159,28 @@ def _line(member: Member, now_ms: int) -> str:
 
 
 def _links(member: Member, links: Links) -> Iterator[str]:
-    """Yield the next step, and where more can be read."""
+    """Yield where more can be read about an alert and its next step."""
     step = member.next_step
-    if step is not None:
-        yield f"  next: {step_words(step)}"
-        if (page := links.action(step.action_id)) is not None:
-            yield f"  action: {page}"
+    if step is not None and (page := links.action(step.action_id)) is not None:
+        yield f"  action: {page}"
     if (page := links.alert(member.alert.alert_id)) is not None:
         yield f"  console: {page}"
     if (page := links.runbook(member.alert.rule)) is not None:
         yield f"  runbook: {page}"
 
 
-def step_words(step: ActionRecord) -> str:
+def next_words(member: Member) -> str:
+    """Return the next step: an action, or what to find out first while none is known."""
+    return _clipped(first_look(member.alert)) if member.next_step is None else _step_words(member.next_step)
+
+
+def _clipped(reason: str) -> str:
+    return reason if len(reason) <= STEP_CHARACTERS else f"{reason[:STEP_CHARACTERS]}..."
+
+
+def _step_words(step: ActionRecord) -> str:
     """Return an action as a next step: what, why, and the command that shows it."""
-    reason = step.reason if len(step.reason) <= STEP_CHARACTERS else f"{step.reason[:STEP_CHARACTERS]}..."
+    reason = _clipped(step.reason)
     loses = " LOSES DATA;" if step.data_loss else ""
     return f"{step.kind}:{loses} {reason} (logdirwatch actions show {short_id(step.action_id)})"
 

@@ -19,9 +19,7 @@ RESPONSES: Mapping[Rule, Response] = {
     rule: without_actions.RESPONSES.get(rule) or _MODULES[rule].RESPONSE for rule in Rule
 }
 
-RUNBOOKS: Mapping[Rule, Runbook] = {
-    rule: response.runbook for rule, response in RESPONSES.items() if response.runbook is not None
-}
+RUNBOOKS: Mapping[Rule, Runbook] = {rule: response.runbook for rule, response in RESPONSES.items()}
 
 
 def investigate(
@@ -34,6 +32,12 @@ def investigate(
     has_zookeeper = has_zookeeper or read_as(alert.evidence, Evidence).has_zookeeper is True
     look = look_at(alert, _runbook_of(alert), policy, has_zookeeper=has_zookeeper)
     return look if why is None else look.because(why)
+
+
+def first_look(alert: AlertRecord) -> str:
+    """Return what to find out first about an alert, for as long as no action of it is known."""
+    runbook = _runbook_of(alert)
+    return (runbook.on_zookeeper if read_as(alert.evidence, Evidence).has_zookeeper else runbook).text
 
 
 def _runbook_of(alert: AlertRecord) -> Runbook:

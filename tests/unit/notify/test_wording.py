@@ -9,6 +9,7 @@ from logdirwatch.notify.groups import Member, Message, Reason
 from logdirwatch.notify.links import Links
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.wording import LISTED, SUMMARY_CHARACTERS, headlines, text_of
+from logdirwatch.plan.rule_responses import first_look
 from tests.unit.report.builders import NOW_MS, action, alert
 
 
@@ -27,6 +28,7 @@ def many(count, **fields):
 
 
 PAGE, WARNING = Severity.PAGE, Severity.WARNING
+LOOK = f"  next: {first_look(alert())}"
 
 
 @pytest.mark.parametrize(
@@ -123,11 +125,12 @@ def test_a_firing_alert_is_listed_with_what_changed_since_when_its_id_and_how_it
     assert text(Member(alert(), decided)).body.splitlines() == [
         "critical log_dir_offline prod broker 7 /data/d1, online > offline, opened 1 min ago, aaaaaaaa",
         "  Broker 7 /data/d1 is offline [acknowledged by ada until 2023-11-14 23:13:20Z: known]",
+        LOOK,
     ]
 
 
 def test_an_alert_without_a_status_has_no_empty_part():
-    first, _ = text(alert(from_status=None, to_status=None)).body.splitlines()
+    first, *_ = text(alert(from_status=None, to_status=None)).body.splitlines()
     assert first == "critical log_dir_offline prod broker 7 /data/d1, opened 1 min ago, aaaaaaaa"
 
 
@@ -141,7 +144,7 @@ def test_an_alert_without_a_status_has_no_empty_part():
 )
 def test_what_ended_is_listed_below_what_fires(firing, reason, lines):
     found = text(*firing, ended=[over(reason=reason)]).body.splitlines()
-    assert found[2 * len(firing) :] == [*lines, "  Broker 7 /data/d1 is offline"]
+    assert found[3 * len(firing) :] == [*lines, "  Broker 7 /data/d1 is offline"]
 
 
 @pytest.mark.parametrize("count", [LISTED, LISTED + 1, LISTED + 30])
@@ -187,6 +190,7 @@ def test_what_is_new_is_marked_and_first_and_the_rest_is_one_line_each():
     assert found.body.splitlines() == [
         "new: warning log_dir_offline prod broker 7 /new, online > offline, opened 1 min ago, nnnnnnnn",
         "  Broker 7 /data/d1 is offline",
+        LOOK,
         "over:",
         "resolved (recovered) log_dir_offline prod broker 7 /data/d1, bbbbbbbb",
         "  Broker 7 /data/d1 is offline",
@@ -266,7 +270,20 @@ def test_the_next_step_and_the_links_follow_a_new_alert():
     ]
 
 
+@pytest.mark.parametrize("rule", Rule)
+@pytest.mark.parametrize("has_zookeeper", [False, True])
+def test_every_rule_has_a_next_step_before_an_action_is_known(rule, has_zookeeper):
+    (step,) = (
+        line
+        for line in text(alert(rule=rule, evidence={"has_zookeeper": has_zookeeper})).body.splitlines()
+        if line.startswith("  next: ")
+    )
+    assert len(step) > len("  next: ")
+    assert not (has_zookeeper and "metadata quorum" in step)
+
+
 def test_a_test_says_that_it_is_one():
+    assert "next:" not in known(alert(), is_test=True).body
     assert known(alert(), is_test=True).title == "[test] logdirwatch notify: nothing is wrong"
     assert known(ended=[over()], is_test=True).title == "[test] logdirwatch notify: nothing is wrong, the test is over"
 

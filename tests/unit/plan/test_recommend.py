@@ -7,7 +7,6 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.rule_responses import RUNBOOKS
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.answers import kinds, of_kind
 from tests.unit.plan.builders import (
@@ -306,10 +305,6 @@ class TestOtherCauses:
 def test_every_alert_gets_an_action_that_nothing_speaks_against(rule, known):
     actions = recommended(alert(rule, to=None, cause=None), *known)
     assert any(not action.vetoes for action in actions)
-
-
-def test_every_rule_has_a_runbook():
-    assert set(RUNBOOKS) == set(Rule) - {Rule.HEARTBEAT}
 
 
 @pytest.mark.parametrize("log_dir", [None, "/nowhere"])

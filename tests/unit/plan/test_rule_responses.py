@@ -34,8 +34,8 @@ def test_of_every_rule_it_is_known_what_ends_its_alerts(rule):
     assert RESPONSES[rule].ends_when
 
 
-def test_all_but_the_sign_of_life_have_a_runbook():
-    assert set(RUNBOOKS) == set(Rule) - {Rule.HEARTBEAT}
+def test_every_rule_has_a_runbook():
+    assert set(RUNBOOKS) == set(Rule)
 
 
 def test_a_response_proposes_or_says_why_not_and_never_both():

@@ -36,13 +36,13 @@ Propose = Callable[[Situation], list[ProposedAction]]
 class Response:
     """The response to the alerts of one rule: actions or, if it has ``nothing_to_propose``, its runbook step alone.
 
-    ``runbook`` is used when nothing better can be proposed, None for an alert that needs no answer; ``runbook_for``
+    ``runbook`` is used when nothing better can be proposed, and before anything is; ``runbook_for``
     chooses another one by the evidence. ``on_old_inventory`` returns the actions possible while the places of replicas
     are unknown; None: those kinds that need no inventory. ``ends_when`` describes what resolves an alert, as it follows
     "it ends when".
     """
 
-    runbook: Runbook | None
+    runbook: Runbook
     ends_when: str
     runbook_for: Callable[[AlertRecord], Runbook | None] = lambda _: None
     propose: Propose | None = None

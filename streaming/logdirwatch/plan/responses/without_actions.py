@@ -80,7 +80,11 @@ RESPONSES: Mapping[Rule, Response] = {
         ends_when="a later look finds all of it met",
     ),
     Rule.HEARTBEAT: Response(
-        runbook=None,
+        runbook=Runbook(
+            "nothing is monitored: logdirwatch doctor, where it runs, says which part is dead (collector, stream or "
+            "telemetry cluster); start it again",
+            (show_status,),
+        ),
         nothing_to_propose="it fires always, as the sign that alerts get through; its absence is what alerts",
         ends_when="a heartbeat comes through",
     ),

@@ -44,12 +44,16 @@ class Runbook:
     steps: tuple[Step, ...]
     zookeeper: "Runbook | None" = None
 
+    @property
+    def on_zookeeper(self) -> "Runbook":
+        """The same for a cluster with ZooKeeper, which has no metadata quorum to query."""
+        found = self.zookeeper or self
+        return replace(found, steps=tuple(step for step in found.steps if step is not quorum_status))
+
 
 def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy, *, has_zookeeper: bool = False) -> ProposedAction:
-    """Return the runbook step of an alert; a cluster with ZooKeeper has no metadata quorum to query."""
-    if has_zookeeper:
-        runbook = runbook.zookeeper or runbook
-        runbook = replace(runbook, steps=tuple(step for step in runbook.steps if step is not quorum_status))
+    """Return the runbook step of an alert."""
+    runbook = runbook.on_zookeeper if has_zookeeper else runbook
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},
