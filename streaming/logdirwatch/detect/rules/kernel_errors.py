@@ -11,15 +11,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.detect import causes
+from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
 from logdirwatch.detect.state.broker_state import CHARACTERS, LogDirMemory, OpenAlert, Trouble, clipped
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
-from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
-from logdirwatch.model.vocabulary import BELOW_DISK, LOST_WAY, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews, LogDirSample
+from logdirwatch.model.vocabulary import BELOW_DISK, LOST_WAY, Cause, KernelTrouble, LogDirStatus, Rule
 from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.kernel_log.lines import is_io_error, kernel_error, says_more
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
@@ -99,6 +99,28 @@ def judge(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory, momen
     _tell(context, seen.path, log_dir.troubles, moment)
 
 
+def outlived(log_dir: LogDirMemory, sample: LogDirSample) -> Trouble | None:
+    """Return the I/O error of the broker's log for which a directory was offline that serves again; None if none was.
+
+    A start reads and writes elsewhere: it proves as little as a probe does. A new disk does not hold what it held.
+    """
+    verdict = causes.shown(log_dir)
+    before, now = (predicates.used_ratio(one.total_bytes, one.usable_bytes) for one in (log_dir, sample))
+    is_same = log_dir.total_bytes == sample.total_bytes and before is not None and (now or 0.0) > before / 2
+    if not is_same or verdict.cause is not Cause.FAILED or verdict.decided_by != causes.BROKER_LOG:
+        return None
+    text, at_ms = verdict.said or "I/O error", log_dir.offline_ms or 0
+    return Trouble(kind=KernelTrouble.MEDIUM_ERROR, text=text[:CHARACTERS], at_ms=at_ms, is_by_broker=True)
+
+
+def suspect_again(
+    context: BrokerContext, path: str, log_dir: LogDirMemory, trouble: Trouble, moment: EvidenceTime
+) -> None:
+    """Suspect the disk of a directory that serves again, until a person declares it healthy, or for weeks."""
+    log_dir.troubles[f"{trouble.kind} "] = trouble
+    _tell(context, path, log_dir.troubles, moment)
+
+
 def judge_broker(context: BrokerContext, record: HostRecord, moment: EvidenceTime) -> None:
     """Suspect the broker for hung tasks on its host, until every disk has been written since."""
     memory = context.memory
@@ -157,6 +179,8 @@ def _clear(context: BrokerContext, path: str | None, still: set[str], moment: Ev
 
 
 def _words(trouble: Trouble) -> str:
+    if trouble.is_by_broker:
+        return f"a start made it serve again, but it was offline for an I/O error: {trouble.text}"
     of_device = f" for {trouble.device}" if trouble.device else ""
     return f"the kernel reports{of_device}: {trouble.text}"
 

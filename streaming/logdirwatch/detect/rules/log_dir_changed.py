@@ -2,8 +2,9 @@
 
 So it is after a lost mount, or on another disk: Kafka makes the replicas again, empty, and copies them from other
 brokers (Kafka 4.3.1 ``LogManager.getOrCreateLog``), there or in the broker's other directories: as many replicas, half
-of their bytes or less, and many of them out of sync. What retention, compaction or a deleted topic takes away leaves
-replicas in sync, or takes them along; what was moved is in another directory with its bytes.
+of their bytes or less, and many of them out of sync. Where it does not, they are in none of its directories, and the
+cluster's metadata counts them here. What retention, compaction or a deleted topic takes away leaves replicas in sync,
+or takes them along; what was moved is in another directory with its bytes.
 
 A missing configured reserve file counts too: it could not be released when the disk is full.
 """
@@ -155,7 +156,11 @@ def _has_lost_bytes(memory: BrokerMemory, record: MetricsRecord, sample: LogDirS
     if size_bytes > LOST_RATIO * before.replica_bytes:
         return False
     lost_bytes = before.replica_bytes - size_bytes
-    return count >= SAME_COUNT_RATIO * before.replica_count or _are_made_again(memory, record, lost_bytes)
+    return (
+        count >= SAME_COUNT_RATIO * before.replica_count
+        or _are_made_again(memory, record, lost_bytes)
+        or _nowhere(record) >= SAME_COUNT_RATIO * (before.replica_count - count)
+    )
 
 
 def _are_made_again(memory: BrokerMemory, record: MetricsRecord, lost_bytes: int) -> bool:
@@ -167,6 +172,16 @@ def _are_made_again(memory: BrokerMemory, record: MetricsRecord, lost_bytes: int
         sum(one.replica_bytes or 0 for one in record.log_dirs),
     )
     return has >= SAME_COUNT_RATIO * had and had_bytes - has_bytes > LOST_RATIO * lost_bytes
+
+
+def _nowhere(record: MetricsRecord) -> int:
+    """Return how many replicas the broker should hold, by the cluster's metadata, that are in none of its directories.
+
+    They are out of sync. What was moved to other brokers, or deleted, is not in the metadata any more.
+    """
+    behind = [one.out_of_sync_count for one in record.log_dirs]
+    out_of_sync = None if record.partitions is None else record.partitions.out_of_sync
+    return 0 if out_of_sync is None or None in behind else out_of_sync - sum(count or 0 for count in behind)
 
 
 def _is_expected(log_dir: LogDirMemory, at_ms: int) -> bool:

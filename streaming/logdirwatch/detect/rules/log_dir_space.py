@@ -4,7 +4,7 @@ from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts import evidence, hints, messages, urgency
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
-from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
+from logdirwatch.detect.rules import kernel_errors, log_dir_changed, log_dir_offline, log_dir_suspect
 from logdirwatch.detect.state import forecast, host_sizes, placement, shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence, UnaccountedBytesEvidence
@@ -23,6 +23,7 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
         log_dir, moment.at_ms, log_dir.interval_ms
     )
     log_dir_changed.note_capacity(log_dir, sample, moment)
+    outlived = kernel_errors.outlived(log_dir, sample)
     is_measured = host_sizes.is_measured_again(log_dir, sample)
     if is_measured or decides_alone:
         _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
@@ -35,6 +36,8 @@ def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: st
         context.thresholds(sample.path), log_dir.status, wanted, _room(log_dir, moment.at_ms)
     )
     set_level(context, sample.path, log_dir, wanted, moment)
+    if outlived is not None:
+        kernel_errors.suspect_again(context, sample.path, log_dir, outlived, moment)
     log_dir_changed.tell(context, sample.path, log_dir, moment)
     _tell_unaccounted(context, sample.path, log_dir, moment)
 

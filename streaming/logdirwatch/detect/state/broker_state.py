@@ -170,12 +170,13 @@ class Left(Struct, kw_only=True, omit_defaults=True, frozen=True):
 
 
 class Trouble(Struct, kw_only=True, omit_defaults=True):
-    """The last kernel line about one kind of trouble (``KernelTrouble``) of one device."""
+    """The last line about one kind of trouble (``KernelTrouble``) of one device: the kernel's, or the broker's."""
 
     kind: str
     text: str
     at_ms: int
     device: str | None = None
+    is_by_broker: bool = False
 
 
 class Maintenance(Struct, kw_only=True, omit_defaults=True):

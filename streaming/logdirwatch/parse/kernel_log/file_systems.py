@@ -31,7 +31,7 @@ _SHARE = r"\\\\(?P<device>[^\s\\]+)\S*"
 _RPC = rf"(?:nfs4?|lockd|rpc\w*): {_SERVER}"
 
 BENIGN = (
-    r"XFS \([\w!-]+\): .*(?:Mounting|Ending|Starting recovery|Unmounting|Quotacheck|deadlock|EXPERIMENTAL)",
+    r"XFS \([\w!-]+\): .*(?:Mounting|Ending|Starting recovery|Unmounting|Quotacheck|EXPERIMENTAL)",
     # What cannot be trimmed stays allocated in a device: no data is lost.
     r"XFS \([\w!-]+\): discard failed",
     r"EXT4-fs (?:warning|error) \(device [\w!-]+\): .*discard request .*failed",
@@ -139,6 +139,8 @@ SERVERS = (
 )
 
 HANGS = (
+    # A task repeats its allocation a hundred times, for two seconds, before each such line (Linux, xfs/kmem.c).
+    (HUNG, r"XFS(?: \((?P<device>[\w!-]+)\))?: .+\(\d+\) possible memory allocation deadlock "),
     (HUNG, r"INFO: task jbd2/(?P<device>[\w!-]+?)-\d+:\d+ blocked "),
     (HUNG, r"INFO: task (?:xfs[\w-]*/(?P<volume>[\w!-]+)|(?P<array>md\d\w*)_\w+):\d+ blocked "),
     (HUNG, r"INFO: task kworker\S*flush-(?P<number>\d+:\d+)\S*:\d+ blocked "),

@@ -7,7 +7,7 @@ from logdirwatch.model.records import DecisionRecord, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.parse.kernel_log.lines import kernel_news, placed
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
-from tests.unit.detect.builders import POLL_MS, Driver, host_dir, host_view, log_dir
+from tests.unit.detect.builders import GIB, POLL_MS, Driver, host_dir, host_view, log_dir
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -451,3 +451,41 @@ def test_a_probe_that_passes_again_leaves_the_alert_to_what_the_kernel_said():
     driver.host(good())
     assert why(driver) == ["medium_error"]
     assert "the probe failed" not in driver.open_alerts()[0].summary
+
+
+READ_FAILED = "java.io.IOException: Input/output error"
+
+
+@pytest.mark.parametrize(
+    ("case", "cause", "detail", "back", "suspects"),
+    [
+        ("a start heals an I/O error", "failed", READ_FAILED, log_dir("/d1", 0.5), [READ_FAILED]),
+        ("a new disk of the same size", "failed", READ_FAILED, log_dir("/d1", 0.01), []),
+        ("a new disk of another size", "failed", READ_FAILED, log_dir("/d1", 0.5, total_bytes=GIB), []),
+        ("it was full", "full", "No space left on device", log_dir("/d1", 0.5), []),
+        ("too many files", "limit", "Too many open files", log_dir("/d1", 0.5), []),
+        ("nobody knows why", "unknown", "it failed", log_dir("/d1", 0.5), []),
+    ],
+)
+def test_a_disk_that_failed_is_suspect_after_the_start_that_it_outlives(case, cause, detail, back, suspects):
+    driver = Driver().polls(0.5, 0.5)
+    driver.event(log_dir="/d1", cause=cause, detail=detail)
+    driver.poll(log_dir("/d1", error_code=56))
+    driver.poll(status="timeout", error="connection refused")
+    driver.poll(back)
+    found = [alert for alert in driver.open_alerts() if alert.rule == "log_dir_suspect"]
+    assert [alert.evidence["medium_error"].rpartition(": ")[2] for alert in found] == [
+        text.rpartition(": ")[2] for text in suspects
+    ], case
+    assert all(str(alert.severity) == "warning" and "I/O error" in alert.summary for alert in found)
+    assert "log_dir_offline" not in {alert.rule for alert in driver.open_alerts()}
+
+
+def test_it_ends_when_a_person_declares_the_disk_healthy():
+    driver = Driver().polls(0.5, 0.5)
+    driver.event(log_dir="/d1", cause="failed", detail=READ_FAILED)
+    driver.poll(log_dir("/d1", error_code=56))
+    driver.poll(status="timeout", error="connection refused")
+    driver.polls(0.5, 0.5)
+    healthy(driver)
+    assert driver.open_alerts() == []

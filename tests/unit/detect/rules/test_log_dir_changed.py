@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from logdirwatch.model.records import PartitionHealth
 from logdirwatch.plan.recommend import recommend
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
 from tests.unit.plan import builders as b
@@ -145,6 +146,7 @@ class Emptied:
     others: tuple = (BESIDE,)
     others_then: tuple | None = None
     never: tuple[str, ...] = field(default=("is suspect", "slow"))
+    nowhere: int | None = None
 
 
 def nothing(driver):
@@ -190,6 +192,10 @@ ROWS = [
            others_then=(held(2 * FULL + GIB, 2 * COUNT, path="/d2"),)),
     silent("drained, and the rest lags after the restart", away, (NONE,) * 4,
            others_then=(held(2 * FULL + GIB, 2 * COUNT, COUNT, "/d2"),)),
+    Emptied("they are in none of its directories, and the cluster still counts them here", away, (NONE,) * 4,
+            others_then=(BESIDE,), nowhere=COUNT, says=("hold 0 B, 500 GiB before",)),
+    silent("fewer are nowhere than left: topics were deleted", away, (NONE,) * 4, others_then=(BESIDE,), nowhere=20),
+    silent("how many lag beside it is not known", away, (NONE,) * 4, others_then=(log_dir("/d2", 0.5),), nowhere=COUNT),
     silent("its replicas went to other brokers", away, (NONE,) * 4, others_then=(BESIDE,)),
     silent("they went to other brokers, and the rest lags", away, (NONE,) * 4,
            others_then=(held(FULL + GIB, COUNT, COUNT, "/d2"),)),
@@ -221,8 +227,9 @@ def shown(row):
     for answer in row.before:
         driver.poll(answer, *row.others)
     row.meanwhile(driver)
+    health = {} if row.nowhere is None else {"partitions": PartitionHealth(out_of_sync=row.nowhere)}
     for answer in row.then:
-        driver.poll(answer, *(row.others if row.others_then is None else row.others_then))
+        driver.poll(answer, *(row.others if row.others_then is None else row.others_then), **health)
     return driver
 
 
