@@ -17,7 +17,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from logdirwatch.autopilot.feed import Feed
-from logdirwatch.cli.actions import lookup
+from logdirwatch.cli.actions import deciding
 from logdirwatch.cli.reading import plan_source
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import follow_into, read_into
@@ -261,7 +261,7 @@ def _plan(world: Topics, topic: str) -> tuple[Any, int]:
 
 def _accuracy(world: Topics, topic: str) -> tuple[Any, int]:
     reader = RecordReader()
-    return list(lookup.every_revision(None, "telemetry", reader)), reader.unreadable.total()
+    return list(deciding.every_revision(None, "telemetry", reader)), reader.unreadable.total()
 
 
 CONSUMERS = [
@@ -371,7 +371,7 @@ def world(monkeypatch):
     """Topics, and no tables beside them."""
     topics_read = Topics(monkeypatch)
     monkeypatch.setattr(watch, "follow", clients.follow)
-    monkeypatch.setattr(lookup, "_stored", lambda settings: [])
+    monkeypatch.setattr(deciding, "_stored", lambda settings: [])
     return topics_read
 
 

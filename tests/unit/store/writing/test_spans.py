@@ -18,7 +18,7 @@ from logdirwatch.store.schema.definitions import (
 from logdirwatch.store.writing.direct import HOUR_MS, MOST_SPANS, joined
 
 ONLY_IN_THE_RECORD = {
-    EXECUTIONS.name: {"operations", "limits", "needs_ms", "changed", "begun", "topic_ids", "cause_is_seen"}
+    EXECUTIONS.name: {"operations", "limits", "needs_ms", "changed", "begun", "topic_ids", "cause_is_seen", "touches"}
 }
 """Fields that only the column ``record`` has: operations of the action's revision, and what an execution resumes by."""
 
