@@ -65,7 +65,7 @@ def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, disk
         )
         send_records(own, topics.ALERTS, over)
         stopped(own, admin, planned)
-        stream.wait_for(stream.alerts, "the alert")
+        stream.wait_for(lambda: stream.alerts().keys() - {(over.alert_id, over.revision)}, "the alert")
         with notifying(own, tmp_path, receiver) as notify:
             firing = f"[warning] execution_stopped: {CLUSTER}"
             message = wait_until(lambda: message_in(receiver, firing), DEADLINE_S, lambda: f"it; {notify.tail()}")
