@@ -19,8 +19,6 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 ``unknown`` (no answer). Maintenance changes no status, only the severity of alerts about the broker's absence.
 """
 
-from collections.abc import Iterable, Iterator
-
 from logdirwatch.detect import brokers, events, host, unnamed_failures
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime, Outcome
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
@@ -83,22 +81,3 @@ def _is_replay(memory: BrokerMemory, origin: Origin) -> bool:
     memory.positions[position] = origin.offset
     memory.newest_kafka_ms = max(memory.newest_kafka_ms, origin.kafka_timestamp_ms)
     return False
-
-
-def replay(
-    memory: BrokerMemory, observations: Iterable[Observation], settings: DetectSettings, until_ms: int
-) -> Iterator[Outcome]:
-    """Yield the results of each observation and timer until ``until_ms``; a record arrives at its Kafka time."""
-    for observation in observations:
-        now_ms = observation.origin.kafka_timestamp_ms
-        yield from _timers(memory, settings, now_ms)
-        yield advance(memory, observation, now_ms, settings)
-    yield from _timers(memory, settings, until_ms)
-
-
-def _timers(memory: BrokerMemory, settings: DetectSettings, now_ms: int) -> Iterator[Outcome]:
-    deadline_ms = next_deadline_ms(memory, settings)
-    while deadline_ms is not None and deadline_ms <= now_ms:
-        yield tick(memory, deadline_ms, settings)
-        after_ms = next_deadline_ms(memory, settings)
-        deadline_ms = None if after_ms == deadline_ms else after_ms

@@ -8,8 +8,8 @@ from kafka.protocol.admin import DescribeLogDirsResponse
 
 from logdirwatch.collect.exporter import mbeans
 from logdirwatch.collect.exporter.mbeans import samples
+from logdirwatch.collect.host.records import event_record
 from logdirwatch.collect.host.server_properties import check_broker, log_dirs_of, parsed
-from logdirwatch.collect.host.watch import event_record
 from logdirwatch.collect.kafka import responses
 from logdirwatch.collect.rounds import records
 from logdirwatch.collect.rounds.facts import ClusterFacts

@@ -1,7 +1,7 @@
 """From the text of a broker's log to the events that its host sends, as the product reads it."""
 
 from logdirwatch.collect.host.news import NewsDesk
-from logdirwatch.collect.host.watch import event_record
+from logdirwatch.collect.host.records import event_record
 from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.parse.broker_log.entries import Entries
 from logdirwatch.parse.broker_log.findings import findings

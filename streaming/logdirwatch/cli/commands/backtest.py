@@ -19,7 +19,7 @@ from logdirwatch.cli.reading.records import console, now_ms
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.config.section import DAY_MS, HOUR_MS
-from logdirwatch.detect.machine import replay
+from logdirwatch.detect.backtest import replay
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.collect.host.block_devices import devices_below
-from logdirwatch.collect.host.watch import host_record
+from logdirwatch.collect.host.records import host_record
 from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.kernel_log.lines import ERRORS_KEPT, KernelError, is_below, kernel_error, kernel_news, placed

@@ -13,7 +13,7 @@ import msgspec
 
 from logdirwatch.cli.reading.prometheus.server import Labels, Points, Server, Steps
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect.machine import replay
+from logdirwatch.detect.backtest import replay
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
