@@ -75,7 +75,9 @@ class Board:
         """Return how long ago a reading began; None if there was none."""
         return None if reading.began_ms is None else self._monotonic_ms() - reading.began_ms
 
-    def facts(self, cluster: str, reading: Reading, running: Running = ALONE) -> Facts:
+    def facts(
+        self, cluster: str, reading: Reading, running: Running = ALONE, touches: Sequence[str] | None = None
+    ) -> Facts:
         """Return the facts about a cluster in a reading."""
         age_ms = self.age_ms(reading)
         return Facts(
@@ -90,6 +92,7 @@ class Board:
             alerts={name: action.alert_id for name, action in reading.actions.items()},
             read_at_ms=None if age_ms is None else self._now_ms() - age_ms,
             running=running,
+            touches=touches,
         )
 
 

@@ -3,7 +3,6 @@
 Started or resumed with the code of ``apply``, and stopped when it must not continue.
 """
 
-import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ def begin(action: ActionRecord, place: Place, running: Running) -> ExecutionReco
     the service stops.
     """
     touches = _touched(action, place)
-    facts = dataclasses.replace(place.board.facts(action.cluster, place.board.reading, running), touches=touches)
+    facts = place.board.facts(action.cluster, place.board.reading, running, touches)
     reasons = _held(action, facts, place) or place.check(action)
     if reasons:
         return reasons
@@ -100,7 +99,7 @@ def _claimed(action: ActionRecord, place: Place, running: Running, touches: list
     known = reading.actions.get(action.action_id)
     if known is None or content_hash(known) != content_hash(action):
         return "it says something else by now"
-    facts = dataclasses.replace(place.board.facts(action.cluster, reading, running), touches=touches)
+    facts = place.board.facts(action.cluster, reading, running, touches)
     found = refusal(known, facts, place.now_ms())
     if found is not None:
         return found.reason

@@ -150,8 +150,8 @@ Keep = Callable[[GroupKey, NotificationRecord], None]
 class Sending:
     """Sends what is due about the alerts it is given. ``now_ms`` is steady time: its messages wait by it.
 
-    What is begun is kept, and ``is_kept`` waits for that, before it is sent: a process that is killed in between must
-    know at its next start which messages may have arrived.
+    What is begun is kept, and ``until_kept`` waits for that, before it is sent: a process that is killed in between
+    must know at its next start which messages may have arrived.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Sending:
         senders: dict[str, dict[str, Sender]],
         keep: Keep,
         health: Health,
-        is_kept: Callable[[], None] = _nothing,
+        until_kept: Callable[[], None] = _nothing,
     ) -> None:
         channels = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
         keeping_alive = {name for name, sender in channels.items() if sender.keeps_alive}
@@ -168,7 +168,7 @@ class Sending:
         self._channels_of = {name: tuple(found) for name, found in senders.items()}
         self._delivery = Delivery(channels, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
-        self._keep, self._is_kept, self._health = keep, is_kept, health
+        self._keep, self._until_kept, self._health = keep, until_kept, health
         self.outbox = Outbox(router, channels)
 
     def tick(
@@ -206,7 +206,7 @@ class Sending:
         record = self.outbox.begun(message)
         if record is not None:
             self._keep(message.group, record)
-        self._delivery.start(message, _nothing if record is None else self._is_kept)
+        self._delivery.start(message, _nothing if record is None else self._until_kept)
 
     def _note_finished(self, now_ms: int) -> None:
         for message, arrived in self._delivery.finished(now_ms):

@@ -9,7 +9,7 @@ import msgspec
 from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord, ExecutionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
-from logdirwatch.plan.responses.response import Response
+from logdirwatch.plan.rule_responses import RESPONSES, first_look
 from logdirwatch.report.actions.listing import effect, is_blocked, listed
 from logdirwatch.report.affected import affected_lines, affected_links
 from logdirwatch.report.alerts import meaning
@@ -38,24 +38,17 @@ class Incident(NamedTuple):
     transitions: Sequence[Mapping[str, Any]] = ()
 
 
-def details(
-    alert: AlertRecord,
-    decided: AlertDecisions,
-    actions: Iterable[ActionRecord],
-    response: Response,
-    now_ms: int,
-) -> str:
+def details(alert: AlertRecord, decided: AlertDecisions, actions: Iterable[ActionRecord], now_ms: int) -> str:
     """Return an alert as it is now, as text: what it is about, who handles it, and what to do."""
-    return "\n".join(map(printable_lines, _details(alert, decided, actions, response, now_ms))) + "\n"
+    lines = list(_about(alert, decided, now_ms))
+    if alert.status is AlertStatus.FIRING:
+        lines += [f"  ends      when {RESPONSES[alert.rule].ends_when}", *_what_to_do(alert, actions)]
+    if evidence := _evidence(alert):
+        lines += ["", "evidence:", *(f"  {line}" for line in evidence)]
+    return "\n".join(map(printable_lines, lines)) + "\n"
 
 
-def _details(
-    alert: AlertRecord,
-    decided: AlertDecisions,
-    actions: Iterable[ActionRecord],
-    response: Response,
-    now_ms: int,
-) -> Iterator[str]:
+def _about(alert: AlertRecord, decided: AlertDecisions, now_ms: int) -> Iterator[str]:
     yield f"{alert.rule} {alert.alert_id} (revision {alert.revision}): {alert.status}, {alert.severity}"
     yield f"  where     {place(alert.cluster, alert.broker, alert.log_dir)}"
     yield f"  opened    {utc(alert.opened_at_ms)}, {human_ago(alert.opened_at_ms, now_ms)}"
@@ -66,24 +59,16 @@ def _details(
         yield f"  over      {alert.reason}"
     yield from (f"  handled   {mark}" for mark in marks(decided))
     yield from (f"  affects   {term}: {text}" for term, text in _affected(alert))
-    if alert.status is AlertStatus.FIRING:
-        yield f"  ends      when {response.ends_when}"
-        yield from _what_to_do(alert, listed(actions, everything=False), response)
-    if evidence := _evidence(alert):
-        yield from ("", "evidence:", *(f"  {line}" for line in evidence))
 
 
-def _what_to_do(alert: AlertRecord, actions: Sequence[ActionRecord], response: Response) -> Iterator[str]:
+def _what_to_do(alert: AlertRecord, actions: Iterable[ActionRecord]) -> Iterator[str]:
     yield from ("", "what to do, the first before the others:")
-    for action in actions:
+    open_actions = listed(actions, everything=False)
+    for action in open_actions:
         must_not = "not now: " if is_blocked(action) else ""
         effects = f" ({', '.join(effect(action))})" if effect(action) and not must_not else ""
         yield f"  {short_id(action.action_id)}  {must_not}{action.kind}{effects}: {action.reason}"
-    runbook = response.runbook_for(alert) or response.runbook
-    if not actions and runbook is not None:
-        yield f"  {runbook.text}"
-    if actions:
-        yield "  Show one with its commands: logdirwatch actions show ID"
+    yield "  Show one with its commands: logdirwatch actions show ID" if open_actions else f"  {first_look(alert)}"
 
 
 def _affected(alert: AlertRecord) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,6 @@ REREAD_MS = 10_000
 def show(ctx: typer.Context, identity: AlertId) -> None:
     """Print one alert in full: what it is about, who handles it, what to do, when it ends, and its evidence."""
     # The responses take a moment to import, which the list of alerts should not pay for.
-    from logdirwatch.plan.rule_responses import RESPONSES  # noqa: PLC0415
     from logdirwatch.report.incident import details  # noqa: PLC0415
 
     with waiting_for_kafka():
@@ -44,7 +43,7 @@ def show(ctx: typer.Context, identity: AlertId) -> None:
         decided = handling(ctx.obj, fold)
         actions = known_actions(ctx.obj, alert)
     said = UNDECIDED if decided is None else decided.about(alert, now_ms())
-    typer.echo(details(alert, said, actions, RESPONSES[alert.rule], now_ms()), nl=False)
+    typer.echo(details(alert, said, actions, now_ms()), nl=False)
 
 
 @commands.command()
