@@ -9,13 +9,13 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from logdirwatch.autopilot.settings import EXECUTABLE
 from logdirwatch.cli.main import app
 from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.model import vocabulary as words
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.topics import TOPICS
+from logdirwatch.plan.action_types import EXECUTABLE
 from logdirwatch.reference.pages import generated
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import ClusterSettings, Settings

@@ -4,12 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from logdirwatch.autopilot.settings import AutopilotClusterSettings
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.vocabulary import MOVES, ActionKind, ClusterOwner
+from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
-
-_OF_PARTITIONS = MOVES | {ActionKind.CANCEL_MOVES, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS}
-_OF_BROKERS = MOVES | {ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR, ActionKind.CLEAR_THROTTLES}
 
 
 def judge_rights(
@@ -19,9 +16,11 @@ def judge_rights(
 
     ``operations`` are its permissions.
     """
-    kinds, may = set(allowed.kinds), set(operations)
-    needed = [("Alter", "ALTER", _OF_PARTITIONS), ("AlterConfigs", "ALTER_CONFIGS", _OF_BROKERS)]
-    lacking = [spelled for spelled, operation, of in needed if kinds & of and operation not in may]
+    from logdirwatch.plan.action_types import ACTION_TYPES  # noqa: PLC0415 - numpy takes a moment: Kafka is asked first
+
+    may, needed = set(operations), {acl for kind in allowed.kinds for acl in ACTION_TYPES[kind].cluster_acls}
+    known = [("Alter", "ALTER"), ("AlterConfigs", "ALTER_CONFIGS")]
+    lacking = [acl for acl, operation in known if acl in needed and operation not in may]
     if lacking:
         yield Finding(
             "permissions",

@@ -10,3 +10,6 @@ from logdirwatch.plan.actions.action_type import ActionType
 _MODULES = modules_by_name(actions)
 
 ACTION_TYPES: Mapping[ActionKind, ActionType] = {kind: _MODULES[kind].ACTION_TYPE for kind in ActionKind}
+
+EXECUTABLE = tuple(kind for kind, declared in ACTION_TYPES.items() if declared.executes is not None)
+"""The kinds that the autopilot can be allowed to carry out."""

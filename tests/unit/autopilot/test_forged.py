@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.autopilot.judge import RETENTION_KEYS
 from logdirwatch.execute.steps import Move, Order, SetConfig, Throttle, steps_of
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.plan.actions.topics.restore_retention import RETENTION_KEYS
 from logdirwatch.plan.cluster.cordons import KEY
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.content_hash import content_hash

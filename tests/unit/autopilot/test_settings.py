@@ -4,9 +4,10 @@ import pytest
 
 from logdirwatch import settings as configuration
 from logdirwatch.autopilot.judge import described, is_open
-from logdirwatch.autopilot.settings import EXECUTABLE, AutopilotSettings, WindowSettings
+from logdirwatch.autopilot.settings import AutopilotSettings, WindowSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.action_types import EXECUTABLE
 
 HOUR_MS = 3_600_000
 MONDAY_MS = 1_699_833_600_000

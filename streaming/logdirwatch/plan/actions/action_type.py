@@ -4,14 +4,15 @@ Each kind declares it in its own module; ``plan.action_types`` lists them all. O
 default, so that a new kind cannot leave out the rest by accident.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, OperationKind
 from logdirwatch.plan.actions.progress import Progress
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction
@@ -105,6 +106,20 @@ def as_planned(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:  #
     return plan
 
 
+def as_proposed(proposal: ProposedAction, policy: Policy) -> ProposedAction:  # noqa: ARG001 - one signature
+    """Return the proposal unchanged: Strimzi's operators do not care, or its operations become patches."""
+    return proposal
+
+
+Executes = Callable[[Operation, Mapping[str, Any]], bool]
+"""Tells whether an operation is one that the kind may carry out on its target."""
+
+
+def only(kind: OperationKind, inverse: OperationKind | None = None) -> Executes:
+    """Return the test for operations of one kind; ``inverse``: the kind that undoes them, if it is another."""
+    return lambda operation, _target: operation.op is kind and operation.inverse.op is (inverse or kind)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ActionType:
     """One kind of action.
@@ -116,7 +131,10 @@ class ActionType:
     include the entries of other open actions. ``is_done_when_back``: no broker shows the action itself; it is done once
     its directory serves or its broker answers again. ``changes_declared``: it changes what a repository may declare, a
     configuration, quota, volume, permission or limit; unless a kind denies it, people are told to make the change there
-    too. ``operator_reverts``: Strimzi's operators revert the direct change.
+    too. ``operator_reverts``: Strimzi's operators revert the direct change; ``for_strimzi`` makes the change in its
+    resources. ``executes`` tells which operations the autopilot may carry out, since permission to write actions must
+    not allow more than the kind does; None: it carries out none of this kind. ``cluster_acls`` are the operations on
+    the cluster for which it needs ACLs.
     """
 
     kind: ActionKind
@@ -134,6 +152,9 @@ class ActionType:
     changes_declared: bool = True
     operator_reverts: bool = False
     is_done_when_back: bool = False
+    for_strimzi: Callable[[ProposedAction, Policy], ProposedAction] = as_proposed
+    executes: Executes | None = None
+    cluster_acls: tuple[str, ...] = ()
 
 
 def _partitions(action: ActionRecord) -> set[tuple[str, int]]:

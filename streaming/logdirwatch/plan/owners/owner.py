@@ -4,30 +4,17 @@ In clusters declared in a repository a change is made directly, and must be made
 bypass its resources.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from logdirwatch.model.actions.operations import Inverse, Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, ClusterOwner, OperationKind
+from logdirwatch.model.vocabulary import ClusterOwner, OperationKind
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, after_start
-from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note, write_file
+from logdirwatch.plan.actions.strimzi_resources import Kubectl, kubectl_of, topic_configs
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.commands.operations import limits_of, rendered, sets_declared
-from logdirwatch.plan.owners.strimzi_resources import (
-    DELETE_POD_AND_PVC,
-    MANUAL_ROLLING_UPDATE,
-    Kubectl,
-    Volume,
-    added_patch,
-    grown_patch,
-    kubectl_of,
-    topic_configs,
-    volume_of,
-)
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 
 
@@ -37,8 +24,7 @@ def for_owner(proposal: ProposedAction, policy: Policy) -> ProposedAction:
         return proposal
     if policy.owner.kind is not ClusterOwner.STRIMZI:
         return declared_too(proposal, policy.owner.kind)
-    rewrite = REWRITES.get(proposal.kind)
-    rewritten = proposal if rewrite is None else rewrite(proposal, policy)
+    rewritten = ACTION_TYPES[proposal.kind].for_strimzi(proposal, policy)
     return with_limits_known(patched(_without_lists(rewritten), policy))
 
 
@@ -126,142 +112,6 @@ def _direct(commands: Iterable[str]) -> list[str]:
     return [note(f"Only where no KafkaTopic declares the topic: {command}") for command in commands]
 
 
-POOL = '"${pool:?no node pool of the broker was found}"'
-_ALL = "every broker of its node pool gets the same"
-
-
-def expanded(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a larger volume as a larger size in the KafkaNodePool."""
-    broker, volume = proposal.target["broker"], volume_of(proposal.target["log_dir"])
-    if volume is None:
-        return replace(proposal, commands=(note("Set the size of the volume in its KafkaNodePool."),))
-    kubectl = kubectl_of(policy)
-    change = grown_patch(volume.id, proposal.expected["total_bytes"])
-    return replace(
-        proposal,
-        reason=f"{proposal.reason}; {_ALL}",
-        commands=(kubectl.pool(broker), kubectl.patch("kafkanodepool", POOL, "json", change)),
-        preconditions=(
-            *proposal.preconditions,
-            Precondition("storage_class_expands", "the volume's storage class has allowVolumeExpansion: true", None),
-        ),
-    )
-
-
-def added(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return one more log directory as one more volume in the KafkaNodePool; the operator restarts its brokers."""
-    broker = proposal.target["broker"]
-    known = [volume_of(path) for path in proposal.expected["log_dirs_before"]]
-    ids = [volume.id for volume in known if volume is not None and volume.id is not None]
-    if not ids:
-        how = note("Add a volume to the storage of its KafkaNodePool, which must be of type jbod.")
-        return replace(proposal, commands=(how,))
-    kubectl, new = kubectl_of(policy), max(ids) + 1
-    return replace(
-        proposal,
-        reason=f"{proposal.reason}; {_ALL}, and Strimzi restarts them one after the other",
-        commands=(
-            kubectl.pool(broker),
-            kubectl.patch("kafkanodepool", POOL, "json", added_patch(new, proposal.expected["least_bytes"])),
-        ),
-        undo={
-            "text": f"empty volume {new} of every broker of the pool, with Cruise Control by a KafkaRebalance like "
-            "this one, then take it out of the KafkaNodePool",
-            "commands": remove_disks(broker, new, policy),
-        },
-    )
-
-
-API_VERSION = "kafka.strimzi.io/v1"
-
-
-def rebalance(name: str, cluster: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a KafkaRebalance."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "KafkaRebalance",
-        "metadata": {"name": name, "labels": {"strimzi.io/cluster": cluster}},
-        "spec": spec,
-    }
-
-
-def remove_disks(broker: int, volume: int, policy: Policy) -> list[str]:
-    """Return the commands that move everything off a volume to the broker's other ones, after somebody's approval."""
-    assert policy.owner is not None
-    kubectl, name = kubectl_of(policy), f"empty-volume-{volume}-of-{broker}"
-    spec = {"mode": "remove-disks", "moveReplicasOffVolumes": [{"brokerId": broker, "volumeIds": [volume]}]}
-    found = rebalance(name, policy.owner.name, spec)
-    return [
-        write_file(f"{name}.json", json.dumps(found, indent=1).splitlines()),
-        kubectl.run("create", "--filename", f"{name}.json"),
-        kubectl.run("wait", "kafkarebalance", name, "--for=condition=ProposalReady", "--timeout=10m"),
-        kubectl.run("annotate", "kafkarebalance", name, "strimzi.io/rebalance=approve"),
-    ]
-
-
-POD = '"${pod:?no pod of the broker was found}"'
-
-
-def restarted(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a restart as an annotation of the pod; a restart without a directory is impossible.
-
-    Steps on the host while the broker is stopped stay as they are.
-    """
-    step = proposal.target.get("step")
-    if step == WITHOUT_DIRECTORY:
-        reason = "Strimzi gives every broker of a node pool the same volumes: one cannot be left out of one broker"
-        return replace(proposal, vetoes=(*proposal.vetoes, Veto("owner_reverts", reason)))
-    if step is not None:
-        return proposal
-    kubectl, broker = kubectl_of(policy), proposal.target["broker"]
-    return replace(
-        proposal,
-        commands=(
-            *_looks(policy),
-            kubectl.pod(broker),
-            kubectl.run("annotate", POD, MANUAL_ROLLING_UPDATE),
-            note(
-                "The operator restarts it with its next reconciliation, every two minutes by default; while that would "
-                "take partitions under min.insync.replicas, it waits."
-            ),
-            *after_start(policy),
-        ),
-    )
-
-
-def replaced(proposal: ProposedAction, policy: Policy) -> ProposedAction:
-    """Return a disk replacement as a new claim for the volume."""
-    kubectl, broker, volume = kubectl_of(policy), proposal.target["broker"], volume_of(proposal.target["log_dir"])
-    if volume is None:
-        how = [
-            note("Delete the PersistentVolumeClaim of the volume and the broker's pod: the operator makes both again.")
-        ]
-    else:
-        alone = [kubectl.run("annotate", POD, DELETE_POD_AND_PVC)]
-        how = alone if volume.id is None else _one_of_several(kubectl, volume)
-    return replace(proposal, commands=(*_looks(policy), kubectl.pod(broker), *how, *after_start(policy)))
-
-
-def _looks(policy: Policy) -> list[str]:
-    return [
-        policy.tools.call(QUORUM, "describe", "--status"),
-        policy.tools.call(TOPICS, "--describe", "--at-min-isr-partitions"),
-    ]
-
-
-def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
-    """Return how to recreate one claim; the operator's annotation would delete those of healthy disks too."""
-    claim = f'"{volume.claim("")}${{pod#pod/}}"'
-    return [
-        kubectl.run("delete", "pvc", claim, "--wait=false"),
-        kubectl.run("delete", POD),
-        note(
-            "The claim is gone once its pod is; the operator makes both again with its next reconciliation. Do not use "
-            "strimzi.io/delete-pod-and-pvc here: it deletes the broker's other volumes too."
-        ),
-    ]
-
-
 def with_limits_known(proposal: ProposedAction) -> ProposedAction:
     """Return moves with the precondition for their throttles to last.
 
@@ -275,23 +125,3 @@ def with_limits_known(proposal: ProposedAction) -> ProposedAction:
         "deletes the lists of throttled replicas within minutes, and the copies run without a limit"
     )
     return replace(proposal, preconditions=(*proposal.preconditions, Precondition("throttles_last", text, None)))
-
-
-def granted(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
-    """Return the collector's permissions as those of its KafkaUser; file ownership on disk is not Strimzi's."""
-    if proposal.target["log_dir"] is not None:
-        return proposal
-    first = note(
-        "Give the KafkaUser of the collector the acls of conf/strimzi/monitored.yaml: the user operator deletes "
-        "others. The commands are for a user without a KafkaUser."
-    )
-    return replace(proposal, commands=(first, *proposal.commands))
-
-
-REWRITES: Mapping[ActionKind, Callable[[ProposedAction, Policy], ProposedAction]] = {
-    ActionKind.EXPAND_DISK: expanded,
-    ActionKind.ADD_LOG_DIR: added,
-    ActionKind.RESTART_BROKER: restarted,
-    ActionKind.REPLACE_DISK: replaced,
-    ActionKind.GRANT_PERMISSION: granted,
-}

@@ -7,10 +7,11 @@ import pytest
 
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.vocabulary import ActionKind, ClusterOwner, Rule
-from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.brokers.grant_permission import for_strimzi, grant_collector
+from logdirwatch.plan.actions.strimzi_resources import Volume, quantity, topic_configs, volume_of
 from logdirwatch.plan.commands.operations import broker_list, elect_leaders, from_record, topic_config
-from logdirwatch.plan.owners.owner import REWRITES, for_owner, granted
-from logdirwatch.plan.owners.strimzi_resources import Volume, quantity, topic_configs, volume_of
+from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.proposal import Owner, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, StrimziSettings, ToolSettings
@@ -265,12 +266,12 @@ class TestBrokers:
 
     def test_no_directory_is_left_out_of_one_broker(self):
         target = {"broker": 3, "log_dir": D1, "step": "leave_log_dirs"}
-        found = REWRITES[ActionKind.RESTART_BROKER](restart(target), owned())
+        found = ACTION_TYPES[ActionKind.RESTART_BROKER].for_strimzi(restart(target), owned())
         assert [veto.name for veto in found.vetoes] == ["owner_reverts"]
 
     def test_what_is_done_on_the_host_while_the_broker_is_stopped_stays(self):
         repair = restart({"broker": 3, "log_dir": D1, "step": "repair_file_system"})
-        assert REWRITES[ActionKind.RESTART_BROKER](repair, owned()) == repair
+        assert ACTION_TYPES[ActionKind.RESTART_BROKER].for_strimzi(repair, owned()) == repair
 
 
 class TestMoves:
@@ -291,13 +292,13 @@ class TestMoves:
 
 class TestPermissions:
     def test_the_collectors_are_those_of_its_user(self):
-        found = granted(grant_collector(alert(Rule.BROKER_UNKNOWN, number=3, log_dir=None), owned()), owned())
+        found = for_strimzi(grant_collector(alert(Rule.BROKER_UNKNOWN, number=3, log_dir=None), owned()), owned())
         assert found.commands[0].startswith("# Give the KafkaUser of the collector the acls")
         assert any("kafka-acls" in command for command in found.commands)
 
     def test_those_of_a_directory_on_disk_stay(self):
         on_disk = replace(restart({"broker": 3, "log_dir": D1}), kind=ActionKind.GRANT_PERMISSION)
-        assert granted(on_disk, owned()) == on_disk
+        assert for_strimzi(on_disk, owned()) == on_disk
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """``add_log_dir``: give a broker one more log directory when its volumes cannot grow."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
@@ -12,9 +14,10 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
     room_for_recovery,
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
+from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, added_patch, kubectl_of, volume_of
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.commands.kafka_tools import note, write_file
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
@@ -56,6 +59,49 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return in_one_step(any(directory.path not in before for directory in mine), snapshot)
 
 
+def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+    """Return one more log directory as one more volume in the KafkaNodePool; the operator restarts its brokers."""
+    broker = proposal.target["broker"]
+    known = [volume_of(path) for path in proposal.expected["log_dirs_before"]]
+    ids = [volume.id for volume in known if volume is not None and volume.id is not None]
+    if not ids:
+        how = note("Add a volume to the storage of its KafkaNodePool, which must be of type jbod.")
+        return replace(proposal, commands=(how,))
+    kubectl, new = kubectl_of(policy), max(ids) + 1
+    return replace(
+        proposal,
+        reason=f"{proposal.reason}; {WHOLE_POOL}, and Strimzi restarts them one after the other",
+        commands=(
+            kubectl.pool(broker),
+            kubectl.patch("kafkanodepool", POOL, "json", added_patch(new, proposal.expected["least_bytes"])),
+        ),
+        undo={
+            "text": f"empty volume {new} of every broker of the pool, with Cruise Control by a KafkaRebalance like "
+            "this one, then take it out of the KafkaNodePool",
+            "commands": _remove_disks(broker, new, policy),
+        },
+    )
+
+
+def _remove_disks(broker: int, volume: int, policy: Policy) -> list[str]:
+    """Return the commands that move everything off a volume to the broker's other ones, after somebody's approval."""
+    assert policy.owner is not None
+    kubectl, name = kubectl_of(policy), f"empty-volume-{volume}-of-{broker}"
+    spec = {"mode": "remove-disks", "moveReplicasOffVolumes": [{"brokerId": broker, "volumeIds": [volume]}]}
+    found = {
+        "apiVersion": "kafka.strimzi.io/v1",
+        "kind": "KafkaRebalance",
+        "metadata": {"name": name, "labels": {"strimzi.io/cluster": policy.owner.name}},
+        "spec": spec,
+    }
+    return [
+        write_file(f"{name}.json", json.dumps(found, indent=1).splitlines()),
+        kubectl.run("create", "--filename", f"{name}.json"),
+        kubectl.run("wait", "kafkarebalance", name, "--for=condition=ProposalReady", "--timeout=10m"),
+        kubectl.run("annotate", "kafkarebalance", name, "strimzi.io/rebalance=approve"),
+    ]
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.ADD_LOG_DIR,
     relief=Relief(if_in_time=5, if_not=5, begins_at_once=True),
@@ -65,4 +111,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     live_check=disks_replaced,
+    for_strimzi=_for_strimzi,
 )

@@ -1,9 +1,12 @@
 """``expand_disk``: grow a volume when nothing less invasive frees enough."""
 
+from dataclasses import replace
+
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
+from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, grown_patch, kubectl_of, volume_of
 from logdirwatch.plan.capacity.timing import end_in_words, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
@@ -92,6 +95,24 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return Progress(has_grown, has_grown, 1, space_seen(action, snapshot))
 
 
+def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+    """Return a larger volume as a larger size in the KafkaNodePool."""
+    broker, volume = proposal.target["broker"], volume_of(proposal.target["log_dir"])
+    if volume is None:
+        return replace(proposal, commands=(note("Set the size of the volume in its KafkaNodePool."),))
+    kubectl = kubectl_of(policy)
+    change = grown_patch(volume.id, proposal.expected["total_bytes"])
+    return replace(
+        proposal,
+        reason=f"{proposal.reason}; {WHOLE_POOL}",
+        commands=(kubectl.pool(broker), kubectl.patch("kafkanodepool", POOL, "json", change)),
+        preconditions=(
+            *proposal.preconditions,
+            Precondition("storage_class_expands", "the volume's storage class has allowVolumeExpansion: true", None),
+        ),
+    )
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.EXPAND_DISK,
     relief=Relief(if_in_time=0, if_not=4, begins_at_once=True),
@@ -101,4 +122,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     needs_inventory=False,
+    for_strimzi=_for_strimzi,
 )

@@ -1,6 +1,7 @@
 """``grant_permission``: file permissions for Kafka's user, or ACLs for the collector."""
 
 import shlex
+from dataclasses import replace
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
@@ -50,6 +51,17 @@ def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
     )
 
 
+def for_strimzi(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
+    """Return the collector's permissions as those of its KafkaUser; file ownership on disk is not Strimzi's."""
+    if proposal.target["log_dir"] is not None:
+        return proposal
+    first = note(
+        "Give the KafkaUser of the collector the acls of conf/strimzi/monitored.yaml: the user operator deletes "
+        "others. The commands are for a user without a KafkaUser."
+    )
+    return replace(proposal, commands=(first, *proposal.commands))
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.GRANT_PERMISSION,
     relief=NO_RELIEF,
@@ -60,4 +72,5 @@ ACTION_TYPE = ActionType(
     follow_up=None,
     needs_inventory=False,
     is_done_when_back=True,
+    for_strimzi=for_strimzi,
 )

@@ -4,6 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
@@ -12,6 +13,8 @@ from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.restart_broker import (
     WITHOUT_DIRECTORY,
+    after_start,
+    checks_before,
     disks_replaced,
     format_steps,
     rejoin_steps,
@@ -19,6 +22,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
     restart_steps,
 )
 from logdirwatch.plan.actions.progress import not_seen
+from logdirwatch.plan.actions.strimzi_resources import DELETE_POD_AND_PVC, POD, Kubectl, Volume, kubectl_of, volume_of
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import complete_copies, lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
@@ -236,6 +240,32 @@ def _unfinished_copies(directory: LogDir, lost: Sequence[Partition], snapshot: C
     return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]
 
 
+def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+    """Return a disk replacement as a new claim for the volume."""
+    kubectl, broker, volume = kubectl_of(policy), proposal.target["broker"], volume_of(proposal.target["log_dir"])
+    if volume is None:
+        how = [
+            note("Delete the PersistentVolumeClaim of the volume and the broker's pod: the operator makes both again.")
+        ]
+    else:
+        alone = [kubectl.run("annotate", POD, DELETE_POD_AND_PVC)]
+        how = alone if volume.id is None else _one_of_several(kubectl, volume)
+    return replace(proposal, commands=(*checks_before(policy), kubectl.pod(broker), *how, *after_start(policy)))
+
+
+def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
+    """Return how to recreate one claim; the operator's annotation would delete those of healthy disks too."""
+    claim = f'"{volume.claim("")}${{pod#pod/}}"'
+    return [
+        kubectl.run("delete", "pvc", claim, "--wait=false"),
+        kubectl.run("delete", POD),
+        note(
+            "The claim is gone once its pod is; the operator makes both again with its next reconciliation. Do not use "
+            "strimzi.io/delete-pod-and-pvc here: it deletes the broker's other volumes too."
+        ),
+    ]
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.REPLACE_DISK,
     relief=NO_RELIEF,
@@ -247,4 +277,5 @@ ACTION_TYPE = ActionType(
     live_check=disks_replaced,
     is_done_when_back=True,
     changes_declared=False,
+    for_strimzi=_for_strimzi,
 )

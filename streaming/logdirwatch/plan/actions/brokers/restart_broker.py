@@ -6,6 +6,7 @@ Only a restart brings an offline directory back, whatever was done to its disk (
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
@@ -13,6 +14,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
+from logdirwatch.plan.actions.strimzi_resources import MANUAL_ROLLING_UPDATE, POD, kubectl_of
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of, partitions_on
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line
@@ -21,7 +23,7 @@ from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, describe_configs, note
-from logdirwatch.plan.proposal import EXAMPLES, NAMED, Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.proposal import EXAMPLES, NAMED, Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.retention.overdue import OverdueReplica, overdue_in
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
@@ -289,6 +291,41 @@ def repair_file_system(
     )
 
 
+def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
+    """Return a restart as an annotation of the pod; a restart without a directory is impossible.
+
+    Steps on the host while the broker is stopped stay as they are.
+    """
+    step = proposal.target.get("step")
+    if step == WITHOUT_DIRECTORY:
+        reason = "Strimzi gives every broker of a node pool the same volumes: one cannot be left out of one broker"
+        return replace(proposal, vetoes=(*proposal.vetoes, Veto("owner_reverts", reason)))
+    if step is not None:
+        return proposal
+    kubectl, broker = kubectl_of(policy), proposal.target["broker"]
+    return replace(
+        proposal,
+        commands=(
+            *checks_before(policy),
+            kubectl.pod(broker),
+            kubectl.run("annotate", POD, MANUAL_ROLLING_UPDATE),
+            note(
+                "The operator restarts it with its next reconciliation, every two minutes by default; while that would "
+                "take partitions under min.insync.replicas, it waits."
+            ),
+            *after_start(policy),
+        ),
+    )
+
+
+def checks_before(policy: Policy) -> list[str]:
+    """Return how to see that every partition and the quorum bear a broker less."""
+    return [
+        policy.tools.call(QUORUM, "describe", "--status"),
+        policy.tools.call(TOPICS, "--describe", "--at-min-isr-partitions"),
+    ]
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.RESTART_BROKER,
     relief=NO_RELIEF,
@@ -300,6 +337,7 @@ ACTION_TYPE = ActionType(
     live_check=_restarted,
     is_done_when_back=True,
     changes_declared=False,
+    for_strimzi=_for_strimzi,
 )
 
 

@@ -7,8 +7,16 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, Stage, always_valid, names_all_partitions
+from logdirwatch.model.vocabulary import ActionKind, OperationKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    Stage,
+    always_valid,
+    names_all_partitions,
+    only,
+)
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import impact
 from logdirwatch.plan.availability.impact import of_cancelling
@@ -263,4 +271,6 @@ ACTION_TYPE = ActionType(
     follow_up=None,
     live_check=_still_run,
     changes_declared=False,
+    executes=only(OperationKind.CANCEL_MOVES, OperationKind.REASSIGN),
+    cluster_acls=("Alter",),
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind, OperationKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much, only
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.operations import clear_throttles, rendered
@@ -137,4 +137,6 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     changes_declared=False,
+    executes=only(OperationKind.CLEAR_THROTTLES, OperationKind.SET_THROTTLES),
+    cluster_acls=("AlterConfigs",),
 )

@@ -8,7 +8,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, FollowUp, always_valid, same_commands
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
-from logdirwatch.plan.actions.replicas.uncordon_log_dir import cordon_progress, propose_uncordon
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import cordon_progress, propose_uncordon, sets_cordon
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import CORDON, KEY, at_least, does_more, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -88,4 +88,6 @@ ACTION_TYPE = ActionType(
     follow_up=FollowUp(_uncordoned),
     sets_whole_list=True,
     operator_reverts=True,
+    executes=sets_cordon,
+    cluster_acls=("AlterConfigs",),
 )

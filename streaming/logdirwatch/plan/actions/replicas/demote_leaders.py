@@ -11,8 +11,8 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions
+from logdirwatch.model.vocabulary import ActionKind, OperationKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions, only
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassign import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
@@ -156,4 +156,6 @@ ACTION_TYPE = ActionType(
     reasons_against=reasons_against_reassignment,
     follow_up=None,
     changes_declared=False,
+    executes=only(OperationKind.PREFER_LEADERS),
+    cluster_acls=("Alter",),
 )

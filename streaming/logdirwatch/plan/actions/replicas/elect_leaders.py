@@ -10,8 +10,15 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, Cause
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, names_all_partitions
+from logdirwatch.model.vocabulary import ActionKind, Cause, OperationKind
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    names_all_partitions,
+    only,
+)
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
@@ -198,4 +205,6 @@ ACTION_TYPE = ActionType(
     follow_up=None,
     live_check=_may_be_held,
     changes_declared=False,
+    executes=only(OperationKind.ELECT_LEADERS),
+    cluster_acls=("Alter",),
 )

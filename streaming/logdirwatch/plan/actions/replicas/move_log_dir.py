@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, OperationKind
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much, only
 from logdirwatch.plan.actions.progress import directory_of
 from logdirwatch.plan.actions.replicas.reassign import (
     CLEARS_THROTTLES,
@@ -28,7 +29,7 @@ from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.operations import reassign, rendered
+from logdirwatch.plan.commands.operations import reassign, rendered, replicas_of
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import unset
@@ -188,6 +189,15 @@ def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quo
         yield f"{directory.path} of broker {directory.broker} is {directory.status}"
 
 
+def _moves_within(operation: Operation, target: Mapping[str, Any]) -> bool:
+    """Tell whether both sides of a reassignment name the same brokers for each partition."""
+    there, here = (replicas_of(args.reassignment) for args in (operation.args, operation.inverse.args))
+    return _REASSIGNS(operation, target) and all(there[key] == here[key] for key in there)
+
+
+_REASSIGNS = only(OperationKind.REASSIGN)
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.MOVE_LOG_DIR,
     relief=Relief(if_in_time=2, if_not=0),
@@ -198,4 +208,6 @@ ACTION_TYPE = ActionType(
     follow_up=CLEARS_THROTTLES,
     live_check=_source_serves,
     changes_declared=False,
+    executes=_moves_within,
+    cluster_acls=("Alter", "AlterConfigs"),
 )

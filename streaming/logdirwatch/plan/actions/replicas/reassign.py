@@ -10,8 +10,8 @@ from msgspec import structs
 
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, names_all_partitions
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind, OperationKind
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, names_all_partitions, only
 from logdirwatch.plan.actions.progress import Progress, space_seen
 from logdirwatch.plan.actions.replicas.clear_throttles import clear_left_behind
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
@@ -352,4 +352,6 @@ ACTION_TYPE = ActionType(
     reasons_against=reasons_against_reassignment,
     follow_up=CLEARS_THROTTLES,
     changes_declared=False,
+    executes=only(OperationKind.REASSIGN),
+    cluster_acls=("Alter", "AlterConfigs"),
 )

@@ -1,9 +1,12 @@
 """``uncordon_log_dir``: let new replicas into a log directory again (KIP-1066)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, same_commands
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, OperationKind
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, only, same_commands
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
@@ -90,6 +93,18 @@ def cordon_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress
     return in_one_step(directory.is_cordoned is action.expected["is_cordoned"], snapshot)
 
 
+def sets_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
+    """Tell whether an operation changes the broker's list of cordoned directories by the action's own alone."""
+    args, back = operation.args, operation.inverse.args
+    if not _SETS_LIST(operation, target) or {args.key, back.key} != {KEY}:
+        return False
+    changed = set(args.entries or ()) ^ set(back.entries or ())
+    return args.broker == back.broker == target.get("broker") and changed == {target.get("log_dir")}
+
+
+_SETS_LIST = only(OperationKind.SET_BROKER_LIST)
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.UNCORDON_LOG_DIR,
     relief=Relief(if_in_time=1, if_not=3, begins_at_once=True),
@@ -99,4 +114,6 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     sets_whole_list=True,
+    executes=sets_cordon,
+    cluster_acls=("AlterConfigs",),
 )

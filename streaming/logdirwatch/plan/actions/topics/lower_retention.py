@@ -9,7 +9,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, frees_as_much
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
-from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
+from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore, sets_retention
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import rendered, topic_config
@@ -210,4 +210,5 @@ ACTION_TYPE = ActionType(
     live_check=_moves,
     carry_over=carry_over_limits,
     operator_reverts=True,
+    executes=sets_retention,
 )

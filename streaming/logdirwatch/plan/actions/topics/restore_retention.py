@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus, OperationKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much, only
 from logdirwatch.plan.actions.progress import Progress, in_one_step, target_after
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
@@ -225,6 +226,21 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return in_one_step(is_restored, snapshot)
 
 
+RETENTION_KEYS = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
+_SETS_CONFIG = only(OperationKind.SET_TOPIC_CONFIG)
+
+
+def sets_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
+    """Tell whether an operation sets one limit of the action's topic, and its inverse the same."""
+    args, back = operation.args, operation.inverse.args
+    return (
+        _SETS_CONFIG(operation, target)
+        and args.key in RETENTION_KEYS
+        and (args.topic, args.key) == (back.topic, back.key)
+        and target.get("topic") in {None, args.topic}
+    )
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.RESTORE_RETENTION,
     relief=NO_RELIEF,
@@ -234,4 +250,5 @@ ACTION_TYPE = ActionType(
     reasons_against=always_valid,
     follow_up=None,
     operator_reverts=True,
+    executes=sets_retention,
 )

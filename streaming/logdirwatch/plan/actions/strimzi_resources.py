@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from logdirwatch.config.section import GIB
 from logdirwatch.plan.proposal import Owner, Policy
 
+POOL = '"${pool:?no node pool of the broker was found}"'
+POD = '"${pod:?no pod of the broker was found}"'
+WHOLE_POOL = "every broker of its node pool gets the same"
 MANUAL_ROLLING_UPDATE = "strimzi.io/manual-rolling-update=true"
 DELETE_POD_AND_PVC = "strimzi.io/delete-pod-and-pvc=true"
 _UNKNOWN_NAMESPACE = '"${KAFKA_NAMESPACE:?set it to the namespace of the Kafka resource}"'
