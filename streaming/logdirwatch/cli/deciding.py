@@ -66,9 +66,7 @@ def decision_ms(settings: Settings, text: str) -> int:
 
 def decided(context: Context) -> list[DecisionRecord]:
     """Return the latest decision of each kind about each target."""
-    fold = LatestDecisions(context.settings.detect.clock_skew_ms)
-    read_into(fold, telemetry(context), topics.DECISIONS)
-    return fold.records
+    return read_into(LatestDecisions(context.settings.detect.clock_skew_ms), telemetry(context)).records
 
 
 def read_decisions(context: Context) -> list[DecisionRecord]:

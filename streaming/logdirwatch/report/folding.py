@@ -43,7 +43,7 @@ class Latest(Generic[R]):
     def __init__(
         self, topic: str, kind: type[R], identify: Callable[[R], tuple[str, int]], reader: RecordReader | None
     ) -> None:
-        self._topic, self._kind = topic, kind
+        self.topic, self._kind = topic, kind
         self.reader = reader or RecordReader()
         self._identify = identify
         self._latest: dict[str, R] = {}
@@ -51,7 +51,7 @@ class Latest(Generic[R]):
 
     def take(self, message: Message) -> R | None:
         """Add one record; return it if it is new."""
-        origin = Origin(self._topic, message.partition, message.offset, message.timestamp_ms)
+        origin = Origin(self.topic, message.partition, message.offset, message.timestamp_ms)
         found = self.reader.read(origin, message.key, message.value)
         if isinstance(found, Deleted):
             self._forget(found.key)
@@ -87,12 +87,12 @@ class Latest(Generic[R]):
     @property
     def unreadable(self) -> int:
         """The number of records that could not be read."""
-        return self.reader.unreadable[self._topic]
+        return self.reader.unreadable[self.topic]
 
     @property
     def summary(self) -> str | None:
         """The number of records that could not be read, with the reason, as text; None if there are none."""
-        return self.reader.summary(self._topic)
+        return self.reader.summary(self.topic)
 
     def _understood(self, record: R, _: Message) -> R:
         return record

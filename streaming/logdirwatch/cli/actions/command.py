@@ -11,7 +11,6 @@ from logdirwatch.cli import deciding
 from logdirwatch.cli.actions.deciding import ActionId, every_revision, new_decision, read_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
-from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.actions.accuracy import Record, accuracy, as_data
@@ -49,13 +48,12 @@ def actions(
     if track_record:
         _print_accuracy(accuracy(every_revision(ctx.obj.settings, cluster)), as_json=as_json)
         return
-    fold = latest_actions()
     with waiting_for_kafka():
-        read_into(fold, cluster, topics.ACTIONS)
+        fold = read_into(latest_actions(), cluster)
     _print(listed(fold.records, everything=everything), as_json=as_json)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):
-            for action in follow_into(fold, cluster, topics.ACTIONS):
+            for action in follow_into(fold, cluster):
                 _print_one(action, as_json=as_json)
 
 

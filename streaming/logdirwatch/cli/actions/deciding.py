@@ -31,9 +31,7 @@ ActionId = Annotated[
 
 def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:
     """Return the newest revision of the action with the id ``identity``; raises UserError if none or several match."""
-    fold = latest_actions()
-    read_into(fold, cluster, topics.ACTIONS)
-    return find(fold.records, identity)
+    return find(read_into(latest_actions(), cluster).records, identity)
 
 
 def read_action(context: Context, identity: str) -> ActionRecord:

@@ -22,7 +22,6 @@ from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.decisions import AlertDecisions, matches
-from logdirwatch.model import topics
 from logdirwatch.model.records import AlertPattern, AlertRecord
 from logdirwatch.report.alerts import find, line, listed, view
 from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
@@ -78,16 +77,15 @@ def alerts(
         return
     source = telemetry(ctx.obj)
     wanted = AlertPattern(cluster=cluster, rule=rule, broker=broker, log_dir=log_dir)
-    fold = latest_alerts()
     with waiting_for_kafka():
-        read_into(fold, source, topics.ALERTS)
+        fold = read_into(latest_alerts(), source)
         sayings = _Sayings(ctx.obj, fold)
     chosen = [alert for alert in fold.records if matches(wanted, alert)]
     if not _print(chosen, sayings.about_each(), as_json=as_json, everything=everything) and not as_json:
         typer.echo(_NO_ALERT if wanted == AlertPattern() else _NO_MATCH)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):
-            for alert in follow_into(fold, source, topics.ALERTS):
+            for alert in follow_into(fold, source):
                 if not is_heartbeat(alert) and matches(wanted, alert):
                     _print_one(alert, sayings.about(alert), as_json=as_json)
 

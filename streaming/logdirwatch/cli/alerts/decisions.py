@@ -14,7 +14,6 @@ from logdirwatch.cli.deciding import By, Reason, Signed, written_id
 from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.decisions import holds, matches
 from logdirwatch.errors import UserError
-from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import ActionRecord, AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
@@ -28,16 +27,13 @@ from logdirwatch.text.words import counted, did_you_mean, short_id, utc
 
 def known_alerts(context: Context) -> LatestAlerts:
     """Read the alerts from their topic."""
-    fold = latest_alerts()
-    read_into(fold, telemetry(context), topics.ALERTS)
-    return fold
+    return read_into(latest_alerts(), telemetry(context))
 
 
 def known_actions(context: Context, alert: AlertRecord) -> list[ActionRecord]:
     """Read the actions of an alert from their topic."""
-    fold = latest_actions()
-    read_into(fold, telemetry(context), topics.ACTIONS)
-    return [action for action in fold.records if action.alert_id == alert.alert_id]
+    actions = read_into(latest_actions(), telemetry(context)).records
+    return [action for action in actions if action.alert_id == alert.alert_id]
 
 
 def firing(fold: LatestAlerts, identity: str) -> AlertRecord:

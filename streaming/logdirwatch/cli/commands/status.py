@@ -16,7 +16,6 @@ from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.deadline import begun
-from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.folding import latest_alerts
 from logdirwatch.report.handling import Handling
@@ -119,9 +118,8 @@ def _read(context: Context, since_s: float) -> tuple[TableReader, TableRows, Sna
 
 def _alerts(context: Context) -> tuple[list[AlertRecord] | None, Handling | None, UserError | None]:
     """Return the alerts and the decisions about them; None, and why, if they cannot be read."""
-    fold = latest_alerts()
     try:
-        read_into(fold, telemetry(context), topics.ALERTS)
+        fold = read_into(latest_alerts(), telemetry(context))
         return fold.records, handling(context, fold), None
     except UserError as error:
         return None, None, error

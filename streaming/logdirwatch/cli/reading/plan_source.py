@@ -13,7 +13,6 @@ from logdirwatch.cli.reading.tables.reader import TableReader
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
@@ -162,9 +161,7 @@ def _take_stored(
 
 
 def _told_records(context: Context, cluster: str) -> Records:
-    alerts, actions = latest_alerts(), latest_actions()
-    read_into(alerts, telemetry(context), topics.ALERTS)
-    read_into(actions, telemetry(context), topics.ACTIONS)
+    alerts, actions = (read_into(latest_alerts(), telemetry(context)), read_into(latest_actions(), telemetry(context)))
     return _of_cluster(alerts.records, actions.records, cluster)
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,6 +20,7 @@ from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.report.folding import Latest, R, message_of
 from logdirwatch.text.printable import printable_lines
 
+F = TypeVar("F", bound=Latest[Any])
 PIPE_COLUMNS = 100
 now_ms = wall_ms
 """The wall clock, for what commands show and record."""
@@ -56,20 +58,21 @@ def waiting_for_kafka(since_s: float = STARTED_S) -> AbstractContextManager[None
     return answers_by(Deadline(since_s))
 
 
-def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
-    """Read ``topic`` from its beginning to its end into ``fold``; print how many records could not be read."""
-    for _ in fold.take_all(map(message_of, clients.read_all(cluster, topic))):
+def read_into(fold: F, cluster: KafkaSettings) -> F:
+    """Read a topic from its beginning to its end into its fold; print how many records could not be read."""
+    for _ in fold.take_all(map(message_of, clients.read_all(cluster, fold.topic))):
         pass
     print_unreadable(fold.summary)
+    return fold
 
 
-def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator[R]:
-    """Yield new records of ``topic`` forever; reads it again from the beginning, so that there is no gap.
+def follow_into(fold: Latest[R], cluster: KafkaSettings) -> Iterator[R]:
+    """Yield new records of a topic forever; reads it again from the beginning, so that there is no gap.
 
     Prints how many records could not be read whenever that is news.
     """
     fold.reader.tell = lambda *_: print_unreadable(fold.summary)
-    return fold.take_all(map(message_of, clients.follow(cluster, topic, from_beginning=True)))
+    return fold.take_all(map(message_of, clients.follow(cluster, fold.topic, from_beginning=True)))
 
 
 def print_unreadable(summary: str | None) -> None:
