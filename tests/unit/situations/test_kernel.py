@@ -269,6 +269,7 @@ CONCLUSIONS = [
     nothing_of(
         "a discard that the disk does not know", "blk_update_request: I/O error, dev sdd, sector 0 op 0x3:(DISCARD)"
     ),
+    nothing_of("a path that is back, of which nobody knew that it was lost", REINSTATED),
     nothing_of("a disk attached", "sd 2:0:0:0: [sdd] Attached SCSI disk"),
     nothing_of("a sector that a mirror corrected", "md/raid1:md0: read error corrected (8 sectors at 4096 on sdd1)"),
     nothing_of("another disk of the host", "I/O error, dev sdz, sector 7"),

@@ -17,7 +17,6 @@ MEDIUM = "blk_update_request: critical medium error, dev sdd, sector 31231 op 0x
 PATH = "device-mapper: multipath: 253:2: Failing path 8:16."
 PATH_BACK = "device-mapper: multipath: 253:2: Reinstating path 8:16."
 SERVER = "nfs: server nas1 not responding, still trying"
-SERVER_BACK = "nfs: server nas1 OK"
 
 
 def good(path="/d1", **fields):
@@ -91,30 +90,6 @@ def test_a_line_makes_its_directory_suspect_with_its_device(line, kind, severity
     assert line in alert.summary
 
 
-@pytest.mark.parametrize(
-    "line", ["nvme nvme3: I/O 978 QID 3 timeout, completion polled", "EXT4-fs (dm-4): mounted filesystem", PATH_BACK]
-)
-def test_a_benign_line_raises_nothing(line):
-    assert watched(line).open_alerts() == []
-
-
-def test_no_passing_probe_proves_that_a_medium_error_has_healed():
-    driver = watched(MEDIUM)
-    quiet(driver, 20 * DAY_MS, every_ms=6 * HOUR_MS)
-    assert why(driver) == ["medium_error"]
-    assert len(driver.said("log_dir_suspect")) == 1 + 2, "once, and renewed every week"
-    quiet(driver, 2 * DAY_MS, every_ms=6 * HOUR_MS)
-    assert driver.said("log_dir_suspect")[-1] == ("log_dir_suspect", "resolved", "recovered")
-
-
-def test_bursts_do_not_flap():
-    driver = watched(MEDIUM)
-    for _ in range(5):
-        quiet(driver, 25 * MINUTE_MS, every_ms=5 * MINUTE_MS)
-        driver.host(*said(MEDIUM))
-    assert len(driver.said("log_dir_suspect")) == 1
-
-
 def test_every_line_begins_the_weeks_anew():
     driver = watched(MEDIUM)
     quiet(driver, 15 * DAY_MS, every_ms=6 * HOUR_MS).host(*said(MEDIUM))
@@ -154,14 +129,6 @@ def test_the_word_of_a_person_leaves_what_is_measured():
     assert set(driver.memory.log_dirs["/d1"].suspicions) == {"read_only"}
 
 
-@pytest.mark.parametrize(("line", "back"), [(PATH, PATH_BACK), (SERVER, SERVER_BACK)])
-def test_what_heals_ends_with_the_kernels_word(line, back):
-    driver = quiet(watched(line), 30 * MINUTE_MS)
-    assert len(why(driver)) == 1
-    driver.host(*said(back))
-    assert driver.said("log_dir_suspect")[-1] == ("log_dir_suspect", "resolved", "recovered")
-
-
 def test_a_path_that_was_back_before_anybody_looked_is_no_news():
     assert watched(PATH, PATH_BACK).open_alerts() == []
     assert why(watched(PATH_BACK, PATH)) == ["path_lost"]
@@ -173,13 +140,6 @@ def test_one_path_that_is_back_says_nothing_of_another_one():
     driver.host(*said(PATH_BACK))
     assert why(driver) == ["path_lost"]
     assert driver.open_alerts()[0].evidence["device"] == "8:32"
-
-
-def test_what_heals_ends_after_hours_of_silence_with_probes_that_pass():
-    driver = quiet(watched(PATH), HOUR_MS + 50 * MINUTE_MS)
-    assert why(driver) == ["path_lost"]
-    quiet(driver, 20 * MINUTE_MS)
-    assert why(driver) == []
 
 
 def test_silence_without_a_probe_proves_nothing():
@@ -209,14 +169,6 @@ def test_a_remount_ends_when_the_mount_is_seen_to_be_writable_later():
     assert why(at_once) == ["remounted_read_only"], "the look may have been before the line"
 
 
-def test_a_full_pool_ends_with_the_pools_word_and_not_with_a_probe():
-    driver = watched("device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode")
-    quiet(driver, DAY_MS, every_ms=HOUR_MS)
-    assert why(driver) == ["pool_full"]
-    driver.host(*said("device-mapper: thin: 253:4: switching pool to write mode"))
-    assert why(driver) == []
-
-
 def test_another_trouble_or_another_device_is_news_and_the_same_again_is_none():
     driver = watched(PATH)
     driver.host(*said(PATH)).host(*said(MEDIUM)).host(*said(MEDIUM)).host(*said(MEDIUM.replace("sdd", "sde")))
@@ -226,13 +178,6 @@ def test_another_trouble_or_another_device_is_news_and_the_same_again_is_none():
         (["medium_error", "path_lost"], "8:16, sdd"),
         (["medium_error", "path_lost"], "8:16, sdd, sde"),
     ]
-
-
-def test_one_trouble_that_ends_leaves_the_alert_to_the_other():
-    driver = watched(PATH, MEDIUM)
-    driver.host(*said(PATH_BACK))
-    assert driver.open_alerts()
-    assert set(driver.memory.log_dirs["/d1"].suspicions) == {"medium_error"}
 
 
 def test_a_directory_that_comes_back_after_a_failure_is_suspect_as_before():
@@ -371,8 +316,8 @@ def test_a_failure_is_explained_by_what_lies_behind_it(lines, cause, device):
             driver.host(*said(*told))
         driver.poll(log_dir(error_code=56))
         (alert,) = driver.open_alerts()
-        assert (alert.rule, alert.cause) == ("log_dir_offline", cause)
-        assert alert.evidence["device"] == device
+        assert (alert.rule, alert.cause, alert.evidence["decided_by"]) == ("log_dir_offline", cause, "kernel_log")
+        assert (alert.evidence["device"], alert.evidence["kernel_error"]) == (device, alert.evidence["said"])
 
 
 def test_a_path_that_was_lost_hours_ago_explains_no_error_of_now():
@@ -408,26 +353,8 @@ def fails(driver):
     return driver.poll(log_dir(error_code=56))
 
 
-@pytest.mark.parametrize(
-    ("line", "cause", "device"),
-    [
-        (MEDIUM, "failed", "sdd"),
-        ("XFS (dm-4): Corruption detected. Unmount and run xfs_repair", "file_system", "dm-4"),
-        (PATH, "remount", "8:16"),
-    ],
-)
-def test_what_the_kernel_said_a_moment_before_explains_why_a_directory_fails(line, cause, device):
-    alert = fails(watched(line)).alerts[-2]
-    assert (alert.rule, alert.cause, alert.evidence["decided_by"]) == ("log_dir_offline", cause, "kernel_log")
-    assert (alert.evidence["device"], alert.evidence["kernel_error"]) == (device, alert.evidence["said"])
-
-
 def test_what_it_said_before_a_person_called_the_disk_good_explains_nothing():
     assert fails(healthy(watched(MEDIUM))).cause() == "unknown"
-
-
-def test_what_it_said_hours_before_explains_nothing_though_it_is_still_held_against_the_disk():
-    assert fails(quiet(watched(MEDIUM), 3 * HOUR_MS)).cause() == "unknown"
 
 
 def test_what_heals_and_is_never_proven_ends_after_the_weeks_of_what_does_not_heal():

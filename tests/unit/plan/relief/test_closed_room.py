@@ -138,11 +138,6 @@ class TestBrokersThatAreAway:
         assert found.expected["then_needs_ms"] > 0
         assert found.commands == ("kafka-metadata-quorum.sh --bootstrap-server kafka:9092 describe --replication",)
 
-    def test_a_fenced_one_is_called_so(self):
-        fenced = replace(broker(3), is_fenced=True)
-        (found,) = returned(fenced, directory(3, "/d1", 100 * MIB))
-        assert "bring broker 3 back, it is fenced:" in found.reason
-
     def test_one_with_zookeeper_has_no_quorum_to_ask(self):
         old = replace(broker(3, BrokerStatus.OFFLINE, **{"process.roles": ""}), is_fenced=True)
         (found,) = returned(old, self.AWAY[1])

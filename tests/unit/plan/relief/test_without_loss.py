@@ -196,11 +196,6 @@ def test_why_there_is_not_more_is_said():
     assert found(OUTSIDE, directory(1, "/d2", 840 * MIB)).against != ()
 
 
-def test_nothing_here_loses_data():
-    for parts in ([INSIDE], [OUTSIDE], LOCAL, [CORDONED], AWAY):
-        assert not any(one.data_loss for one in found(*parts).proposals)
-
-
 def test_the_rate_that_is_asked_for_moves_the_bytes_in_the_time_that_is_left():
     alert, facts = limited_by_others(**{LIMIT: "7000000"})()
     (asked,) = [a for a in recommend(alert, facts, policy(), NOW_MS) if a.target.get("step") == ASK_TO_RAISE]

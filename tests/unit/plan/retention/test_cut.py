@@ -114,13 +114,6 @@ class TestTiered:
         assert "remote storage has it" in action.reason
         assert action.undo["commands"][0].endswith("--delete-config local.retention.bytes")
 
-    def test_whether_it_was_copied_is_not_known(self):
-        assert holds(cut_action(*self.PARTS), "remote_copied") is None
-
-    def test_a_tiered_topic_gives_before_one_that_loses_data(self):
-        parts = [*self.PARTS, topic("u", (1,)), replica(1, "/d1", "u", size=420 * MIB)]
-        assert [cut.topic.name for cut in cuts(*parts).cuts] == ["t"]
-
     def test_what_is_not_copied_yet_stays_and_the_rest_is_cut(self):
         behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=200 * MIB)
         (cut,) = cuts(behind, self.PARTS[1], needed=300 * MIB).cuts
@@ -288,12 +281,6 @@ class TestHeldBack:
     def test_the_floor_that_no_limit_reaches_is_told(self):
         action = cut_action(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
         assert action.expected["floor_bytes"] == 20 * MIB
-
-    def test_a_floor_that_leaves_nothing_says_what_would_help(self):
-        found = cuts(topic("t", *[(1,)] * 80), *(replica(1, "/d1", "t", n, 10 * MIB) for n in range(80)))
-        assert vetoed(found) == ["one_segment_left"]
-        assert "80 replicas keep 800 MiB" in found.vetoes[0].reason
-        assert "smaller segments" in found.vetoes[0].reason
 
     def test_a_limit_below_one_segment_is_never_raised(self):
         tiny = topic("t", (1,), configs={"retention.bytes": str(5 * MIB)})
