@@ -15,13 +15,12 @@ from logdirwatch.model.evidence.clusters import (
 from logdirwatch.model.records import ADVANCES_NOT, SILENT
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
-from logdirwatch.text.words import counted, short_id, some_of, utc
+from logdirwatch.text.words import CAN_WAIT, counted, short_id, some_of, until_morning, utc
 
 _NAMED = 3
 _LISTED = 8
 _REASON = 160
 """How many characters of the reason of a stop a summary has: messages cut it off after the commands."""
-_WAITS = "can wait until morning"
 _NOT_KNOWN = "whether a lost broker could be rebuilt is not known"
 _RISK_WAITS = {
     "leaderless": "no, because partitions without a leader cannot be read or written",
@@ -36,7 +35,7 @@ def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str
     names = affected["examples"][:_NAMED]
     example = f", among them {', '.join(names)}" if names else ""
     hurt = hints.hurt(affected["hurt_topics"], affected["hurt_groups"])
-    return f"Cluster {cluster}: {', '.join(told)}{example}{hurt}; {_WAITS}: {_RISK_WAITS[kind]}"
+    return f"Cluster {cluster}: {', '.join(told)}{example}{hurt}; {CAN_WAIT}: {_RISK_WAITS[kind]}"
 
 
 def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: int, *, can_wait: bool) -> str:
@@ -46,7 +45,7 @@ def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: 
         f"Cluster {cluster}: {evidence.filling_brokers} of {evidence.brokers} brokers have disks that are "
         f"filling or soon will be, {human_bytes(evidence.above_bytes)} too much, and the others take "
         f"{human_bytes(evidence.room_bytes)} of it: moving data only moves the problem; "
-        f"{_could_be_rebuilt(evidence.if_lost)}; {_WAITS}: {waits}"
+        f"{_could_be_rebuilt(evidence.if_lost)}; {CAN_WAIT}: {waits}"
     )
 
 
@@ -60,7 +59,7 @@ def broker_silent(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bo
     others = (evidence.brokers or 0) - (evidence.silent_brokers or 0)
     return (
         f"Broker {broker} is unknown: {_why_silent(evidence)}, while {others} of the cluster's {evidence.brokers} "
-        f"are reported{seen}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+        f"are reported{seen}; {_waits_for_sight(is_planned=is_planned)}"
     )
 
 
@@ -74,7 +73,7 @@ def broker_not_answering(broker: int, evidence: BrokerSilentEvidence, *, is_plan
     """Say that a broker is reported again after a silence, and does not answer."""
     return (
         f"Broker {broker} is reported again, but does not answer ({evidence.reason}); "
-        f"{_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+        f"{_waits_for_sight(is_planned=is_planned)}"
     )
 
 
@@ -90,7 +89,7 @@ def cluster_silent(cluster: str, evidence: ClusterSilentEvidence, *, is_planned:
             f"no collector reports {who} any more{before}; check the collector and its connection to the telemetry "
             "cluster first"
         )
-    return f"Cluster {cluster} is unknown: {why}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+    return f"Cluster {cluster} is unknown: {why}; {_waits_for_sight(is_planned=is_planned)}"
 
 
 def _brokers(ids: list[int]) -> str:
@@ -98,11 +97,8 @@ def _brokers(ids: list[int]) -> str:
 
 
 def _waits_for_sight(*, is_planned: bool) -> str:
-    return (
-        "yes, because it is planned: maintenance is under way"
-        if is_planned
-        else "no, because its disks are not monitored"
-    )
+    why = "it is planned: maintenance is under way" if is_planned else "its disks are not monitored"
+    return until_morning((is_planned, why))
 
 
 def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: list[int]) -> str:
@@ -113,7 +109,7 @@ def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: lis
     return (
         f"Cluster {cluster}: rolling restart: {evidence.restarted_brokers} of {evidence.brokers} brokers were "
         f"away for at most {human_ms(evidence.longest_away_ms)} and are back ({names}){away}; "
-        f"{_WAITS}: yes, because a broker that stays away longer than {human_ms(evidence.grace_ms)} has an alert of "
+        f"{CAN_WAIT}: yes, because a broker that stays away longer than {human_ms(evidence.grace_ms)} has an alert of "
         "its own"
     )
 
@@ -124,7 +120,7 @@ def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, m
     return (
         f"Cluster {cluster}: broker {broker} takes {human_ms(flush_ms)} to flush a log (p99), the others "
         f"{human_ms(others_ms)}{more}: one of its disks is slow or failing; "
-        f"{_WAITS}: yes, because all brokers serve; but clients of this broker wait longer"
+        f"{CAN_WAIT}: yes, because all brokers serve; but clients of this broker wait longer"
     )
 
 
@@ -135,7 +131,7 @@ def execution_stopped(cluster: str, evidence: ExecutionStoppedEvidence, status: 
     if status == "resumed":
         return (
             f"Cluster {cluster}: the {what} had stopped and is {evidence.state} again; "
-            f"{_WAITS}: yes, because it is being carried out"
+            f"{CAN_WAIT}: yes, because it is being carried out"
         )
     why = "no process carries it out any more" if status == "abandoned" else (evidence.reason or "no reason")[:_REASON]
     options = " or ".join(command.split()[2] for command in evidence.commands)
@@ -144,7 +140,7 @@ def execution_stopped(cluster: str, evidence: ExecutionStoppedEvidence, status: 
         waits = "yes, because nothing of it runs; what it was to repair has alerts of its own"
     return (
         f"Cluster {cluster}: the {what} is {status}, and nothing else begins there: {why}; "
-        f"go on with it or end it: logdirwatch apply {options} {name}; {_WAITS}: {waits}"
+        f"go on with it or end it: logdirwatch apply {options} {name}; {CAN_WAIT}: {waits}"
     )
 
 

@@ -7,6 +7,13 @@ from datetime import datetime, timezone
 from logdirwatch.text.units import human_count
 
 ID_CHARACTERS = 8
+CAN_WAIT = "can wait until morning"
+
+
+def until_morning(answer: tuple[bool, str]) -> str:
+    """Return whether an alert can wait until morning, and why, as the end of its summary."""
+    can_wait, why = answer
+    return f"{CAN_WAIT}: {'yes' if can_wait else 'no'}, because {why}"
 
 
 def short_id(identity: str) -> str:

@@ -10,7 +10,7 @@ from logdirwatch.model.capabilities import HIDES_LOG_DIRS
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, KernelTrouble, LogDirStatus, PollStatus
 from logdirwatch.text.units import human_ms, human_ratio
-from logdirwatch.text.words import some_of, utc
+from logdirwatch.text.words import some_of, until_morning, utc
 
 
 def broker_unknown(memory: BrokerMemory) -> str:
@@ -25,7 +25,7 @@ def broker_unknown(memory: BrokerMemory) -> str:
         text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"
         why = "" if kind == PollStatus.TIMEOUT else memory.reason or ""
     planned = _waits_as_planned(memory)
-    act = ". Act now." if planned is None else f"; {planned}"
+    act = ". Act now." if planned is None else f"; {until_morning(planned)}"
     said = f" ({why})" if why else ""
     return (
         f"Broker {memory.broker} {text}{said}{_recovers(memory)}{_log_says(memory)}{_hangs(memory)}; its disks are not "
@@ -36,7 +36,7 @@ def broker_unknown(memory: BrokerMemory) -> str:
 def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
     """Say that no collector reports a broker any more that did not answer before."""
     before = f" ({reason})" if reason else ""
-    waits = _waits_as_planned(memory) or "can wait until morning: no, because its disks are not monitored"
+    waits = until_morning(_waits_as_planned(memory) or (False, "its disks are not monitored"))
     text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
     return f"{text}{_log_says(memory)}; {waits}"
 
@@ -71,7 +71,7 @@ def broker_offline(memory: BrokerMemory) -> str:
     recovers = _recovers(memory)
     state = "is starting" if recovers else "is offline"
     text = f"Broker {memory.broker} {state} ({memory.reason}){recovers}{_log_says(memory)}{_hangs(memory)}"
-    waits = _waits_as_planned(memory) or waits_for_partitions(memory.partitions)
+    waits = until_morning(_waits_as_planned(memory) or waits_for_partitions(memory.partitions))
     return f"{text}{_worst_directory(memory)}{hurt(memory)}; {waits}"
 
 
@@ -96,10 +96,10 @@ def crash_loop(memory: BrokerMemory, restarts: int, within_ms: int, said: Episod
     """Say how often a broker was away and came back, and why; ``said`` is the last absence whose reason is known."""
     is_stopped = said.reason == BrokerFailureReason.STOPPED
     why = f"its log says: {said.text}" if said.text else "why is not known"
-    waits = "yes, because it is asked to stop" if is_stopped else "no, because nothing shows that it will stay"
+    waits = (True, "it is asked to stop") if is_stopped else (False, "nothing shows that it will stay")
     return (
         f"Broker {memory.broker} went away and came back {restarts} times within {human_ms(within_ms)}; {why}"
-        f"{_worst_directory(memory)}{hurt(memory)}; can wait until morning: {waits}"
+        f"{_worst_directory(memory)}{hurt(memory)}; {until_morning(waits)}"
     )
 
 
@@ -127,9 +127,9 @@ def _planned(planned: Maintenance) -> str:
     return f"maintenance until {utc(planned.until_ms)} by {planned.by} ({planned.reason})"
 
 
-def _waits_as_planned(memory: BrokerMemory) -> str | None:
+def _waits_as_planned(memory: BrokerMemory) -> tuple[bool, str] | None:
     planned = running(memory)
-    return None if planned is None else f"can wait until morning: yes, because it is planned: {_planned(planned)}"
+    return None if planned is None else (True, f"it is planned: {_planned(planned)}")
 
 
 def hurt(memory: BrokerMemory) -> str:
@@ -138,10 +138,10 @@ def hurt(memory: BrokerMemory) -> str:
     return "" if found is None else hints.hurt(found.hurt_topics, found.hurt_groups)
 
 
-def waits_for_partitions(partitions: PartitionHealth | None) -> str:
-    """Say whether partitions can wait until morning, and why."""
+def waits_for_partitions(partitions: PartitionHealth | None) -> tuple[bool, str]:
+    """Return whether partitions can wait until morning, and why."""
     if partitions is None:
-        return "can wait until morning: no, because the state of its partitions is unknown"
+        return False, "the state of its partitions is unknown"
     if partitions.leaderless or partitions.under_min_isr:
-        return "can wait until morning: no, because partitions have no leader or too few in-sync replicas"
-    return "can wait until morning: yes, because every partition still has a leader and enough in-sync replicas"
+        return False, "partitions have no leader or too few in-sync replicas"
+    return True, "every partition still has a leader and enough in-sync replicas"

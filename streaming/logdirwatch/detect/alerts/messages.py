@@ -9,7 +9,7 @@ from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, KernelTrouble, Rule, Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate, human_ratio
-from logdirwatch.text.words import counted, some_of, utc
+from logdirwatch.text.words import CAN_WAIT, counted, some_of, until_morning, utc
 
 
 def size(value: int | float | None) -> str:
@@ -55,23 +55,23 @@ def space(
     if halts is not None:
         text += f"; the whole broker halts with it: {_HALTS[halts]}"
     text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
-    can_wait, why = urgency.waits(log_dir, severity)
-    return f"{text}; can wait until morning: {'yes' if can_wait else 'no'}, because {why}"
+    return f"{text}; {until_morning(urgency.waits(log_dir, severity))}"
 
 
 def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
     """Say which directories went offline, why, and what is affected."""
-    waits = absence_messages.waits_for_partitions(memory.partitions)
+    can_wait, why = absence_messages.waits_for_partitions(memory.partitions)
     if offline_messages.ignored(memory, away):
-        waits = "can wait until morning: no, because its leaders stay and their clients get errors until it restarts"
-    elif severity is Severity.PAGE and ": yes" in waits:
-        waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
-    elif ": yes" in waits and not all(memory.log_dirs[path].decided_by for path in away):
+        can_wait, why = False, "its leaders stay and their clients get errors until it restarts"
+    elif can_wait and severity is Severity.PAGE:
+        can_wait, why = False, "partitions had no leader or too few in-sync replicas meanwhile"
+    elif can_wait and not all(memory.log_dirs[path].decided_by for path in away):
         # The partitions are those of the poll before: what they lost with the directory no poll has shown yet.
-        waits = "can wait until morning: no, because the next poll must show first what its partitions lost"
+        can_wait, why = False, "the next poll must show first what its partitions lost"
     return (
         f"{offline_messages.place_and_cause(memory, away)}; {offline_messages.replicas_there(memory, away)}"
-        f"{offline_messages.ignored(memory, away)}{absence_messages.hurt(memory)}; {waits}"
+        f"{offline_messages.ignored(memory, away)}{absence_messages.hurt(memory)}; "
+        f"{until_morning((can_wait, why))}"
     )
 
 
@@ -108,7 +108,7 @@ def suspect(
     waits = _waits_for_disk(kinds, severity)
     if refused_partitions:
         waits = f"no, because writes to {counted(refused_partitions, 'partition')} are refused because of this disk"
-    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {waits}"
+    return f"{_place(memory, path)} is suspect: {texts}; {CAN_WAIT}: {waits}"
 
 
 def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
@@ -160,7 +160,7 @@ def changed(memory: BrokerMemory, path: str, change: Change, log_dir: LogDirMemo
         waits = "yes, because the broker is in maintenance"
     else:
         waits = "yes, because no space was lost; check that it was intended"
-    return f"{_place(memory, path)} {text}; can wait until morning: {waits}"
+    return f"{_place(memory, path)} {text}; {CAN_WAIT}: {waits}"
 
 
 def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_bytes: int) -> str:
@@ -169,7 +169,7 @@ def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_b
         f"{_place(memory, path)}: {size(unaccounted_bytes)} ({human_ratio(unaccounted_bytes / total_bytes)} of the "
         "volume) belong to no replica: files that are not Kafka's, stray and deleted replicas that stay, "
         "deleted files still open, or blocks that the file system preallocated; "
-        "can wait until morning: yes, because nothing fails because of it, but retention does not free them"
+        f"{CAN_WAIT}: yes, because nothing fails because of it, but retention does not free them"
     )
 
 
@@ -177,7 +177,7 @@ def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
     """Say that the controller does not know in which directories replicas are."""
     return (
         f"Broker {memory.broker} cannot report the directories of {queued} replicas to the controller; "
-        "can wait until morning: yes, because they still serve; but they would not fail over if their directory failed"
+        f"{CAN_WAIT}: yes, because they still serve; but they would not fail over if their directory failed"
     )
 
 
@@ -190,7 +190,7 @@ def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
         waits = f"no, because groups or transactions that belong to {stopped} may be blocked"
     return (
         f"Broker {memory.broker} reports failed partitions, not a failed directory: {some_of(named, 3)}; "
-        f"can wait until morning: {waits}"
+        f"{CAN_WAIT}: {waits}"
     )
 
 
@@ -228,7 +228,6 @@ def _place(memory: BrokerMemory, path: str | None) -> str:
     return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
 
 
-_WAITS = "can wait until morning"
 _NAMED = 3
 
 
@@ -240,7 +239,7 @@ def unequal(memory: BrokerMemory, found: LogDirImbalanceEvidence) -> str:
     return (
         f"Broker {memory.broker} uses its directories unequally: {ends}; "
         f"{size(found.move_bytes or 0)} would have to move to balance them; "
-        f"{_WAITS}: yes, because space is left; a directory that runs out of it has its own alert"
+        f"{CAN_WAIT}: yes, because space is left; a directory that runs out of it has its own alert"
     )
 
 
@@ -252,7 +251,7 @@ def uncleanable(
     what = given_up or f"its log cleaner gave up on {some_of(named, _NAMED)}"
     where = f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
     waits = "no, because the directory fills" if fills else "yes, while the directory has room"
-    return f"{where}: {what}; they are not compacted and only grow until the broker restarts; {_WAITS}: {waits}"
+    return f"{where}: {what}; they are not compacted and only grow until the broker restarts; {CAN_WAIT}: {waits}"
 
 
 def moves_held_up(memory: BrokerMemory, found: Mapping[str, StalledMoves], at_ms: int) -> str:
@@ -261,8 +260,8 @@ def moves_held_up(memory: BrokerMemory, found: Mapping[str, StalledMoves], at_ms
     more = f" and {len(found) - _NAMED} more directories" if len(found) > _NAMED else ""
     return (
         f"Broker {memory.broker} has stalled moves of replicas: {'; '.join(told)}{more}{hints.dead_copies(memory)}; "
-        f"{_WAITS}: yes, because the moving replicas still serve from their old place; but both copies take space, and "
-        "a move between directories delays retention"
+        f"{CAN_WAIT}: yes, because the moving replicas still serve from their old place; but both copies take space, "
+        "and a move between directories delays retention"
     )
 
 
@@ -273,7 +272,7 @@ def throttles_left(memory: BrokerMemory, limits: dict[str, int], listed: int) ->
         told.append(f"{listed} of its replicas are in the topics' lists of throttled replicas")
     return (
         f"Broker {memory.broker} still has throttles set for moves, and nothing moves: {', '.join(told)}; "
-        f"{_WAITS}: yes, because nothing fails because of it; but replicas that fell behind catch up slowly"
+        f"{CAN_WAIT}: yes, because nothing fails because of it; but replicas that fell behind catch up slowly"
     )
 
 

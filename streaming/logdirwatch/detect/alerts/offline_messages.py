@@ -8,7 +8,7 @@ from logdirwatch.model.evidence.log_dirs import NOT_CONFIGURED
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.text.units import human_bytes, human_ratio
-from logdirwatch.text.words import counted, short_id, shortened, some_of, utc
+from logdirwatch.text.words import counted, short_id, shortened, some_of, until_morning, utc
 
 NAMED = 3
 SAID_CHARACTERS = 160
@@ -143,7 +143,7 @@ def unknown(memory: BrokerMemory, path: str) -> str:
         size = "" if log_dir.replica_bytes is None else f" ({human_bytes(log_dir.replica_bytes)})"
         were = counted(log_dir.replica_count, "replica was", "replicas were")
         held = f"; {were} in it{size} when last counted: check before its volume is deleted"
-    what = f"Broker {memory.broker} {path} is unknown ({log_dir.reason}){held}; can wait until morning: "
+    waits = (True, "no failure was seen, but it is not monitored meanwhile")
     if log_dir.reason == NOT_CONFIGURED:
-        return f"{what}no, because what is nowhere else is lost with the volume"
-    return f"{what}yes, because no failure was seen, but it is not monitored meanwhile"
+        waits = (False, "what is nowhere else is lost with the volume")
+    return f"Broker {memory.broker} {path} is unknown ({log_dir.reason}){held}; {until_morning(waits)}"

@@ -27,7 +27,7 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
 from logdirwatch.state.codec import StateCodec
 from logdirwatch.text.units import human_ms
-from logdirwatch.text.words import counted, some_of
+from logdirwatch.text.words import CAN_WAIT, counted, some_of, until_morning
 
 MEMORY_VERSION = 1
 
@@ -243,7 +243,6 @@ def _judge_quality(alerts: _QueryAlerts, record: PipelineRecord) -> None:
         alerts.resolve(Rule.DATA_QUALITY, RECOVERED)
 
 
-_WAITS = "can wait until morning"
 _NAMED = 3
 _LATE = {
     "detect": "alerts and states come late, and silence is not judged meanwhile",
@@ -275,7 +274,7 @@ def rejects(evidence: PipelineRejectsEvidence) -> str:
     return (
         f"logdirwatch's query {evidence.query} could not read {evidence.rows} records within "
         f"{human_ms(evidence.window_ms or 0)}, most of {first.topic}: {first.reason} (such as {first.example}); "
-        f"{_WAITS}: yes, because a broker without readable records has its own alert; but the content of "
+        f"{CAN_WAIT}: yes, because a broker without readable records has its own alert; but the content of "
         "these records is not monitored"
     )
 
@@ -284,14 +283,11 @@ def data_loss(evidence: PipelineDataLossEvidence) -> str:
     """Say how many records were deleted before they were read."""
     query, topics = str(evidence.query), sorted({lost.topic for lost in evidence.ranges})
     more = f" and {len(topics) - _NAMED} more topics" if len(topics) > _NAMED else ""
+    is_judged = query in _ALERTS_WAIT_FOR
+    waits = (False, "they were never judged") if is_judged else (True, "alerts do not depend on this query")
     return (
         f"logdirwatch's query {query} lost up to {evidence.rows} records of {', '.join(topics[:_NAMED])}{more}: "
-        f"they were deleted before it had read them; {_WAITS}: "
-        + (
-            "no, because they were never judged"
-            if query in _ALERTS_WAIT_FOR
-            else "yes, because alerts do not depend on this query"
-        )
+        f"they were deleted before it had read them; {until_morning(waits)}"
     )
 
 
@@ -301,7 +297,7 @@ def data_quality(failed: Mapping[str, Sequence[str]]) -> str:
     count = sum(map(len, failed.values()))
     return (
         f"logdirwatch's tables fail their quality checks: {count} expectations are not met in "
-        f"{some_of(sorted(failed), _NAMED)}, such as of {table}: {expectations[0]}; {_WAITS}: yes, because alerts "
+        f"{some_of(sorted(failed), _NAMED)}, such as of {table}: {expectations[0]}; {CAN_WAIT}: yes, because alerts "
         "do not depend on tables, though actions and panels do"
     )
 
@@ -313,5 +309,5 @@ def resolved(query: str, reason: str) -> str:
 
 def _late(query: str) -> str:
     if query in _ALERTS_WAIT_FOR:
-        return f"{_WAITS}: no, because alerts about new failures come late"
-    return f"{_WAITS}: yes, because alerts do not wait for it"
+        return until_morning((False, "alerts about new failures come late"))
+    return until_morning((True, "alerts do not wait for it"))

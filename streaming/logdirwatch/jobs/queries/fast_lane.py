@@ -21,6 +21,7 @@ from logdirwatch.model.identity import ID_LENGTH
 from logdirwatch.model.vocabulary import AlertStatus, Cause, EventName, Lane, LogDirStatus, Rule, Severity
 from logdirwatch.settings import Settings
 from logdirwatch.spark_version import NoRealTimeModeError
+from logdirwatch.text.words import until_morning
 
 log = structlog.get_logger(__name__)
 
@@ -167,8 +168,8 @@ def _failure(lane: Lane) -> Column:
         cause=F.lit(Cause.UNKNOWN.value),
         evidence=F.struct("event", "origin", "detail", F.lit("event").alias("decided_by")),
         summary=F.format_string(
-            "Broker %d %s stopped serving (cause not known yet); can wait until morning: "
-            "no, because it is not known yet which partitions are impacted",
+            "Broker %d %s stopped serving (cause not known yet); "
+            + until_morning((False, "it is not known yet which partitions are impacted")),
             "broker",
             F.coalesce("log_dir", F.lit("(log directory not named)")),
         ),
