@@ -55,10 +55,6 @@ class TestSuspect:
         assert actions[0].undo["text"] == "once the disk is known to be good"
         assert kinds(self.suspect(["slow_probe"], *SUSPECT, open_dir)) == ["investigate"], "no version is known"
 
-    def test_leaders_go_first_as_new_copies_come_from_them(self):
-        led = topic("t", (1, 2))
-        assert kinds(self.suspect(["probe"], *SUSPECT, led)) == ["demote_leaders", "investigate"]
-
     def test_but_a_last_copy_waits_for_no_leader(self):
         parts = *SUSPECT, topic("t", (1, 2)), topic("only", (1,)), replica(1, "/d1", "only")
         about = alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence={"why": ["medium_error"]})

@@ -93,15 +93,6 @@ class TestWays:
         assert list(action.configs["t"]) == ["retention.ms"]
         assert holds(action, "timestamps") is None
 
-    def test_of_records_that_kafka_stamps_none_has_a_time_in_the_future(self):
-        stamped = topic(
-            "t",
-            (1,),
-            (1,),
-            configs={"retention.ms": str(100 * HOUR_MS), "message.timestamp.type": "LogAppendTime"},
-        )
-        assert holds(cut_action(stamped, *self.SKEWED[1:], growth=self.RATES), "timestamps") is True
-
 
 class TestTiered:
     PARTS = (topic("t", (1,), configs=TIERED | {"retention.bytes": "-1"}), replica(1, "/d1", "t", size=400 * MIB))
@@ -273,11 +264,6 @@ class TestHeldBack:
         found = cuts(topic("t", (1,), leaderless=(0,)), replica(1, "/d1", "t", size=400 * MIB))
         assert vetoed(found) == ["high_watermark_stands"]
 
-    def test_too_few_in_sync_may_hold_it_back(self):
-        small = topic("t", (1, 2), isr={0: (1,)}, configs={"min.insync.replicas": "2"})
-        action = cut_action(small, broker(2), replica(1, "/d1", "t", size=400 * MIB))
-        assert holds(action, "high_watermark_moves") is None
-
     def test_the_floor_that_no_limit_reaches_is_told(self):
         action = cut_action(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
         assert action.expected["floor_bytes"] == 20 * MIB
@@ -312,20 +298,6 @@ class TestConsumers:
         assert found.cuts == ()
         assert vetoed(found) == ["consumers_unread"]
         assert "consumer group readers has still to read about 400 MiB of t-0" in found.vetoes[0].reason
-
-    def test_the_action_says_what_is_known_of_consumers(self):
-        told = {
-            "unknown": holds(cut_action(topic("t", (1,)), self.SIZED), "consumers_done"),
-            "no group": holds(cut_action(topic("t", (1,), unread={}), self.SIZED), "consumers_done"),
-            "spared": holds(cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED), "consumers_done"),
-            "not reached": holds(
-                cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED, spare_unread=False), "consumers_done"
-            ),
-            "not spared": holds(
-                cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False), "consumers_done"
-            ),
-        }
-        assert told == {"unknown": None, "no group": None, "spared": True, "not reached": True, "not spared": False}
 
     def test_what_goes_on_into_the_unread_as_configured_has_a_veto(self):
         action = cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False)

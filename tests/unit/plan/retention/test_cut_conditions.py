@@ -37,31 +37,12 @@ class TestWhatMustHold:
         assert list(conditions(cut())) == ["consumers_done", "owner_agrees", "min_retention", "no_move"]
         assert conditions(cut())["owner_agrees"] is None
 
-    def test_the_owner_is_named(self):
-        one = cut()
-        found = cut_preconditions(one, seen(one), policy(topics=(TopicRule(topic="t", owner="ann"),)), is_moving=False)
-        assert found[1].text == "ann, the owner of t, agrees to lose it"
-
     def test_of_a_local_copy_what_counts_is_remote_storage(self):
         assert list(conditions(cut(LOCAL, configs=TIERED))) == ["remote_copied", "min_retention", "no_move"]
 
     @pytest.mark.parametrize(("is_moving", "holds"), [(True, None), (False, True)])
     def test_nothing_of_it_moves_meanwhile(self, is_moving, holds):
         assert conditions(cut(), is_moving=is_moving)["no_move"] is holds
-
-    @pytest.mark.parametrize(
-        ("lag", "more", "holds"),
-        [
-            (None, {}, None),
-            (0, {}, True),
-            (MIB, {}, True),
-            (MIB, {"remote.copy.lag.ms": "1"}, None),
-            (None, {"remote.copy.lag.ms": "1"}, None),
-        ],
-    )
-    def test_remote_storage_has_what_goes_where_its_lag_is_known(self, lag, more, holds):
-        one = cut(LOCAL, configs=TIERED | more, remote_copy_lag_bytes=lag)
-        assert conditions(one)["remote_copied"] is holds
 
     def test_what_waits_for_its_copy_is_said(self):
         one = cut(LOCAL, configs=TIERED, remote_copy_lag_bytes=MIB)
