@@ -9,7 +9,6 @@ from logdirwatch.fleet.space import if_lost
 from tests.unit.fleet.builders import T0, TB, Driver, disks_of, filling, log_dir
 
 HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
 GB = 10**9
 
 
@@ -118,19 +117,6 @@ def test_a_cluster_that_is_only_being_read_for_the_first_time_is_not_judged_by_i
     uniform(driver, fill=[filling()] * 3, rest=[log_dir(used=0.3)] * 20)
     driver.show(1, filling(), after_ms=600_000)
     assert driver.alerts == []
-
-
-@pytest.mark.parametrize(
-    ("views", "waits"),
-    [
-        ([filling(), filling()], "yes, because none of them is critical yet"),
-        ([filling(), log_dir(used=0.9, status="critical")], "no, because 1 disk is critical or worse already"),
-        ([filling(), filling(full_at_ms=T0 + 11 * HOUR_MS)], "no, because the first is full in about 11 h"),
-        ([filling(), filling(full_at_ms=T0 + 13 * HOUR_MS)], "yes, because none of them is critical yet"),
-    ],
-)
-def test_whether_it_can_wait_until_morning(views, waits):
-    assert waits in uniform(Driver(), fill=views).alerts[-1].summary
 
 
 def lost(*brokers):

@@ -115,18 +115,6 @@ def test_a_silent_broker_is_one_among_those_reported(is_planned, answer):
     assert waits(text).startswith(f"{answer}, because")
 
 
-def test_a_silent_broker_of_which_no_directory_is_known():
-    text = wording.broker_silent(7, BrokerSilentEvidence(brokers=5, silent_brokers=1), is_planned=False)
-    assert "while 4 of the cluster's 5 are reported; can wait" in text
-
-
-@pytest.mark.parametrize(("is_planned", "answer"), [(True, "yes"), (False, "no")])
-def test_a_broker_that_is_reported_again_and_does_not_answer(is_planned, answer):
-    text = wording.broker_not_answering(7, BrokerSilentEvidence(reason="timeout"), is_planned=is_planned)
-    assert text.startswith("Broker 7 is reported again, but does not answer (timeout)")
-    assert waits(text).startswith(f"{answer}, because")
-
-
 @pytest.mark.parametrize(
     ("brokers", "away", "said"),
     [

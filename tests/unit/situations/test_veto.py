@@ -1,13 +1,8 @@
 """Situations in which advice must not harm: the last copy, limits of others, strays, and what was accepted."""
 
-from dataclasses import dataclass, field
-
 import pytest
-from msgspec.structs import replace as changed
 
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule, Severity
-from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.lifecycle.transitions import decide
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule, Severity
 from tests.unit.plan import builders as b
 from tests.unit.plan.builders import moving, partition_of
 from tests.unit.situations.table import Advice, check_advice
@@ -313,58 +308,3 @@ STRAYS = [
 @pytest.mark.parametrize("row", [*CANCELS, *LIMITS, *STRAYS], ids=lambda row: row.name)
 def test_what_is_advised(row):
     check_advice(row)
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """What somebody saw and accepted, what the action says now, and what becomes of it."""
-
-    name: str
-    seen: dict
-    now: dict
-    then: str
-    word: dict = field(default_factory=dict)
-
-
-CUT = {"configs": {"t": {"retention.bytes": {"from": "-1", "to": "1000"}}}}
-DEEPER = {"configs": {"t": {"retention.bytes": {"from": "-1", "to": "10"}}}}
-MOVE = {"commands": ["execute"], "reassignment": {"version": 1, "partitions": []}}
-ACCEPTANCES = [
-    Acceptance("the same cut, renewed", CUT, CUT, "accepted"),
-    Acceptance("a deeper cut than was seen", CUT, DEEPER, "proposed"),
-    Acceptance("a deeper cut, the word without a hash", CUT, DEEPER, "proposed", {"content_hash": None}),
-    Acceptance("the same cut, the word without a hash", CUT, CUT, "proposed", {"content_hash": None}),
-    Acceptance(
-        "the same cut, the word for this revision without a hash",
-        CUT,
-        CUT,
-        "accepted",
-        {"content_hash": None, "revision": 4},
-    ),
-    Acceptance("a bare word for a later revision", CUT, CUT, "proposed", {"content_hash": None, "revision": None}),
-    Acceptance("another plan of moves", MOVE, MOVE | {"reassignment": {"version": 1, "partitions": [1]}}, "proposed"),
-    Acceptance("other commands", MOVE, MOVE | {"commands": ["execute", "more"]}, "proposed"),
-    Acceptance("it would now lose data", MOVE, MOVE | {"data_loss": True}, "proposed"),
-    Acceptance(
-        "other words, numbers and time",
-        MOVE,
-        MOVE | {"reason": "r", "expected": {"frees_bytes": 1}, "at_ms": b.NOW_MS + 9},
-        "accepted",
-    ),
-    Acceptance(
-        "its commands went with a veto",
-        MOVE,
-        MOVE | {"commands": [], "vetoes": [{"name": "v", "reason": "r"}]},
-        "proposed",
-    ),
-]
-
-
-@pytest.mark.parametrize("row", ACCEPTANCES, ids=lambda row: row.name)
-def test_what_is_accepted(row):
-    seen = b.action(ActionKind.LOWER_RETENTION, revision=3, **row.seen)
-    now = changed(seen, revision=4, **row.now)
-    said = b.decision(at_ms=b.NOW_MS + 10, **({"revision": 3, "content_hash": content_hash(seen)} | row.word))
-    decided = decide(now, said, b.NOW_MS + 20)
-    assert str(decided.status) == row.then
-    assert ("which said something else" in decided.status_reason) is (decided.status is ActionStatus.PROPOSED)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect.causes import INODES_OUT_RATIO, KERNEL_NEAR_MS
+from logdirwatch.detect.causes import INODES_OUT_RATIO
 from logdirwatch.detect.rules.host_findings import PATH_LOST, explanation, forget, note, used_inodes_ratio
 from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
@@ -150,20 +150,6 @@ def test_a_line_without_a_cause_or_with_one_of_a_later_release_leaves_it_open(ca
     assert log_dir.kernel.cause is Cause.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("known", "after_ms", "cause", "kept"),
-    [
-        (Cause.FAILED, KERNEL_NEAR_MS, "read_only", Cause.FAILED),
-        (Cause.FAILED, KERNEL_NEAR_MS + 1, "read_only", Cause.READ_ONLY),
-        (Cause.FULL, 1, "read_only", Cause.READ_ONLY),
-    ],
-)
-def test_a_recent_io_error_of_the_device_is_not_replaced_by_what_follows_from_it(known, after_ms, cause, kept):
-    log_dir = LogDirMemory(kernel=KernelFinding(at_ms=T0, cause=known, text="first"))
-    note(log_dir, kernel_line(cause), T0 + after_ms)
-    assert log_dir.kernel.cause is kept
-
-
 def test_a_newer_io_error_replaces_an_older_one():
     log_dir = LogDirMemory(kernel=KernelFinding(at_ms=T0, cause=Cause.FAILED, text="first"))
     note(log_dir, kernel_line("failed", "second"), T0 + 1)
@@ -192,12 +178,6 @@ MEDIUM, POOL, NO_SPACE = KernelTrouble.MEDIUM_ERROR, KernelTrouble.POOL_FULL, Ke
 def test_the_deepest_trouble_explains_the_others(kinds, text):
     found = explanation(LogDirMemory(troubles=troubles(*kinds)), T0)
     assert (None if found is None else found.text) == text
-
-
-@pytest.mark.parametrize(("after_ms", "explains"), [(KERNEL_NEAR_MS, True), (KERNEL_NEAR_MS + 1, False)])
-def test_only_a_recent_trouble_explains(after_ms, explains):
-    found = explanation(LogDirMemory(troubles=troubles(MEDIUM)), T0 + after_ms)
-    assert (found is not None) is explains
 
 
 def test_the_explanation_stands_for_a_line_that_follows_from_it():

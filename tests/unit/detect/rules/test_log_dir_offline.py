@@ -131,14 +131,6 @@ def test_one_that_was_back_and_fails_again_has_an_alert_of_its_own():
     assert away(driver) == {"/d1": ["/d1"], "/d3": ["/d3"]}
 
 
-def test_events_that_no_answer_confirms_end_unconfirmed():
-    driver = poll(Driver())
-    driver.event(log_dir="/d1").event(log_dir="/d2")
-    poll(driver)
-    assert driver.alerts[-1].reason == "unconfirmed"
-    assert driver.open_alerts() == []
-
-
 def test_a_directory_whose_carrier_leaves_log_dirs_is_told_of_anew():
     driver = poll(poll(Driver()), "/d1", "/d2")
     poll(driver, "/d2", paths=("/d2", "/d3"), configs={"log.dirs": "/d2,/d3"})

@@ -56,13 +56,6 @@ def test_suspicions_add_up_in_one_alert_that_ends_with_the_last_of_them():
     assert len({alert.alert_id for alert in driver.alerts}) == 1
 
 
-def test_a_probe_that_passed_is_proof_of_life():
-    driver = Driver().polls(0.5)
-    assert driver.memory.log_dirs["/d1"].proof_ms is None
-    driver.host(host_dir(probe_ms=2.0))
-    assert driver.memory.log_dirs["/d1"].proof_ms == driver.at_ms
-
-
 def test_a_disk_that_became_slow_is_suspect_against_its_own_past():
     driver = Driver().polls(0.5)
     for _ in range(LEARNING):
@@ -136,34 +129,6 @@ def test_a_disk_that_was_never_quick_is_not_suspect_and_neither_is_one_nobody_kn
     assert suspected(driver) == []
 
 
-def looked(driver, *times_ms):
-    """A look of the host at /d1, /d2, ..., each with how long its probe took."""
-    driver.host(*(host_dir(f"/d{place}", probe_ms=each) for place, each in enumerate(times_ms, 1)))
-
-
-def test_a_disk_that_was_slow_from_the_beginning_is_suspect_beside_the_brokers_others():
-    driver = Driver().poll(*(log_dir(f"/d{place}") for place in (1, 2, 3)))
-    for _ in range(LEARNING - 1):
-        looked(driver, 400.0, 5.0, 6.0)
-    assert suspected(driver) == [], "nothing is known of them yet"
-    looked(driver, 400.0, 5.0, 6.0)
-    looked(driver, 401.0, 5.0, 6.0)
-    assert suspected(driver) == [("/d1", ["slower_than_others"])]
-    assert "usually takes 400 ms, in the broker's other directories" in driver.open_alerts()[0].summary
-    assert len(driver.said("log_dir_suspect")) == 1
-    for _ in range(3 * LEARNING):
-        looked(driver, 5.0, 5.0, 6.0)
-    assert suspected(driver) == []
-
-
-def test_of_two_disks_nobody_knows_which_is_the_odd_one_and_what_is_quick_is_never_slow():
-    two, quick = Driver().poll(log_dir("/d1"), log_dir("/d2")), Driver().poll(*map(log_dir, ("/d1", "/d2", "/d3")))
-    for _ in range(2 * LEARNING):
-        looked(two, 400.0, 5.0)
-        looked(quick, 60.0, 5.0, 6.0)
-    assert suspected(two) == suspected(quick) == []
-
-
 def test_slow_flushes_make_the_broker_suspect():
     driver = Driver()
     for _ in range(LEARNING):
@@ -186,23 +151,10 @@ def test_one_slow_scrape_that_three_polls_carry_is_one():
     assert suspected(driver) == []
 
 
-def test_an_offline_directory_is_not_suspect_besides():
-    driver = Driver().polls(0.5).host(host_dir(is_read_only=True)).poll(log_dir(error_code=56))
-    driver.host(host_dir(is_read_only=True))
-    assert [str(alert.rule) for alert in driver.open_alerts()] == ["log_dir_offline"]
-
-
 def test_what_the_host_sees_before_the_broker_reported_the_directory_waits():
     driver = Driver().host(host_dir(is_read_only=True))
     assert driver.alerts == []
     assert driver.memory.log_dirs == {}
-
-
-def test_a_repeated_look_changes_nothing():
-    driver = Driver().polls(0.5).host(host_dir(is_read_only=True))
-    before = len(driver.alerts)
-    driver.host(host_dir(is_read_only=True), after_ms=0)
-    assert len(driver.alerts) == before
 
 
 def test_a_broker_that_counts_more_offline_directories_than_it_lists_is_suspect():
@@ -257,17 +209,6 @@ def test_what_the_host_still_sees_of_an_unknown_broker_is_not_told_again_with_ev
     for _ in range(10):
         driver.poll(status="timeout").host(host_dir(probe_error="EIO"))
     assert len([a for a in driver.alerts if a.rule == "log_dir_suspect"]) == 3, "seen, stale, seen again"
-
-
-def test_what_the_log_says_of_a_failure_outranks_what_was_inferred():
-    driver = Driver().polls(0.5).poll(log_dir(error_code=56))
-    assert driver.cause() == "unknown"
-    driver.event(log_dir="/d1", cause="full", detail="append: No space left on device")
-    assert driver.cause() == "full"
-    assert driver.open_alerts()[0].cause == "full"
-    assert driver.open_alerts()[0].evidence["event_detail"] == "append: No space left on device"
-    driver.event(log_dir="/d1", cause="unknown")
-    assert driver.cause() == "full"
 
 
 def test_a_query_that_was_away_makes_nobody_silent():

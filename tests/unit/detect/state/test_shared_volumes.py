@@ -16,7 +16,6 @@ from logdirwatch.detect.state.shared_volumes import (
     unaccounted_bytes_of_all,
     watch,
 )
-from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import LogDirStatus
 
@@ -62,11 +61,6 @@ def test_numbers_that_change_together_ten_times_are_one_volume(rounds, volume):
     assert polls(pair(), *together(rounds, "/a", "/b")) == {"/a": volume, "/b": volume}
 
 
-def test_numbers_that_stand_still_prove_nothing():
-    still = [sample("/a", 5), sample("/b", 5)]
-    assert polls(pair(), *[still] * (2 * TOGETHER)) == {"/a": None, "/b": None}
-
-
 @pytest.mark.parametrize(
     ("total", "apart", "is_one"),
     [
@@ -84,21 +78,6 @@ def test_how_near_the_free_bytes_must_be(total, apart, is_one):
 def test_directories_of_another_size_are_not_compared():
     rounds = [[sample("/a", 500 - n), sample("/b", 500 - n, TIB + 1)] for n in range(2 * TOGETHER)]
     assert polls(pair(), *rounds) == {"/a": None, "/b": None}
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_one"),
-    [({"capacity_source": CapacitySource.CONFIGURATION}, False), ({"capacity_source": None}, True)],
-)
-def test_numbers_that_come_from_the_configuration_are_not_compared(fields, is_one):
-    found = polls(pair(), *together(TOGETHER + 1, "/a", "/b", **fields))
-    assert found["/a"] == ("of /a" if is_one else None)
-
-
-def test_what_the_host_said_is_not_guessed_anew():
-    memory = broker(a=LogDirMemory(volume="sda", is_volume_told=True), b=LogDirMemory())
-    found = polls(memory, *together(2 * TOGETHER, "/a", "/b"))
-    assert found["/a"] == "sda"
 
 
 def test_one_sample_apart_starts_the_count_anew_and_ends_what_was_believed():

@@ -1,7 +1,5 @@
 """What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 from msgspec.structs import replace as changed
@@ -9,8 +7,6 @@ from msgspec.structs import replace as changed
 from logdirwatch.jobs.queries.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
-from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
-from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
 from logdirwatch.plan.cluster.cordons import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
@@ -147,12 +143,6 @@ class TestRetention:
         story.look(*lowered(story, used=400 * MIB, status=LogDirStatus.FILLING), after=1)
         assert [v["name"] for v in story.latest(ActionKind.RESTORE_RETENTION).vetoes] == ["not_over"]
 
-    def test_where_the_room_is_not_known_that_is_left_to_be_checked(self):
-        story = self.done()
-        story.look(*lowered(story, used=None), after=4)
-        action = story.latest(ActionKind.RESTORE_RETENTION)
-        assert next(p["holds"] for p in action.preconditions if p["name"] == "room") is None
-
     def test_a_restored_limit_is_seen_and_the_alert_forgotten(self):
         story = self.done()
         story.look(*lowered(story, used=400 * MIB), after=4)
@@ -238,13 +228,6 @@ class TestRetention:
         assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -151 * MIB}]
         assert action.commands[0].endswith("--delete-config retention.bytes")
 
-    def test_of_two_cuts_the_later_is_taken_back_first(self):
-        story = self.done()
-        deeper = topic("t", (1,), configs={"retention.bytes": str(20 * MIB)}, overridden=frozenset({"retention.bytes"}))
-        story.look(directory(1, "/d1", 100 * MIB), deeper, replica(1, "/d1", "t", size=30 * MIB), after=4)
-        action = story.latest(ActionKind.RESTORE_RETENTION)
-        assert [veto["name"] for veto in action.vetoes] == ["cut_again"]
-
 
 def lowering(change, *, undo=None, **fields):
     """A cut of t that was carried out, as its record."""
@@ -262,127 +245,11 @@ def limited(value):
     return facts(directory(1, "/d1", 400 * MIB), topic("t", (1,), configs={"retention.bytes": value}))
 
 
-class TestWhatStands:
-    """Only a limit that was lowered, and still is, is given back."""
-
-    @pytest.mark.parametrize(
-        ("now", "before", "to", "stands"),
-        [
-            ("50", "-1", "50", True),
-            ("50", "100", "50", True),
-            ("49", "100", "50", True),
-            ("51", "100", "50", False),
-            ("-1", "100", "50", False),
-            ("100", "100", "50", False),
-            (None, "100", "50", False),
-            ("50", "50", "50", False),
-            ("50", "40", "50", False),
-            ("50", None, "50", True),
-            ("50", "-2", "50", True),
-            ("0", "100", "0", True),
-        ],
-    )
-    def test_a_limit_is_compared_with_what_was_set_and_with_the_value_before(self, now, before, to, stands):
-        cut = lowering({"from": before, "to": to})
-        assert is_cut(cut, limited(now)) is stands
-        assert (propose_restore(cut, limited(now), policy()) is not None) is stands
-
-    @pytest.mark.parametrize(("before", "said"), [("-1", "unlimited"), ("100", "100"), (None, "an unknown value")])
-    def test_the_old_limit_is_said(self, before, said):
-        draft = propose_restore(lowering({"from": before, "to": "50"}), limited("50"), policy())
-        assert f"give t its old retention back, retention.bytes {said} as before" in draft.reason
-
-    def test_a_topic_that_is_gone_has_nothing_to_give_back(self):
-        assert not is_cut(lowering({"from": "-1", "to": "50"}), facts(directory(1)))
-
-    def test_until_a_deeper_cut_is_made_what_stands_is_the_first_one(self):
-        deeper = lowering({"from": "50", "to": "20", "was": "-1", "stands": "50"}, undo=None)
-        draft = propose_restore(deeper, limited("50"), policy())
-        assert draft.configs == {"t": {"retention.bytes": {"from": "50", "to": "-1"}}}
-        assert draft.expected["on"] == []
-        assert propose_restore(deeper, limited("20"), policy()).expected["on"] == [
-            {"broker": 1, "log_dir": "/d1", "bytes": -100 * MIB}
-        ]
-
-    @pytest.mark.parametrize(("now", "names"), [("50", []), ("49", ["cut_again"])])
-    def test_a_later_cut_is_taken_back_first(self, now, names):
-        draft = propose_restore(lowering({"from": "-1", "to": "50"}), limited(now), policy())
-        assert [veto.name for veto in draft.vetoes] == names
-
-    @pytest.mark.parametrize(
-        ("undo", "ends"),
-        [(None, "--delete-config retention.bytes"), ("100", "--add-config retention.bytes=100")],
-    )
-    def test_an_override_comes_back_and_what_was_none_goes(self, undo, ends):
-        draft = propose_restore(lowering({"from": "100", "to": "50"}, undo=undo), limited("50"), policy())
-        assert draft.commands[0].endswith(ends)
-        assert draft.undo["commands"][0].endswith("--add-config retention.bytes=50")
-
-    @pytest.mark.parametrize(
-        ("used", "names"), [(600 * MIB, []), (600 * MIB + 1, ["no_room_for_old_retention"]), (None, [])]
-    )
-    def test_what_comes_back_must_fit_below_the_target(self, used, names):
-        known = facts(directory(1, "/d1", used), topic("t", (1,), configs={"retention.bytes": "50"}))
-        draft = propose_restore(lowering({"from": "-1", "to": "50"}), known, policy())
-        assert [veto.name for veto in draft.vetoes] == names
-        assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
-
-    def test_where_nothing_was_freed_nothing_comes_back(self):
-        freed = {"on": [{"broker": 1, "log_dir": "/d2", "bytes": 0}]}
-        filling = directory(1, "/d2", 900 * MIB, status=LogDirStatus.FILLING)
-        known = facts(directory(1), filling, topic("t", (1,), configs={"retention.bytes": "50"}))
-        assert propose_restore(lowering({"from": "-1", "to": "50"}, expected=freed), known, policy()).vetoes == ()
-
-    def test_what_a_later_version_wrote_stops_no_way_back(self):
-        cut = lowering({"from": "-1", "to": "50"}, status=ActionStatus.SUPERSEDED, observed={"is_set": True})
-        later = changed(cut, target=cut.target | {"later": 1}, expected=cut.expected | {"later": {"bytes": 1}})
-        (restore,) = follow_ups(alert(), [later], limited("50"), policy(), NOW_MS + 10 * MINUTE, is_over=True)
-        assert restore.target == cut.target | {"after": later.action_id}
-
-    def test_a_deeper_cut_of_the_same_limit_is_undone_by_what_undid_the_first(self):
-        first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
-        deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
-        both = carry_over_limits(first, deeper)
-        assert both.configs == {"t": {"retention.bytes": {"from": "50", "to": "20", "was": "-1", "stands": "50"}}}
-        assert both.undo["configs"] == {"t": {"retention.bytes": None}}
-        assert both.undo["commands"] == ["undo"]
-        assert both.expected["freed_before"] == [{"broker": 1, "log_dir": "/d1", "bytes": 100 * MIB}]
-        assert both.observed == {"is_set": True}
-
-    def test_a_deeper_cut_of_the_other_limit_is_undone_with_the_first(self):
-        first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
-        by_age = changed(
-            lowering({}),
-            configs={"t": {"retention.ms": {"from": "9", "to": "5"}}},
-            undo={"configs": {"t": {"retention.ms": "9"}}, "commands": ["and age"]},
-        )
-        both = carry_over_limits(first, by_age)
-        assert both.undo == {
-            "configs": {"t": {"retention.ms": "9", "retention.bytes": None}},
-            "commands": ["undo", "and age"],
-        }
-        assert list(both.configs["t"]) == ["retention.bytes", "retention.ms"]
-        assert "was" not in both.configs["t"]["retention.ms"]
-
-    def test_what_was_never_set_is_not_remembered(self):
-        deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
-        for old in (None, lowering({"from": "-1", "to": "50"}), lowering({"from": "-1", "to": "50"}, observed={})):
-            assert carry_over_limits(old, deeper) is deeper
-
-    def test_the_room_of_every_directory_must_be_known(self):
-        paths = ("/d1", "/d2", "/gone")
-        freed = {"on": [{"broker": 1, "log_dir": path, "bytes": 100 * MIB} for path in paths]}
-        cut = lowering({"from": "-1", "to": "50"}, expected=freed)
-        t = topic("t", (1,), configs={"retention.bytes": "50"})
-
-        def room(*second):
-            draft = propose_restore(cut, facts(directory(1, "/d1", 400 * MIB), *second, t), policy())
-            assert draft.vetoes == ()
-            return next(p.holds for p in draft.preconditions if p.name == "room")
-
-        assert room(directory(1, "/d2", 400 * MIB)) is True
-        assert room(directory(1, "/d2", None)) is None
-        assert room(replace(directory(1, "/d2", 400 * MIB), total_bytes=None)) is None
+def test_what_a_later_version_wrote_stops_no_way_back():
+    cut = lowering({"from": "-1", "to": "50"}, status=ActionStatus.SUPERSEDED, observed={"is_set": True})
+    later = changed(cut, target=cut.target | {"later": 1}, expected=cut.expected | {"later": {"bytes": 1}})
+    (restore,) = follow_ups(alert(), [later], limited("50"), policy(), NOW_MS + 10 * MINUTE, is_over=True)
+    assert restore.target == cut.target | {"after": later.action_id}
 
 
 class TestRoomForAll:
@@ -565,13 +432,6 @@ class TestCordon:
         assert action.commands[0].endswith("--delete-config cordoned.log.dirs")
         assert story.look(*self.parts(cordoned=False, used=400 * MIB), after=2) == [("uncordon_log_dir", "done")]
 
-    def test_a_directory_that_still_fills_stays_closed(self):
-        story = Story(*self.parts(cordoned=False), metadata_version=CORDON)
-        story.look(*self.parts(cordoned=True), after=1)
-        story.resolve()
-        story.look(*self.parts(cordoned=True, status=LogDirStatus.FILLING), after=4)
-        assert [v["name"] for v in story.latest(ActionKind.UNCORDON_LOG_DIR).vetoes] == ["not_enough_room"]
-
     def test_a_cordon_that_was_there_before_is_not_ours_to_end(self):
         story = Story(*self.parts(cordoned=True), metadata_version=CORDON)
         story.resolve()
@@ -587,14 +447,6 @@ def test_a_reserve_that_is_gone_without_an_action_is_made_anew():
     other = alert(Rule.LOG_DIR_CHANGED, to="online", cause=None, evidence={"why": "capacity"})
     assert kinds(recommend(other, facts(directory(1)), policy(**RESERVED), NOW_MS)) == ["investigate"]
     assert kinds(recommend(gone, facts(directory(1)), policy(), NOW_MS)) == ["investigate"]
-
-
-@pytest.mark.parametrize(("partitions", "advised"), [(4_000, 40_000_000), (8_000, 80_000_000), (None, None)])
-def test_the_size_of_a_reserve_is_advised_by_partitions(partitions, advised):
-    """KIP-928: about 10 KB a partition, 40 MB for 4,000."""
-    draft = propose_recreation(directory(1, replica_count=partitions), policy(**RESERVED), "x")
-    assert draft.expected["advised_bytes"] == advised
-    assert ("for its 8,000 partitions 76.3 MiB are advised" in draft.reason) is (partitions == 8_000)
 
 
 class TestReserve:
@@ -614,13 +466,6 @@ class TestReserve:
         assert action.expected["takes_bytes"] == 40 * MIB
         done = story.look(*self.parts(440 * MIB, 50 * MIB, LogDirStatus.ONLINE), after=2)
         assert done == [("recreate_reserve", "done")]
-
-    def test_it_waits_for_room(self):
-        story = Story(*self.parts(960 * MIB, 50 * MIB), limits=RESERVED)
-        story.look(*self.parts(920 * MIB, 10 * MIB), after=1)
-        story.resolve()
-        story.look(*self.parts(680 * MIB, 10 * MIB, LogDirStatus.ONLINE), after=4)
-        assert [v["name"] for v in story.latest(ActionKind.RECREATE_RESERVE).vetoes] == ["not_enough_room"]
 
 
 class TestQuota:
@@ -665,8 +510,3 @@ class TestThrottles:
         action = story.latest(ActionKind.CLEAR_THROTTLES)
         assert action.expected["clears"]["brokers"] == {"1": {RATE: 50_000_000}}
         assert ("clear_throttles", "done") in story.look(*self.parts("/d2", **{"log.dirs": "/d1"}), after=2)
-
-    def test_a_plan_that_took_its_limit_away_leaves_nothing(self):
-        story = Story(*self.parts("/d1"))
-        story.look(*self.parts("/d2", **{RATE: "50000000"}), after=3)
-        assert "clear_throttles" not in dict(story.look(*self.parts("/d2", **{"log.dirs": "/d1"}), after=4))

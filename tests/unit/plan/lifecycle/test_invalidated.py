@@ -2,7 +2,6 @@
 
 from dataclasses import replace as with_fields
 
-import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, BrokerStatus, Cause, ClusterOwner, Rule
@@ -185,17 +184,6 @@ class TestObserved:
         rebuilt = [*FAILED[:3], topic("t", (3, 2)), replica(3, "/d1", "t", size=90 * MIB), replica(2, "/d1", "t")]
         (done, *_) = look(known, alert(), *rebuilt, now_ms=later())
         assert (done.status, done.observed["copies_bytes"]) == (ActionStatus.DONE, 90 * MIB)
-
-
-@pytest.mark.parametrize("to", ["online", "degraded"])
-def test_a_broker_that_answers_again_was_started(to):
-    gone = alert(Rule.BROKER_OFFLINE, log_dir=None, to="offline", cause=None)
-    parts = [*FAILED, directory(1), broker(1, BrokerStatus.OFFLINE)]
-    known = recommend(gone, facts(*parts), policy(), NOW_MS)
-    over = alert(Rule.BROKER_OFFLINE, log_dir=None, to=to, cause=None, status=AlertStatus.RESOLVED, reason="recovered")
-    closed = close(known, over, facts(*FAILED, directory(1), inventory_at_ms=later(2)), policy(), later(2))
-    assert ends(closed, ActionKind.RESTART_BROKER) == [("done", "the broker answers again")]
-    assert ends(closed, ActionKind.INVESTIGATE)[0][0] == "withdrawn"
 
 
 class TestWaves:

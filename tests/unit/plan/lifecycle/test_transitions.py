@@ -203,19 +203,6 @@ class TestDecisions:
         more = [*FAILED, topic("u", (1, 2)), replica(1, "/d1", "u"), replica(2, "/d1", "u")]
         assert look(accepted, alert(severity=Severity.PAGE), *more, now_ms=later(60)) == []
 
-    def test_accepted_is_withdrawn_when_it_no_longer_holds(self):
-        accepted = with_status(plan(alert(), *FAILED)[:1], ActionStatus.ACCEPTED)
-        dead = [broker(3, BrokerStatus.OFFLINE), *FAILED]
-        withdrawn = look(accepted, alert(), *dead, now_ms=later())[0]
-        assert (withdrawn.status, withdrawn.revision) == (ActionStatus.WITHDRAWN, 2)
-        assert "broker 3 is not known to be alive" in withdrawn.status_reason
-
-    def test_rejected_is_not_proposed_again_unless_the_severity_rises(self):
-        rejected = with_status(plan(alert(), *FAILED), ActionStatus.REJECTED)
-        assert look(rejected, alert(), *FAILED, now_ms=later(60)) == []
-        louder = look(rejected, alert(severity=Severity.PAGE), *FAILED, now_ms=later(60))
-        assert {(str(a.status), a.revision) for a in louder} == {("proposed", 2)}
-
     @pytest.mark.parametrize(
         ("status", "said", "then"),
         [
@@ -279,47 +266,10 @@ class TestClosed:
     def resolved(self, reason="recovered", **fields):
         return alert(status=AlertStatus.RESOLVED, reason=reason, at_ms=later(), **({"to": "online"} | fields))
 
-    def test_with_the_alert_what_nobody_did_is_withdrawn(self):
-        over = self.resolved(to=None, reason="offline")
-        revisions = close(
-            plan(space_alert(), *FILLING), over, facts(*FILLING, inventory_at_ms=later(2)), POLICY, later(2)
-        )
-        assert told(revisions) == [("move_log_dir", "withdrawn", 2)]
-        assert revisions[0].status_reason == "its alert is resolved: offline"
-
-    def test_what_an_inventory_can_show_waits_for_the_next_one(self):
-        known = plan(space_alert(), *FILLING)
-        old = facts(*FILLING, inventory_at_ms=NOW_MS)
-        assert close(known, self.resolved(), old, POLICY, later(1.5)) == []
-        assert len(close(known, self.resolved(), old, POLICY, later(4))) == 1
-
     def test_a_move_that_saved_the_directory_is_done(self):
         known = plan(space_alert(), *FILLING)
         after = facts(*TestProgress().moved(copied=True), inventory_at_ms=later(2))
         assert told(close(known, self.resolved(), after, POLICY, later(2)))[0] == ("move_log_dir", "done", 2)
-
-    def test_a_directory_that_serves_again_was_mended_and_restarted(self):
-        after = facts(directory(1), *FAILED[1:], inventory_at_ms=later(2))
-        revisions = close(plan(alert(), *FAILED), self.resolved(), after, POLICY, later(2))
-        assert told(revisions) == [
-            ("reassign", "withdrawn", 2),
-            ("replace_disk", "done", 2),
-            ("restart_broker", "done", 2),
-        ]
-        assert revisions[1].observed == {"status": "online", "at_ms": later()}
-
-    def test_an_alert_that_ended_otherwise_proves_no_repair(self):
-        over = self.resolved(reason="removed", to=None)
-        revisions = close(plan(alert(), *FAILED), over, facts(*FAILED, inventory_at_ms=later(2)), POLICY, later(2))
-        assert {str(a.status) for a in revisions} == {"withdrawn"}
-
-    def test_what_is_over_stays_as_it_is(self):
-        done = with_status(plan(alert(), *FAILED), ActionStatus.DONE)
-        assert close(done, self.resolved(), None, POLICY, later()) == []
-
-    def test_actions_of_an_alert_that_nobody_knows_are_withdrawn(self):
-        revisions = close(plan(alert(), *FAILED), None, None, POLICY, later())
-        assert {(str(a.status), a.status_reason) for a in revisions} == {("withdrawn", "its alert is gone")}
 
 
 def test_facts_are_what_they_were_after_a_look():

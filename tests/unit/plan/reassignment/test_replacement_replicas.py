@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, BrokerStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.reassignment.replacement_replicas import Destinations, lost_partitions, plan_repair, remedies
+from logdirwatch.plan.reassignment.replacement_replicas import Destinations, plan_repair, remedies
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 
 
@@ -62,18 +62,6 @@ def test_the_emptiest_directory_is_chosen():
         replica(1, "/d1", "t"),
     )
     assert plan_repair((1, "/d1"), found, policy()).assignments[0].directory_of(3) == "/d2"
-
-
-def test_a_directory_with_the_metadata_log_is_taken_last():
-    found = facts(
-        offline(1),
-        *healthy(2),
-        directory(3, "/d1", 500 * MIB),
-        directory(3, "/d2", 50 * MIB, is_metadata_dir=True),
-        topic("t", (1, 2)),
-        replica(1, "/d1", "t"),
-    )
-    assert plan_repair((1, "/d1"), found, policy()).assignments[0].directory_of(3) == "/d1"
 
 
 def test_replicas_spread_as_earlier_ones_fill_the_emptiest():
@@ -162,19 +150,6 @@ def test_on_a_degraded_broker_only_any_is_asked_for():
     assert plan_repair((1, "/d1"), found, policy()).assignments[0].log_dirs == ("any", "any")
 
 
-def test_a_healthy_broker_is_preferred_to_an_emptier_degraded_one():
-    found = facts(
-        offline(1),
-        directory(2),
-        offline(3, "/d1"),
-        directory(3, "/d2", 0),
-        directory(4, "/d1", 500 * MIB),
-        topic("t", (1, 2)),
-        replica(1, "/d1", "t"),
-    )
-    assert placed(plan_repair((1, "/d1"), found, policy())) == {"t-0": (4, 2)}
-
-
 def test_brokers_that_are_not_alive_are_no_destination_and_may_not_be_named():
     dead = broker(3, BrokerStatus.OFFLINE)
     found = facts(
@@ -231,38 +206,6 @@ def test_the_leaders_size_counts_not_that_of_a_lost_replica_that_lagged():
         replica(2, "/d1", "t", size=300 * MIB),
     )
     assert sum(plan_repair((1, "/d1"), found, policy()).bytes_in.values()) == 300 * MIB
-
-
-def test_the_most_endangered_partitions_come_first():
-    found = facts(
-        offline(1),
-        *healthy(2, 3),
-        topic("safe", (1, 2, 3)),
-        topic("alone", (1, 2, 3), isr={0: (2, 1)}),
-        topic("__consumer_offsets", (1, 2, 3), is_internal=True),
-        *(replica(1, "/d1", name) for name in ("safe", "alone", "__consumer_offsets")),
-    )
-    assert [p.topic for p in lost_partitions((1, "/d1"), found)] == ["alone", "__consumer_offsets", "safe"]
-
-
-def test_a_replica_newer_than_the_inventory_is_known_from_metadata():
-    fresh = topic("t", (1, 2))
-    lost = replace(fresh.partitions[0], offline_replicas=(1,))
-    found = facts(
-        offline(1),
-        directory(1, "/d2"),
-        *healthy(2, 3),
-        replace(fresh, partitions=(lost,)),
-        replica(2, "/d1", "t"),
-    )
-    assert [p.label for p in lost_partitions((1, "/d1"), found)] == ["t-0"]
-    two = replace(found, directories=found.directories | {(1, "/d2"): offline(1, "/d2")})
-    assert lost_partitions((1, "/d1"), two) == []
-
-
-def test_replicas_that_were_moved_away_already_are_not_lost():
-    found = facts(offline(1), *healthy(2, 3), topic("t", (3, 2)), replica(1, "/d1", "t"))
-    assert lost_partitions((1, "/d1"), found) == []
 
 
 def test_an_unknown_destination_is_not_taken_for_an_empty_one():
@@ -341,12 +284,6 @@ def ordered(found, size=100 * MIB):
     return [(place.broker, place.path) for place in found.ordered(size)]
 
 
-def test_the_emptiest_directory_comes_first():
-    found = destinations(directory(1, "/a", 300 * MIB), directory(2, "/a", 100 * MIB), directory(2, "/b", 200 * MIB))
-    assert ordered(found) == [(2, "/a"), (2, "/b"), (1, "/a")]
-    assert [place.ratio for place in found.ordered(100 * MIB)] == pytest.approx([0.2, 0.3, 0.4])
-
-
 def test_how_full_it_would_be_decides_and_not_how_many_bytes_are_free():
     found = destinations(directory(1, "/a", 500 * MIB, total=5_000 * MIB), directory(2, "/a", 90 * MIB))
     assert ordered(found, 0) == [(2, "/a"), (1, "/a")]
@@ -378,16 +315,6 @@ def test_a_broker_that_somebody_else_slows_down_comes_last(limit, first):
 def test_a_directory_of_unknown_space_counts_as_full(used, total):
     found = destinations(directory(1, "/a", used, total=total), directory(2, "/a", 850 * MIB))
     assert [(place.broker, place.ratio) for place in found.ordered(100 * MIB)] == [(2, pytest.approx(0.95)), (1, 1.0)]
-
-
-def test_what_was_taken_counts_for_the_next():
-    found = destinations(directory(1, "/a", 100 * MIB), directory(2, "/a", 200 * MIB))
-    assert ordered(found)[0] == (1, "/a")
-    found.take((1, "/a"), 150 * MIB)
-    assert ordered(found)[0] == (2, "/a")
-    found.take((2, "/a"), 50 * MIB)
-    found.take((2, "/a"), 50 * MIB)
-    assert ordered(found)[0] == (1, "/a")
 
 
 def test_of_a_broker_with_a_bad_directory_no_path_can_be_named_and_it_comes_last():
@@ -424,16 +351,3 @@ def test_a_directory_that_does_not_serve_is_refused(status):
     found = destinations(directory(1, "/a"), directory(1, "/b", status=status))
     assert ordered(found) == [(1, None)]
     assert [veto.name for veto in found.refused[1]] == ["destination_not_serving"]
-
-
-def test_where_kafka_chooses_a_marked_directory_closes_the_broker():
-    found = destinations(directory(1, "/a"), directory(1, "/b", is_marked=True), offline(1, "/c"))
-    assert ordered(found) == []
-    assert len(found.refused[1]) == 3
-
-
-@pytest.mark.parametrize("status", [BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN])
-def test_a_broker_that_is_not_alive_has_no_places_and_no_reasons(status):
-    found = destinations(directory(1, "/a"), broker(1, status), directory(2, "/a"))
-    assert ordered(found) == [(2, "/a")]
-    assert 1 not in found.refused

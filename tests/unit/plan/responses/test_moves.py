@@ -1,10 +1,8 @@
 """Moves that stand still, and throttles that stayed behind."""
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.lifecycle.transitions import progress
 from tests.unit.plan.answers import recommended_for
-from tests.unit.plan.builders import MIB, alert, broker, directory, facts, replica, topic
-from tests.unit.plan.builders import action as proposed
+from tests.unit.plan.builders import MIB, alert, broker, directory, topic
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -35,12 +33,6 @@ class TestStalled:
         (action,) = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=False)
         assert "ask its owner to raise it first" in action.reason
 
-    def test_a_raise_that_release_0_2_0_proposed_is_done_once_the_limit_is_higher(self):
-        expected = {"throttle_bytes_per_s": 160 * MIB, "raises": {"broker": 1, "key": WITHIN}}
-        old = proposed(ActionKind.CLEAR_THROTTLES, expected=expected)
-        assert progress(old, facts(broker(1, **{WITHIN: str(160 * MIB)}))).is_done
-        assert not progress(old, facts(THROTTLED)).is_done
-
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LISTED = "leader.replication.throttled.replicas"
@@ -66,12 +58,6 @@ class TestLeft:
         for told in (command, again):
             assert limits_in(told) == [f"brokers 1 {FOLLOWER}=1000", f"brokers 1 {LEADER}=1000"]
 
-    def test_whoever_set_it_is_asked(self):
-        (action,) = recommended_for(left(LEADER), THROTTLED, directory(1))
-        (asked,) = action.preconditions
-        assert (asked["name"], asked["holds"]) == ("throttle_agreed", None)
-        assert LEADER in asked["text"]
-
     def test_what_it_does_not_name_is_meant_to_stay(self):
         (action,) = recommended_for(left(WITHIN), THROTTLED, directory(1))
         assert action.expected["clears"] == {"brokers": {"1": {WITHIN: 2000}}, "topics": {}}
@@ -92,16 +78,6 @@ class TestLeft:
         assert [veto["name"] for veto in vetoed.vetoes] == ["move_needs_throttle"]
         assert other.kind is ActionKind.INVESTIGATE
 
-    def test_a_copy_within_the_broker_needs_only_its_own_limit(self):
-        copy = [topic("t", (1,)), replica(1, "/d1", "t", is_future=True)]
-        assert recommended_for(left(LEADER), THROTTLED, directory(1), *copy)[0].vetoes == []
-        assert recommended_for(left(WITHIN), THROTTLED, directory(1), *copy)[-1].vetoes != []
-
     def test_what_is_gone_already_is_left_to_be_looked_at(self):
         (action,) = recommended_for(left(LEADER), broker(1, **{"log.dirs": "/d1"}), directory(1))
         assert action.kind is ActionKind.INVESTIGATE
-
-    def test_it_is_done_when_nothing_of_it_is_set_any_more(self):
-        (action,) = recommended_for(left(LEADER), THROTTLED, directory(1))
-        assert not progress(action, facts(THROTTLED)).is_done
-        assert progress(action, facts(broker(1, **{WITHIN: "2000"}))).is_done

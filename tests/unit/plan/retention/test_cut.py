@@ -158,12 +158,6 @@ class TestTiered:
         assert cut.new_value >= delay
         assert cut.frees_at(HERE) == (90 * MIB if delay else 300 * MIB)
 
-    def test_so_does_one_of_age(self):
-        aged = {"local.retention.ms": str(100 * HOUR_MS), "remote.copy.lag.ms": str(90 * HOUR_MS)}
-        delayed = topic("t", (1,), (1,), configs=TIERED | aged, remote_copy_lag_bytes=0)
-        (cut,) = cuts(delayed, *TestWays.SKEWED[1:], growth=TestWays.RATES, needed=45 * MIB).cuts
-        assert (cut.way.key, cut.new_value) == ("local.retention.bytes", 345 * MIB)
-
     @pytest.mark.parametrize(
         ("lag", "is_known"),
         [
@@ -186,10 +180,6 @@ class TestRules:
         action = cut_action(*self.PARTS, rules=(TopicRule(topic="t", owner="team payments"),))
         assert action.expected["owner"] == "team payments"
         assert any("team payments, the owner of t," in p["text"] for p in action.preconditions)
-
-    def test_a_topic_that_must_not_be_touched_is_not(self):
-        found = cuts(*self.PARTS, rules=(TopicRule(topic="t*", never_touch=True),))
-        assert vetoed(found) == ["never_touch"]
 
     def test_no_cut_goes_below_the_bytes_that_the_owner_wants(self):
         (cut,) = cuts(*self.PARTS, rules=(TopicRule(min_retention_bytes=350 * MIB),)).cuts
@@ -287,11 +277,6 @@ class TestConsumers:
         parts = (topic("t", (1,), (1,), unread={1: 0.75}), self.SIZED, replica(1, "/d1", "t", 1, 400 * MIB))
         (cut,) = cuts(*parts, needed=600 * MIB).cuts
         assert cut.new_value == 300 * MIB
-
-    def test_a_limit_of_age_keeps_it_too(self):
-        aged = topic("t", (1,), (1,), configs={"retention.ms": str(100 * HOUR_MS)}, unread={0: 0.9})
-        (cut,) = cuts(aged, *TestWays.SKEWED[1:], growth=TestWays.RATES, needed=500 * MIB).cuts
-        assert cut.keeps_ms >= 90 * HOUR_MS or cut.new_value >= 360 * MIB
 
     def test_where_all_is_unread_nothing_is_cut_and_the_veto_names_the_group(self):
         found = cuts(topic("t", (1,), unread={0: 1.0}), self.SIZED)

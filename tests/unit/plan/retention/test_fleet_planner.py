@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from logdirwatch.plan.retention.planner import plan_fleet_cuts
-from logdirwatch.plan.retention.shares import gain, left
+from logdirwatch.plan.retention.shares import left
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
 A, B = (1, "/d1"), (2, "/d1")
@@ -27,20 +27,6 @@ def cuts(known, needed, refusals=None, filling=(), **limits):
 
 def freed(found, place):
     return {cut.topic.name: cut.frees_at(place) // MIB for cut in found if cut.frees_at(place)}
-
-
-def test_what_each_directory_needs_is_given_in_proportion():
-    known = world(x=(220, 20), y=(120, 20), z=(20, 220))
-    found = cuts(known, {A: 150 * MIB, B: 100 * MIB})
-    assert freed(found, A) == {"x": 100, "y": 50}
-    assert freed(found, B) == {"z": 100}
-    assert left({A: 150 * MIB, B: 100 * MIB}, found) == {}
-
-
-def test_a_topic_is_cut_as_deep_as_the_neediest_directory_asks():
-    found = cuts(world(x=(220, 220)), {A: 50 * MIB, B: 150 * MIB})
-    assert (freed(found, A), freed(found, B)) == ({"x": 150}, {"x": 150})
-    assert gain(found[0], {A: 50 * MIB, B: 150 * MIB}) == 200 * MIB
 
 
 def test_what_cannot_be_given_is_left_over():

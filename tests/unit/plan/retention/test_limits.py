@@ -9,12 +9,9 @@ from logdirwatch.plan.retention.limits import (
     floor_of_replica,
     is_copy_delayed,
     limits_of,
-    segment_bytes,
     unread_bytes,
-    wanted_ms,
     written_per_s,
 )
-from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
 HOUR_MS = 3_600_000
@@ -76,21 +73,6 @@ def test_a_limit_is_only_ever_lowered():
     assert found["retention.ms"].highest == 100 * HOUR_MS - 60_000
 
 
-@pytest.mark.parametrize(
-    ("limits", "lowest"),
-    [
-        ({}, 10 * MIB),
-        ({"topics": [TopicRule(min_retention_bytes=77 * MIB)]}, 77 * MIB),
-        ({"topics": [TopicRule(min_retention_ms=88 * 1_048_576_000)]}, 88 * MIB),
-        ({"min_retention_ms": 99 * 1_048_576_000}, 99 * MIB),
-    ],
-)
-def test_the_highest_floor_counts(limits, lowest):
-    made = topic("t", (1,), configs={"segment.bytes": str(10 * MIB)}, unread={})
-    found = ways(made, replica(1, "/d1", "t", size=400 * MIB), rate=1.0, **limits)
-    assert found["retention.bytes"].lowest == lowest
-
-
 def test_what_is_unread_is_a_floor_of_both_limits_unless_it_is_not_spared():
     made = topic("t", (1,), (1,), configs=AGED, unread={0: 0.25, 1: 0.5})
     rate = 400 * MIB / 360_000
@@ -98,13 +80,6 @@ def test_what_is_unread_is_a_floor_of_both_limits_unless_it_is_not_spared():
     assert (spared["retention.bytes"].lowest, spared["retention.ms"].lowest) == (200 * MIB, 50 * HOUR_MS)
     assert (taken["retention.bytes"].unread, taken["retention.ms"].unread) == (200 * MIB, 50 * HOUR_MS)
     assert (taken["retention.bytes"].lowest, taken["retention.ms"].lowest) == (10 * MIB, HOUR_MS)
-
-
-def test_a_local_copy_may_be_unread_as_remote_storage_has_it():
-    made = topic("t", (1,), (1,), configs=TIERED | AGED, unread={0: 1.0, 1: 1.0})
-    found = ways(made, *two(), rate=400 * MIB / 360_000)
-    assert (found["local.retention.bytes"].unread, found["local.retention.ms"].unread) == (0, 0)
-    assert found["local.retention.bytes"].lowest == 10 * MIB
 
 
 def test_a_local_copy_whose_rate_nobody_knows_may_go_whole():
@@ -146,10 +121,6 @@ def test_a_lag_takes_nothing_from_what_is_lost_anyway():
     way = ways(made, replica(1, "/d1", "t", size=400 * MIB))["retention.bytes"]
     assert way.freed([replica(1, "/d1", "t", size=400 * MIB)], 100 * MIB) == 290 * MIB
     assert way.freed([], 100 * MIB) == 0
-
-
-def test_kafkas_default_segment_stands_where_nobody_read_it():
-    assert segment_bytes(topic("t", configs={"segment.bytes": None})) == 1_073_741_824
 
 
 def test_unread_bytes_are_those_of_the_worst_partition_rounded_up():
@@ -227,9 +198,3 @@ def test_of_what_nobody_knows_a_share_stays():
     assert floor_of_replica(SIZED, None, 1000, known()) == 1800
     assert floor_bytes([SIZED], None, 1000, known(), unknown_ratio=0.25) == 900
     assert floor_bytes([], None, 1000, known(), unknown_ratio=0.25) == 0
-
-
-def test_the_owners_word_goes_before_the_general_one():
-    limits = policy(min_retention_ms=5, topics=[TopicRule(topic="t", min_retention_ms=0)])
-    assert wanted_ms(topic("t", (1,)), limits) == 0
-    assert wanted_ms(topic("u", (1,)), limits) == 5

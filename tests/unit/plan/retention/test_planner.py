@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.plan.retention.limits import effective_after_ms, freed_bytes
+from logdirwatch.plan.retention.limits import freed_bytes
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import vetoed
-from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, slowly, topic
+from tests.unit.plan.builders import MIB, directory, facts, offline, policy, replica, slowly, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
 HERE = (1, "/d1")
@@ -118,27 +118,6 @@ def test_nothing_is_promised_for_a_directory_that_is_offline():
     assert found.cuts[0].frees == {HERE: 100 * MIB}
 
 
-def test_where_few_are_to_lose_a_second_topic_is_cut_only_when_the_first_is_not_enough():
-    parts = [
-        topic("large", (1,)),
-        topic("small", (1,)),
-        topic("third", (1,)),
-        replica(1, "/d1", "large", size=120 * MIB),
-        replica(1, "/d1", "small", size=70 * MIB),
-        replica(1, "/d1", "third", size=60 * MIB),
-    ]
-    few = {"retention_spread": "fewest_topics", "retention_topics": 2}
-    assert [cut.topic.name for cut in cuts(*parts, needed=90 * MIB, **few).cuts] == ["large"]
-    both = cuts(*parts, needed=130 * MIB, **few).cuts
-    assert [(cut.topic.name, cut.frees_at(HERE)) for cut in both] == [("large", 100 * MIB), ("small", 30 * MIB)]
-    assert [cut.topic.name for cut in cuts(*parts, needed=900 * MIB, **few).cuts] == ["large", "small"]
-
-
-def test_many_partitions_of_one_segment_each_free_nothing():
-    found = cuts(topic("t", *[(1,)] * 80), *(replica(1, "/d1", "t", n, 10 * MIB) for n in range(80)))
-    assert vetoed(found) == ["one_segment_left"]
-
-
 def test_a_limit_that_exists_is_only_ever_lowered():
     limited = topic("t", (1,), configs={"retention.bytes": str(200 * MIB)}, overridden=frozenset({"retention.bytes"}))
     (cut,) = cuts(limited, replica(1, "/d1", "t", size=215 * MIB), needed=50 * MIB).cuts
@@ -183,17 +162,6 @@ def test_without_a_free_byte_no_cut_is_advised():
     place = directory(1, "/d1", 1000 * MIB)
     found = facts(place, topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
     assert vetoed(plan_cuts(place, found, policy(), MIB)) == ["no_free_bytes"]
-
-
-def test_the_slowest_host_says_when_the_bytes_are_back():
-    kind = topic("t", (1, 2), configs={"file.delete.delay.ms": "5000"})
-    quick = {"log.retention.check.interval.ms": "1000"}
-    slow = {"log.retention.check.interval.ms": "30000"}
-    assert effective_after_ms(kind, facts(broker(1, **quick), broker(2, **slow))) == 35_000
-
-
-def test_kafkas_defaults_stand_where_nothing_is_known():
-    assert effective_after_ms(topic("t", (1,)), facts(broker(1))) == 360_000
 
 
 COMPACTED = {"cleanup.policy": "compact"}

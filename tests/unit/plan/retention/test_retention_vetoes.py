@@ -70,10 +70,6 @@ class TestKeptForEver:
         assert reason.endswith("(retention.ms=-1): ask ann")
         assert self.veto(FOR_EVER, overridden).reason.endswith(": ask its owner")
 
-    @pytest.mark.parametrize("overridden", [frozenset(), frozenset({"retention.bytes"})])
-    def test_a_brokers_default_is_nobodys_purpose(self, overridden):
-        assert self.veto(FOR_EVER, overridden) is None
-
 
 @pytest.mark.parametrize(
     ("rule", "found"),

@@ -134,10 +134,3 @@ class TestWhatAPlanLeftBehind:
     def test_another_value_is_somebody_elses(self):
         assert self.left(broker(1, **{LEADER: "101"}))[1] is None
         assert self.left(broker(1))[1] is None
-
-    def test_a_plan_that_was_never_begun_left_nothing(self):
-        set_now = broker(1, **{LEADER: "100"})
-        assert self.left(set_now, status=ActionStatus.WITHDRAWN)[1] is None
-        begun = {"started_at_ms": 1}
-        assert self.left(set_now, status=ActionStatus.WITHDRAWN, observed=begun)[1] is not None
-        assert self.left(set_now, expected={})[1] is None

@@ -9,7 +9,6 @@ from logdirwatch.plan.actions.topics.restore_retention import (
     propose_restore,
     was,
     with_returning,
-    with_room_for,
 )
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.settings import TopicRule
@@ -50,7 +49,7 @@ class TestWhetherACutStands:
         assert is_cut(cut(), seen(now)) is stands
 
     @pytest.mark.parametrize(
-        ("before", "stands"), [("-1", True), (None, True), ("101", True), ("100", False), ("50", False)]
+        ("before", "stands"), [("-1", True), (None, True), ("-2", True), ("101", True), ("100", False), ("50", False)]
     )
     def test_and_below_what_was_before(self, before, stands):
         assert is_cut(cut({KEY: {"from": before, "to": "100"}}), seen("100")) is stands
@@ -87,6 +86,11 @@ class TestTheRestoredLimit:
         assert found.commands == (ALTER + command,)
         assert found.configs == {"t": {KEY: {"from": "100", "to": before}}}
         assert found.undo == {"commands": [f"{ALTER}--add-config {KEY}=100"]}
+
+    @pytest.mark.parametrize(("before", "said"), [("-1", "unlimited"), ("500", "500"), (None, "an unknown value")])
+    def test_the_old_limit_is_said(self, before, said):
+        found = restored(cut({KEY: {"from": before, "to": "100"}}))
+        assert f"give t its old retention back, {KEY} {said} as before" in found.reason
 
     def test_it_is_the_one_before_the_first_cut(self):
         deeper = cut({KEY: {"from": "100", "to": "50", "was": "5000"}}, old={KEY: "5000"})
@@ -262,12 +266,6 @@ class TestWhatStillReturns:
     def test_it_is_added_to_what_is_reserved_already(self):
         one = cut(freed=on((1, "/d1", 250)), expected={"topic_bytes_before": 400})
         assert self.reserved(one, reserved={(1, "/d1"): 5, (2, "/d1"): 7}) == {(1, "/d1"): 255, (2, "/d1"): 7}
-
-    def test_the_next_one_to_be_restored_needs_its_room_beside_the_first(self):
-        first, snapshot = restored(), seen(reserved={(1, "/d1"): 5})
-        assert with_room_for(first, snapshot).reserved == {(1, "/d1"): 300 * MIB + 5}
-        vetoed = restored(snapshot=seen("99"))
-        assert with_room_for(vetoed, snapshot) is snapshot
 
 
 @pytest.mark.parametrize(("now", "done"), [("-1", True), ("100", False), (None, False)])
