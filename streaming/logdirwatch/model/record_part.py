@@ -27,6 +27,11 @@ EMPTY_LIST: Any = field(default_factory=lambda: [])  # noqa: PIE807 - an empty l
 EMPTY_MAP: Any = field(default_factory=lambda: {})  # noqa: PIE807 - an empty map of dict() would be left out
 
 
+def meaning(annotation: Any) -> str:
+    """Return what a field means: the text in its annotation; empty if it has none."""
+    return next((note for note in getattr(annotation, "__metadata__", ()) if isinstance(note, str)), "")
+
+
 class RecordPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a record; ``part["name"]`` and ``part.get("name")`` read a field as it is on the wire."""
 

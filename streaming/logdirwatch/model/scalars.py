@@ -29,7 +29,7 @@ Version = Annotated[Literal[1], "Version of the record's form: 1."]
 
 
 IsCordoned = Annotated[bool | None, "Whether Kafka places no new replicas in it (KIP-1066); null: unknown."]
-IsMetadataDir = Annotated[bool | None, "Whether the metadata log is in it; null: unknown."]
+IsMetadataDir = Annotated[bool | None, "Whether the metadata log is in it: its loss halts the broker; null: unknown."]
 ClusterName = Annotated[Name, "Kafka cluster, by its name in the configuration."]
 NodeId = Annotated[BrokerId, "Node id of the broker."]
 CollectorName = Annotated[str, "Name of the collector that wrote the record; empty: not given."]

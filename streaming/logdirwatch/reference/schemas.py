@@ -11,7 +11,7 @@ from logdirwatch.model import records, topics
 from logdirwatch.model.actions import ACTION_PARTS, EXPECTED
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.evidence import EVIDENCE
-from logdirwatch.model.record_part import RecordPart
+from logdirwatch.model.record_part import RecordPart, meaning
 from logdirwatch.model.records.alerts import Affected
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -79,7 +79,7 @@ def _describe_fields(definition: Mapping[str, Any], struct: type[Struct]) -> Non
     """Describe the fields of a struct: a text in the annotation of a field is what it means."""
     found = definition["properties"]
     for field in msgspec.structs.fields(struct):
-        for text in (note for note in getattr(field.type, "__metadata__", ()) if isinstance(note, str)):
+        if text := meaning(field.type):
             found[field.encode_name] = {"description": text, **found[field.encode_name]}
 
 

@@ -53,7 +53,7 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
 
     version: Version
     alert_id: Annotated[Name, "Identity of the alert."]
-    revision: Annotated[Revision, "Revision number; the highest one of an alert is current."]
+    revision: Annotated[Revision, "Revision number; the highest one of an alert is current, 0 is the fast lane's."]
     status: Annotated[AlertStatus, "Whether the alert fires or is resolved."]
     rule: Annotated[Rule, "The rule."]
     severity: Annotated[Severity, "The severity."]

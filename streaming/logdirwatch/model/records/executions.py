@@ -34,7 +34,7 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
     content_hash: Annotated[Name, "content_hash of the action that was carried out."]
     kind: Annotated[ActionKind, "Kind of the action."]
     cluster: ClusterName
-    state: Annotated[ExecutionState, "State of the execution."]
+    state: Annotated[ExecutionState, "State of the execution; done and rolled_back are ends, and stuck needs a person."]
     back: Annotated[bool, "Whether the operations are undone."]
     operations: Annotated[list[dict[str, Any]], "The operations of the action."]
     step: Annotated[Count, "How many steps are done."] = 0

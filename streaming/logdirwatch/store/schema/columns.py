@@ -1,7 +1,29 @@
 """Parts of a table definition."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    EnumType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    StrType,
+    StructType,
+    Type,
+    UnionType,
+    type_info,
+)
+from msgspec.structs import FieldInfo, fields
+
+from logdirwatch.model.record_part import meaning
 
 
 @dataclass(frozen=True)
@@ -36,9 +58,51 @@ class Table:
         return [column.name for column in self.columns if column.name in sought and column.kind != "boolean"]
 
 
-def columns(text: str) -> tuple[Column, ...]:
+def columns(text: str, of_record: Mapping[str, Column] = MappingProxyType({})) -> tuple[Column, ...]:
     """Read column definitions, one per line: name, type, and the comment, which is the rest."""
-    return tuple(Column(*line.split(maxsplit=2)) for line in text.strip().splitlines())
+    return tuple(chain.from_iterable(_of_line(line.split(maxsplit=2), of_record) for line in text.strip().splitlines()))
+
+
+def of(record: type[Struct]) -> Callable[[str], tuple[Column, ...]]:
+    """Return :func:`columns` for the table of a record; a line ``= NAME NAME`` stands for fields of it."""
+    info = type_info(record)
+    assert isinstance(info, StructType)
+    types = {field.name: field.type for field in info.fields}
+    return partial(columns, of_record={field.name: _column(field, types[field.name]) for field in fields(record)})
+
+
+def _of_line(words: Sequence[str], of_record: Mapping[str, Column]) -> Iterator[Column]:
+    if words[0] == "=":
+        yield from (of_record[name] for name in " ".join(words[1:]).split())
+    else:
+        yield Column(*words)
+
+
+_LISTED = 9
+"""The most values of a field that its description lists."""
+
+
+def _column(field: FieldInfo, kind: Type) -> Column:
+    if isinstance(kind, UnionType):
+        kind, *_ = (one for one in kind.types if not isinstance(one, NoneType))
+    sql, remark = "string", ""
+    match kind:
+        case BoolType():
+            sql = "boolean"
+        case IntType(le=largest):
+            sql = "int" if largest is not None and largest < 2**31 else "bigint"
+        case FloatType():
+            sql = "double"
+        case ListType(item_type=StrType()):
+            sql = "array<string>"
+        case DictType(value_type=IntType()):
+            sql = "map<string,bigint>"
+        case EnumType(cls=values):
+            remark = f" ({', '.join(values)})" if len(values) <= _LISTED else ""
+        case DictType() | ListType() | StructType():
+            remark = " (JSON)"
+    what, null, otherwise = meaning(field.type).removesuffix(".").partition("; null")
+    return Column(field.name, sql, f"{what}{remark}{null}{otherwise}")
 
 
 SOURCE = columns("""

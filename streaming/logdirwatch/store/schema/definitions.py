@@ -1,32 +1,26 @@
 """Every Delta table by name.
 
 Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in columns ending ``_bytes``; null means
-unknown. Values of varying structure are JSON text.
+unknown. Values of varying structure are JSON text. A line ``= NAME NAME`` stands for fields of the table's record.
 """
 
-from logdirwatch.store.schema.columns import SOURCE, Table, columns
+from logdirwatch.model.records import (
+    ActionRecord,
+    AlertRecord,
+    DecisionRecord,
+    ExecutionRecord,
+    LogDirView,
+    StateRecord,
+    Transition,
+)
+from logdirwatch.store.schema.columns import SOURCE, Table, columns, of
 
 BROKER_STATE = Table(
     "broker_state",
     "Present state of each broker; one row per broker, from the state record with the highest sequence",
-    columns("""
-        cluster              string  Kafka cluster, by its name in the configuration
-        broker               int     Broker id
-        sequence             bigint  Number of the state record; a lower one never replaces a higher one
-        status               string  online, degraded (answers, at least one directory offline), offline or unknown
-        reason               string  Why the status is what it is
-        since_ms             bigint  When the status began
-        at_ms                bigint  Time of the newest evidence behind this row
-        last_seen_ms         bigint  When the broker last answered
-        collector            string  Collector whose answer is used
-        host                 string  Host that the broker advertises
-        rack                 string  Rack that the broker names
-        is_fenced            boolean Whether the controller fences it
-        kafka_version        string  Version of Kafka it runs
-        metadata_version     string  metadata.version that the cluster has finalized
-        metadata_mode        string  zookeeper, kraft or migrating: where it keeps its metadata; null: not known
-        not_reported         array<string>       What its version of Kafka cannot report; null: not known
-        controller_id        bigint  Broker or controller id of the active controller
+    of(StateRecord)("""
+        = cluster broker sequence status reason since_ms at_ms last_seen_ms collector host rack is_fenced kafka_version
+        = metadata_version metadata_mode not_reported controller_id
         log_dir_count        int     Number of its log directories
         offline_log_dirs     int     How many of them are offline
         leaderless           bigint  Partitions without a leader whose preferred leader it is
@@ -35,11 +29,7 @@ BROKER_STATE = Table(
         sole_replica         bigint  Partitions it hosts with one replica in sync
         internal_leaderless  bigint  Internal partitions among the leaderless
         partition_examples   array<string>       Some partitions at risk
-        maintenance_until_ms bigint  End of its maintenance; null: no maintenance is active
-        maintenance_by       string  Who planned that
-        maintenance_reason   string  Why
-        recovering_logs      bigint  Logs that it still recovers at startup; null: none reported
-        remote_copy_lag_bytes bigint Bytes of tiered topics that it leads and has still to copy; null: unknown
+        = maintenance_until_ms maintenance_by maintenance_reason recovering_logs remote_copy_lag_bytes
         configs              map<string,string>  Broker configuration from the last inventory scan
         configs_at_ms        bigint  Time of that scan
         record               string  The state record itself, JSON; detect can start again from it
@@ -52,39 +42,16 @@ BROKER_STATE = Table(
 LOG_DIR_STATE = Table(
     "log_dir_state",
     "Present state of each log directory; one row per directory in its broker's newest state record",
-    columns("""
+    of(LogDirView)("""
         cluster             string  Kafka cluster, by its name in the configuration
         broker              int     Broker id
         log_dir             string  Path of the directory, as log.dirs spells it
         sequence            bigint  Number of the broker's state record
         at_ms               bigint  Time of the newest evidence behind that record
-        status              string  online, filling, critical, saturated, offline or unknown
-        cause               string  Why it is offline, such as full, failed or remount; unknown without evidence
-        reason              string  Which rule decided
-        since_ms            bigint  When the status began
-        sample_at_ms        bigint  Time of the last sample with its space
-        last_seen_ms        bigint  When the broker last listed it without an error
-        last_status         string  Status before it became unknown
-        last_proof_ms       bigint  Time of the last successful write seen
-        error_code          bigint  Error code of the last DescribeLogDirs answer
-        total_bytes         bigint  Size of its volume
-        usable_bytes        bigint  Bytes that the broker can still write
-        used_ratio          double  1 - usable_bytes / total_bytes
-        replica_count       bigint  Replicas in it, copies in progress left out
-        replica_bytes       bigint  Bytes of those replicas
-        future_bytes        bigint  Bytes of copies in progress
-        incoming_bytes      bigint  Bytes that running moves still add
-        outgoing_bytes      bigint  Bytes that running moves will remove
-        unaccounted_bytes   bigint  Used bytes that no replica explains
-        growth_bytes_per_s  double  Growth of the used bytes, without moved replicas
-        lasting_growth_bytes_per_s double Growth that lasts; null: not watched for long enough
-        full_at_ms          bigint  When it will be full according to the forecast; null: not within a week
-        forecast_confidence double  Confidence of the forecast, from 0 to 1
-        volume              string  Name of its file system, which directories may share; null: unknown
-        is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
-        is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
-        strays              map<string,bigint>  Replicas in it not assigned to the broker, by name with their bytes
-        capacity_source     string  host or configuration: who told its size where Kafka does not; null: Kafka does
+        = status cause reason since_ms sample_at_ms last_seen_ms last_status last_proof_ms error_code total_bytes
+        = usable_bytes used_ratio replica_count replica_bytes future_bytes incoming_bytes outgoing_bytes
+        = unaccounted_bytes growth_bytes_per_s lasting_growth_bytes_per_s full_at_ms forecast_confidence volume
+        = is_cordoned is_metadata_dir strays capacity_source
     """)
     + SOURCE,
     key=("cluster", "broker", "log_dir"),
@@ -246,17 +213,8 @@ LOG_DIR_SAMPLES = Table(
 TRANSITIONS = Table(
     "transitions",
     "Every change of status of a broker or log directory",
-    columns("""
-        transition_id  string  Identity of the transition
-        cluster        string  Kafka cluster, by its name in the configuration
-        broker         int     Broker id
-        log_dir        string  Path of the directory; null: the broker's own status
-        from_status    string  Status before; null at first sight
-        to_status      string  Status after
-        cause          string  Why it is offline, such as full, failed or remount; unknown without evidence
-        reason         string  Which rule decided
-        at_ms          bigint  Time of the evidence
-        origin         string  Record that caused it: topic/partition/offset/Kafka time, or the timer judged
+    of(Transition)("""
+        = transition_id cluster broker log_dir from_status to_status cause reason at_ms origin
     """)
     + SOURCE,
     key=("transition_id",),
@@ -267,27 +225,9 @@ TRANSITIONS = Table(
 ALERTS = Table(
     "alerts",
     "Every revision of every alert, without heartbeats",
-    columns("""
-        alert_id        string  Identity of the alert
-        revision        bigint  Number of the revision; 0 is the fast lane's
-        status          string  firing or resolved
-        rule            string  Rule of the alert
-        severity        string  info, warning, critical or page
-        cluster         string  Kafka cluster, by its name in the configuration
-        broker          int     Broker id; null: the whole cluster
-        log_dir         string  Path of the directory; null: the whole broker or cluster
-        from_status     string  Status before the transition behind it
-        to_status       string  Status after that transition
-        cause           string  Why a directory is offline
-        opened_at_ms    bigint  When the alert opened
-        at_ms           bigint  Time of this revision's evidence
-        lane            string  fast or fast_micro_batch (from the event alone), or stateful (from the state machine)
-        evidence        string  Numbers and rules behind it, JSON
-        affected        string  Impacted partitions, topics and consumer groups, JSON
-        summary         string  One sentence for people
-        reason          string  Why it resolved or changed
-        merged_into     string  Alert that replaced this one
-        stale_since_ms  bigint  Since when it is not confirmed
+    of(AlertRecord)("""
+        = alert_id revision status rule severity cluster broker log_dir from_status to_status cause opened_at_ms at_ms
+        = lane evidence affected summary reason merged_into stale_since_ms
         record          string  The alert record itself, JSON
     """)
     + SOURCE,
@@ -299,35 +239,10 @@ ALERTS = Table(
 ACTIONS = Table(
     "actions",
     "Every revision of every recommended action",
-    columns("""
-        action_id          string  Identity of the action
-        revision           bigint  Number of the revision
-        status             string  proposed, accepted, rejected, running, done, failed, expired, superseded or withdrawn
-        status_reason      string  Why it has that status
-        kind               string  Kind of the action
-        alert_id           string  Alert that it belongs to
-        alert              string  Key fields of that alert, JSON
-        cluster            string  Kafka cluster, by its name in the configuration
-        target             string  What it acts on, JSON
-        reason             string  Why it helps
-        expected           string  Expected effect, and when, JSON
-        preconditions      string  Preconditions, JSON
-        vetoes             string  Reasons why it must not be done now, JSON
-        data_loss          boolean Whether it deletes data
-        requires_approval  boolean Whether a person must accept it
-        expires_at_ms      bigint  End of its validity
-        commands           array<string>  Commands ready to paste, in order
-        reassignment       string  Reassignment for kafka-reassign-partitions, JSON
-        configs            string  Configuration changes, JSON
-        undo               string  Rollback, JSON
-        based_on           string  Age of its facts, JSON
-        observed           string  Observed effect, JSON
-        decision           string  Last decision of a person about it, JSON
-        position           int     Its position among the actions of its alert, from 0
-        content_hash       string  Hash of what it would do; an acceptance is valid only for that
-        operations         string  What it does to the cluster, as data, JSON
-        owner              string  What declares the configuration of the cluster
-        at_ms              bigint  Time of this revision's evidence
+    of(ActionRecord)("""
+        = action_id revision status status_reason kind alert_id alert cluster target reason expected preconditions
+        = vetoes data_loss requires_approval expires_at_ms commands reassignment configs undo based_on observed decision
+        = position content_hash operations owner at_ms
         record             string  The action record itself, JSON
     """)
     + SOURCE,
@@ -339,21 +254,11 @@ ACTIONS = Table(
 EXECUTIONS = Table(
     "executions",
     "Every state of every execution of an action by apply or autopilot",
-    columns("""
-        execution_id   string  Identity of the execution
-        action_id      string  Action that is carried out
-        revision       bigint  Revision of the action
-        content_hash   string  Hash of what is done
-        kind           string  Kind of the action
-        cluster        string  Kafka cluster, by its name in the configuration
-        state          string  How far it is; done and rolled_back are ends, and stuck needs a person
-        back           boolean Whether the operations are undone
+    of(ExecutionRecord)("""
+        = execution_id action_id revision content_hash kind cluster state back
         step           bigint  Number of steps that are done
         planned_bytes  bigint  Bytes that it copies, as planned
-        by             string  Who started it
-        reason         string  Why it is stuck
-        started_at_ms  bigint  When it began
-        at_ms          bigint  Time of this state
+        = by reason started_at_ms at_ms
         record         string  The journal's record itself, JSON
     """)
     + SOURCE,
@@ -365,21 +270,10 @@ EXECUTIONS = Table(
 DECISIONS = Table(
     "decisions",
     "Decisions about alerts, actions and brokers",
-    columns("""
-        id           string Alert or action that it is about; CLUSTER/BROKER for maintenance, with /LOG_DIR for healthy
-        decision     string acknowledge, silence, accept, reject, maintenance or healthy
-        by           string Who decided
-        reason       string Why
-        at_ms        bigint When
-        until_ms     bigint Until when it is valid; null: permanently, or as long as the configuration allows
+    of(DecisionRecord)("""
+        = id decision by reason at_ms until_ms
         cluster      string Cluster of the alert or action, unknown when neither table has it
-        broker       int    Maintenance: the broker that may be away; healthy: whose disk it is
-        owner        string Acknowledgement: owner of the alert; null: who acknowledged it
-        severity     string Acknowledgement or silence: the highest severity that it covers; null: all
-        revision     bigint Revision of the alert or action that it is about
-        matching     string Silence: pattern of the alerts it is about, if not one alert, JSON
-        content_hash string Acceptance or rejection: content_hash of the action at that revision
-        log_dir      string Healthy: the directory whose disk is healthy; null: none in particular
+        = broker owner severity revision matching content_hash log_dir
     """)
     + SOURCE,
     key=("id", "at_ms"),
