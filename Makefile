@@ -27,7 +27,7 @@ CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand simulate-advice mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -123,6 +123,9 @@ simulate: $(STAMP) ## the whole service on virtual clocks, its law checked throu
 
 simulate-hand: $(STAMP) ## executions against everybody else, generated (SCHEDULES=100000 WORLDS=8 SEED=1)
 	$(BIN)/python -m tests.simulation.hand --schedules $(SCHEDULES) --worlds $(or $(WORLDS),0) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+simulate-advice: $(STAMP) ## advice for small clusters, against everything that could be done (WORLDS=10000 SEED=1)
+	$(BIN)/python -m tests.simulation.advice --worlds $(or $(WORLDS),10000) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=60 SEED=1 ONLY="notify store")
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)

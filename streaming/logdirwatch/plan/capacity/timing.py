@@ -1,14 +1,15 @@
 """How long until a log directory is full, and how long Kafka takes: deletion delay, copies at once."""
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
-from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.times import WEEK_HOURS
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Policy, Precondition, Veto
+from logdirwatch.plan.proposal import Policy, Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio
 
 REACTION_MS = 600_000
@@ -42,6 +43,19 @@ def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
     return full_in_ms(left_bytes, directory.endless_bytes_per_s, directory.ramps)
 
 
+def with_growth(directory: LogDir, growth_bytes_per_s: float) -> LogDir:
+    """Return a directory with another growth; the pattern of days and weeks in its forecast stays."""
+    before = directory.outlook_bytes_per_s or 0.0
+    if directory.lasting_growth_bytes_per_s is None:
+        return replace(directory, growth_bytes_per_s=growth_bytes_per_s)
+    full_at_ms, at_ms, left_bytes = None, directory.sample_at_ms, float(directory.usable_bytes or 0)
+    if at_ms is not None and growth_bytes_per_s > 0:
+        if directory.full_at_ms is not None:
+            left_bytes = (directory.full_at_ms - at_ms) * before / 1000
+        full_at_ms = at_ms + int(left_bytes * 1000 / growth_bytes_per_s)
+    return replace(directory, lasting_growth_bytes_per_s=growth_bytes_per_s, full_at_ms=full_at_ms)
+
+
 def growth_until_full(directory: LogDir) -> float:
     """Return the mean growth until a directory is full, 0 if that is not known."""
     left_ms = time_to_full_ms(directory)
@@ -58,18 +72,6 @@ def deleted_until_full(directory: LogDir) -> dict[str, float]:
 
 def _ended(ramp: Ramp, left_ms: int | None) -> float:
     return ramp.bytes_per_s * (1 - min(1.0, ramp.until_ms / left_ms)) if left_ms else 0.0
-
-
-def full_sooner(destination: LogDir, taken_bytes: int, source: LogDir) -> Veto | None:
-    """Veto a destination that with the replicas it takes would be full before the source is without the move.
-
-    A source that is not known to be full one day does not need a destination that is within a day.
-    """
-    left_ms, source_left_ms = time_to_full_ms(destination, -taken_bytes), time_to_full_ms(source)
-    if left_ms is None or left_ms >= (DAY_MS if source_left_ms is None else source_left_ms):
-        return None
-    where = destination.path + ("" if destination.broker == source.broker else f" on broker {destination.broker}")
-    return Veto("destination_full_sooner", f"{where} would be full {human_in(left_ms)}, before {source.path}")
 
 
 def is_full_within_the_hour(directory: LogDir) -> bool:

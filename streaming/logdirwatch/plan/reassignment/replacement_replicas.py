@@ -17,11 +17,11 @@ from logdirwatch.plan.availability.fault_tolerance import danger, lost_partition
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import slowed_by_others
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, NewReplicas, Space, less_full_than
-from logdirwatch.plan.capacity.timing import full_sooner
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.layout import LogDirId, Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import EXAMPLES, Policy, Veto
+from logdirwatch.plan.reassignment.arrivals import Arrivals
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_ratio
 
@@ -210,7 +210,7 @@ class _Planner:
         relieved: LogDir | None,
         passed_over: frozenset[int],
     ) -> None:
-        self._without, self._relieved = without, relieved
+        self._without, self._arrivals = without, None if relieved is None else Arrivals(relieved, snapshot, policy)
         less_full = None if relieved is None else less_full_than(relieved, snapshot, policy, CLEARLY_LESS_RATIO)
         self._settled_max_ratio = None if less_full is None else less_full.limits.destination_max_ratio
         self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
@@ -275,7 +275,7 @@ class _Planner:
             veto = (
                 self._too_slow(partition, destination.broker)
                 or self._landing(destination.broker).veto(copied, destination.path)
-                or self._too_full(destination, size)
+                or self._too_full(destination, partition, size)
             )
             if veto is None:
                 return destination
@@ -294,14 +294,15 @@ class _Planner:
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
 
-    def _too_full(self, destination: Destination, size: int) -> Veto | None:
+    def _too_full(self, destination: Destination, partition: Partition, size: int) -> Veto | None:
         """Veto a place whose directory would be too full with the replica to keep it, or full too soon."""
-        most, place = self._settled_max_ratio, (destination.broker, destination.path or "")
-        if most is None or self._relieved is None:
+        most = self._settled_max_ratio
+        if most is None or self._arrivals is None:
             return None
         if destination.ratio <= most:
-            directory = self._snapshot.directories.get(place)
-            return None if directory is None else full_sooner(directory, self._bytes_in[place] + size, self._relieved)
+            replica = self._here(partition)
+            found = (self._arrivals.veto(one, replica, size) for one in self._places(destination))
+            return next((veto for veto in found if veto is not None), None)
         where = f"{destination.path or 'a directory'} on broker {destination.broker}"
         filled = f"{where} would be {human_ratio(destination.ratio)} full with it, above {human_ratio(most)}"
         return Veto("destination_would_overflow", filled)
@@ -353,6 +354,19 @@ class _Planner:
         if destination.path is not None:
             self._bytes_in[destination.broker, destination.path] += size
             self._destinations.take((destination.broker, destination.path), size)
+        if self._arrivals is not None:
+            for place in self._places(destination):
+                self._arrivals.take(place, self._here(partition), size)
+
+    def _places(self, destination: Destination) -> list[LogDirId]:
+        """Return where a replica may come to lie: Kafka chooses where no path can be named."""
+        if destination.path is not None:
+            return [(destination.broker, destination.path)]
+        return [one.place for one in self._snapshot.directories_of[destination.broker] if one.is_serving]
+
+    def _here(self, partition: Partition) -> Replica:
+        """Return the replica that leaves."""
+        return Replica(self._broker, self._path or "", *partition.key, self._snapshot.layout.size_of(partition.key))
 
     def _moved(self, partition: Partition, destination: Destination) -> Assignment:
         replicas = self._replaced(partition, destination.broker)

@@ -13,11 +13,12 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume, needed_bytes
-from logdirwatch.plan.capacity.timing import delete_delay_ms, full_sooner, time_to_full_ms
+from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.reassignment.arrivals import Arrivals
 from logdirwatch.plan.vetoes import replica_vetoes
 
 
@@ -119,6 +120,7 @@ class _Planner:
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
         self._bytes_in: Counter[LogDirId] = Counter()
+        self._arrivals = Arrivals(source, snapshot, policy)
         self._destinations = [d for d in snapshot.directories_of[source.broker] if self._is_destination(d)]
 
     def run(self, needed: int) -> Moves:
@@ -138,6 +140,7 @@ class _Planner:
             size = replica.size_bytes or 0
             self._space.add(destination.place, size)
             self._bytes_in[destination.place] += size
+            self._arrivals.take(destination.place, replica, size)
             self._written += self._snapshot.growth_of(replica) or 0.0
             sizes.append(size)
             assignments.append(self._assignment(replica, destination.path))
@@ -214,7 +217,7 @@ class _Planner:
 
     def _emptiest(self, replica: Replica) -> LogDir | None:
         extra = (replica.size_bytes or 0) + self._growth_meanwhile(replica)
-        fitting = [d for d in self._destinations if self._fits(d, extra)]
+        fitting = [d for d in self._destinations if self._fits(d, replica, extra)]
         return min(fitting, key=lambda d: self._preference(d, extra), default=None)
 
     def _preference(self, destination: LogDir, extra: int) -> tuple[bool, float, str]:
@@ -230,10 +233,10 @@ class _Planner:
         copied = max(self._needed, self._bytes_in.total() + extra)
         return extra + copy_rates.copy_growth(destination.outlook_bytes_per_s, copied, self._rate)
 
-    def _fits(self, destination: LogDir, extra: int) -> bool:
+    def _fits(self, destination: LogDir, replica: Replica, extra: int) -> bool:
         more = self._in_the_end(destination, extra)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
-        veto = veto or full_sooner(destination, self._bytes_in[destination.place] + extra, self._source)
+        veto = veto or self._arrivals.veto(destination.place, replica, extra)
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None

@@ -105,17 +105,18 @@ def bytes_to_delete(
     ``hoped`` are those that others may free in time. No more is deleted than necessary: if a remedy without loss comes
     late, as much as lasts until then; otherwise as much as brings the directory down to ``plan.cut_ratio`` and lasts
     for :data:`CUT_LASTS_MS`. Nothing is deleted in a directory that shrinks, or, unless it is saturated, that is not
-    going to be full.
+    going to be full once they have freed theirs.
     """
     left = needed - freed_by(proposals, source) - hoped
     if left <= 0:
         return 0
     growth = source.outlook_bytes_per_s
-    is_endless = growth is not None and time_to_full_ms(source) is None
+    lasts_ms = time_to_full_ms(after(source, proposals), hoped)
+    is_endless = growth is not None and lasts_ms is None
     if growth is not None and (growth < 0 or (is_endless and source.status is not LogDirStatus.SATURATED)):
         return 0
     growth = max(0.0, growth or 0.0)
-    lasting_bytes = growth * (time_to_full_ms(after(source, proposals), hoped) or 0) / 1000
+    lasting_bytes = growth * (lasts_ms or 0) / 1000
     limits = policy.limits
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
     # One byte more is needed than what reaches the target exactly.

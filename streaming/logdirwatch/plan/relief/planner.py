@@ -153,7 +153,7 @@ def _answer(
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     still = wanted - sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
     lost = [*cuts, *_losses(source, snapshot, policy, still, cuts, now_ms)]
-    is_room_in_time = _has_time_for(room, left_ms, policy)
+    is_room_in_time = _has_time_for(room, source, policy)
     if wanted > least or is_room_in_time:
         lost = [_lossless_first(proposal) for proposal in lost]
     waits = hoped or is_room_in_time
@@ -203,10 +203,15 @@ def _brakes(
     return apply_decisions(propose_producer_throttle(source, snapshot, policy, lasts_ms), snapshot.decisions)
 
 
-def _has_time_for(room: Sequence[ProposedAction], left_ms: int | None, policy: Policy) -> bool:
-    """Tell whether more room comes in time although nobody configured how long it takes: it takes days, not weeks."""
+def _has_time_for(room: Sequence[ProposedAction], source: LogDir, policy: Policy) -> bool:
+    """Tell whether more room comes in time although nobody configured how long it takes: it takes days, not weeks.
+
+    There is always time for it where the outlook knows no end.
+    """
     is_possible = any(not one.vetoes and one.expected["needs_ms"] is None for one in room)
-    return is_possible and left_ms is not None and left_ms > policy.limits.fleet_cuts_last_ms
+    left_ms, lasts_ms = time_to_full_ms(source), policy.limits.fleet_cuts_last_ms
+    lasts = source.lasting_growth_bytes_per_s is not None if left_ms is None else left_ms > lasts_ms
+    return is_possible and lasts
 
 
 def _lossless_first(proposal: ProposedAction) -> ProposedAction:

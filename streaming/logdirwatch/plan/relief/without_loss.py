@@ -17,7 +17,7 @@ from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEF
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import keys_in
-from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.cluster.layout import TopicPartition, grown_bytes
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.operator_decisions import apply_decisions
@@ -28,6 +28,7 @@ from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
 from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.freed_bytes import after, freed_by, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
+from logdirwatch.plan.retention.plateau import with_plateau
 from logdirwatch.text.units import human_bytes, human_in, human_ms
 
 
@@ -47,7 +48,7 @@ def relieve_without_loss(
     """Return the moves that free what a directory needs, and the alternatives if they do not."""
     if needed <= 0:
         return LosslessRelief()
-    found = _moves(source, snapshot, policy, needed, now_ms)
+    found = _lasting_moves(source, snapshot, policy, needed, now_ms)
     if not all(map(_is_sure, found.proposals)):
         local = _local_cuts(source, snapshot, policy, needed, frozenset(), now_ms)
         found = LosslessRelief() if freed_by(local, source) >= needed else found
@@ -90,6 +91,41 @@ def _local_cuts(
         propose_cut(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
     )
     return apply_decisions(proposals, snapshot.decisions)
+
+
+def _lasting_moves(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
+) -> LosslessRelief:
+    """Return moves that free what is needed, or more if the directory were full again before room can be added.
+
+    If the largest replicas are not those that grow, these alone may do better.
+    """
+    found = _moves(source, snapshot, policy, needed, now_ms)
+    short = _short_bytes(source, found, snapshot, policy)
+    if short <= 0 or not snapshot.growth or freed_by(found.proposals, source) < needed:
+        return found
+    steady = {one.key for one in snapshot.replicas_in(source.place) if (snapshot.growth_of(one) or 0.0) <= 0}
+    growing = replace(snapshot, claimed=snapshot.claimed | steady)
+    ways = [found, *(_moves(source, one, policy, needed + short, now_ms) for one in (snapshot, growing))]
+    return min(ways, key=lambda way: _short_bytes(source, way, snapshot, policy))
+
+
+def _short_bytes(source: LogDir, moves: LosslessRelief, snapshot: ClusterSnapshot, policy: Policy) -> int:
+    """Return what a directory lacks, after moves, to last as long as it takes to add room."""
+    left, lasts_ms = (
+        after(with_plateau(source, snapshot, moves.taken), moves.proposals),
+        policy.limits.fleet_cuts_last_ms,
+    )
+    full_ms = time_to_full_ms(left)
+    if full_ms is None or full_ms >= lasts_ms:
+        return 0
+    return (
+        int(
+            grown_bytes(left.endless_bytes_per_s, left.ramps, lasts_ms)
+            - grown_bytes(left.endless_bytes_per_s, left.ramps, full_ms)
+        )
+        + 1
+    )
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:

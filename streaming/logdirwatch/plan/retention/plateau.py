@@ -5,9 +5,11 @@ Kafka deletes whole closed segments, an age after their newest record, at the ne
 its limit, one segment, and what is written until the check and the deletion, and falls back.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from logdirwatch.plan.cluster.layout import Ramp, Replica, Topic
+from logdirwatch.plan.capacity.timing import with_growth
+from logdirwatch.plan.cluster.layout import Ramp, Replica, Topic, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.retention.limits import (
     effective_on_ms,
@@ -23,22 +25,37 @@ LONGER = 1.25
 """A replica was perhaps written more slowly before; the time until its growth ends is taken as so much longer."""
 
 
-def with_plateau(directory: LogDir, snapshot: ClusterSnapshot) -> LogDir:
+def with_plateau(
+    directory: LogDir, snapshot: ClusterSnapshot, gone: Collection[TopicPartition] = frozenset()
+) -> LogDir:
     """Return a directory with the part of its growth that retention ends, as far as its replicas' growth is known.
 
     What is deleted meanwhile makes it less than its replicas' growth, of which the part that nothing ends comes first.
+    Replicas that are ``gone`` take their share of the growth with them.
     """
-    growth, here = directory.outlook_bytes_per_s, snapshot.replicas_in(directory.place)
-    found = [ramp for replica in here if (ramp := _ramp(replica, snapshot))]
+    here = [replica for replica in snapshot.replicas_in(directory.place) if replica.key not in gone]
+    if gone:
+        directory = with_growth(directory, (directory.outlook_bytes_per_s or 0.0) * _share(directory, here, snapshot))
+    growth = directory.outlook_bytes_per_s
+    found = [ramp for replica in here if (ramp := ramp_of(replica, snapshot))]
     total = sum(ramp.bytes_per_s for ramp in found)
     if growth is None or growth <= 0 or not found:
-        return directory
-    endless = sum(max(0.0, snapshot.growth_of(replica) or 0.0) for replica in here) - total
+        return replace(directory, ramps=())
+    endless = _grown(here, snapshot) - total
     share = max(0.0, min(1.0, (growth - endless) / total))
     return replace(directory, ramps=tuple(ramp.shared(share) for ramp in found))
 
 
-def _ramp(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
+def _share(directory: LogDir, here: Iterable[Replica], snapshot: ClusterSnapshot) -> float:
+    total = _grown(snapshot.replicas_in(directory.place), snapshot)
+    return _grown(here, snapshot) / total if total > 0 else 1.0
+
+
+def _grown(replicas: Iterable[Replica], snapshot: ClusterSnapshot) -> float:
+    return sum(max(0.0, snapshot.growth_of(replica) or 0.0) for replica in replicas)
+
+
+def ramp_of(replica: Replica, snapshot: ClusterSnapshot) -> Ramp | None:
     """Return the growth of a replica and its end; None if it does not grow, or nothing is known to end it."""
     rate, topic, size = snapshot.growth_of(replica), snapshot.topics.get(replica.topic), replica.size_bytes
     if not rate or rate <= 0 or topic is None or size is None or not is_deleted(topic):

@@ -62,7 +62,7 @@ class TestWrites:
     SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=20.0 * MIB)
     PARTS = (
         SOURCE,
-        directory(1, "/d2", 50 * MIB),
+        directory(1, "/d2", 50 * MIB, total=10_000_000 * MIB),
         directory(2),
         topic("t", (1, 2), (1, 2)),
         replica(1, "/d1", "t", 0, 200 * MIB),

@@ -179,7 +179,8 @@ def test_nothing_goes_where_the_directory_is_full_before_the_copy_ends():
 
 def test_the_writes_to_all_that_leaves_stay_below_the_rate():
     growth = {((1, "/d1"), ("t", number)): 3e7 for number in (0, 1)}
-    full = [directory(1, "/d1", 950 * MIB), *ALONE[1:]]
+    roomy = directory(3, "/d1", 200 * MIB, total=10_000_000 * MIB)
+    full = [directory(1, "/d1", 950 * MIB), *ALONE[1:], roomy]
     assert [len(a.reassignment["partitions"]) for a in reassigned(recommended(*full))] == [2]
     found = recommend(space_alert(), facts(*full, growth=growth), policy(), NOW_MS)
     assert [len(a.reassignment["partitions"]) for a in reassigned(found)] == [1]
