@@ -1,6 +1,7 @@
 """Write the dashboards' JSON: ``python -m dashboards [--config FILE] [--out DIR] [--databricks C.S] [--trino C.S]``.
 
-Those for Prometheus are written too; they need no tables.
+Those for Prometheus are written too; they need no tables. The dashboard, alerts and Genie space of the bundle for
+Databricks are written into its folder (``--bundle DIR``).
 """
 
 import argparse
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from dashboards import prometheus
+from dashboards import bundle, prometheus
 from dashboards.boards import BOARDS, dashboard
 from dashboards.engines import ENGINES
 from dashboards.fields import Limits
@@ -54,12 +55,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dashboards", description="Write the dashboards' JSON.")
     parser.add_argument("--config", type=Path, help="configuration whose thresholds the colours follow")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write to")
+    parser.add_argument("--bundle", type=Path, default=bundle.FOLDER, help="folder of the bundle for Databricks")
     for engine in ENGINES:
         parser.add_argument(f"--{engine.name}", metavar="CATALOG.SCHEMA", default=engine.tables)
     chosen = parser.parse_args()
     settings = configuration.load(chosen.config) if chosen.config else Settings()
-    for name, text in files(settings, {engine.name: getattr(chosen, engine.name) for engine in ENGINES}):
-        path = chosen.out / name
+    tables = {engine.name: getattr(chosen, engine.name) for engine in ENGINES}
+    written = [
+        *((chosen.out / name, text) for name, text in files(settings, tables)),
+        *((chosen.bundle / name, text) for name, text in bundle.files(limits(settings))),
+    ]
+    for path, text in written:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

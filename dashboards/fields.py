@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from grafana_foundation_sdk.models import dashboard as model
 
@@ -75,11 +76,13 @@ class Limits:
     inventory_patience_ms: int
     longest_said_ms: int
 
+    NUMBERS: ClassVar = ("critical_ratio", "state_patience_ms", "inventory_patience_ms", "longest_said_ms")
+    """Those that queries name."""
+
     @property
     def numbers(self) -> dict[str, float]:
         """What queries name."""
-        names = ("critical_ratio", "state_patience_ms", "inventory_patience_ms", "longest_said_ms")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.NUMBERS}
 
     def steps(self, colouring: str) -> Steps:
         """Return the colours of a kind of number, each with where it begins."""

@@ -10,6 +10,7 @@ tables, and has besides:
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +22,20 @@ WRITTEN_IN = "databricks"
 ALL = "*"
 """The value of a variable that stands for everything."""
 
+
+@dataclass(frozen=True)
+class Host:
+    """What shows an answer: where it has the tables, and how it writes what was chosen and when (``times``)."""
+
+    tables: str | None
+    chosen: str
+    times: Mapping[str, str]
+
+
 TABLES = "${tables:raw}"
-# Grafana knows how to write a value so that it ends no string whatever it holds, and both engines how to read it.
-CHOSEN = "url_decode('${%s:percentencode}')"
 TIME_RANGE = {"from_ms": "${__from}", "to_ms": "${__to}", "interval_ms": "${__interval_ms}"}
+# Grafana knows how to write a value so that it ends no string whatever it holds, and both engines how to read it.
+GRAFANA = Host(TABLES, "url_decode('${%s:percentencode}')", TIME_RANGE)
 NOW_MS = {"databricks": "unix_millis(now())", "trino": "CAST(to_unixtime(now()) * 1000 AS BIGINT)"}
 PLACE = """CASE
   WHEN {cluster} = '*' THEN 'logdirwatch-pipeline'
@@ -61,16 +72,18 @@ def _query(name: str) -> exp.Query:
     return _with_views(_parsed(QUERIES / f"{name}.sql"))
 
 
-def rendered(name: str, dialect: str, variables: frozenset[str], numbers: Mapping[str, float]) -> str:
-    """Return a query as Grafana gets it, for an engine and a dashboard that has these variables."""
+def rendered(
+    name: str, dialect: str, variables: frozenset[str], numbers: Mapping[str, float], host: Host = GRAFANA
+) -> str:
+    """Return a query as its host gets it, for an engine and a dashboard that has these variables."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Anonymous) and node.name == "scoped":
-            return _scoped(node, variables)
+            return _scoped(node, variables, host)
         if isinstance(node, exp.Placeholder):
-            return _value(node.name, dialect, numbers)
-        if isinstance(node, exp.Table) and node.name in tables:
-            return exp.to_table(node.name, db=exp.to_identifier(TABLES, quoted=False), alias=node.alias)
+            return _value(node.name, dialect, numbers, host)
+        if isinstance(node, exp.Table) and node.name in tables and host.tables is not None:
+            return exp.to_table(node.name, db=exp.to_identifier(host.tables, quoted=False), alias=node.alias)
         return node
 
     query = parsed(name)
@@ -133,21 +146,21 @@ def _known_function(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _scoped(node: exp.Anonymous, variables: frozenset[str]) -> exp.Expr:
-    conditions = [_chosen(column) for column in node.expressions if column.name in variables]
+def _scoped(node: exp.Anonymous, variables: frozenset[str], host: Host) -> exp.Expr:
+    conditions = [_chosen(column, host) for column in node.expressions if column.name in variables]
     return exp.paren(exp.and_(*conditions), copy=False) if conditions else exp.true()
 
 
-def _chosen(column: exp.Expr) -> exp.Expr:
-    chosen = sqlglot.parse_one(CHOSEN % column.name, dialect=WRITTEN_IN)
+def _chosen(column: exp.Expr, host: Host) -> exp.Expr:
+    chosen = sqlglot.parse_one(host.chosen % column.name, dialect=WRITTEN_IN)
     value = exp.TryCast(this=chosen, to=exp.DataType.build("int")) if column.name == "broker" else chosen
     return exp.or_(exp.Literal.string(ALL).eq(chosen), column.eq(value))
 
 
-def _value(name: str, dialect: str, numbers: Mapping[str, float]) -> exp.Expr:
+def _value(name: str, dialect: str, numbers: Mapping[str, float], host: Host) -> exp.Expr:
     if name in numbers:
         return exp.Literal.number(f"{numbers[name]:E}" if isinstance(numbers[name], float) else numbers[name])
-    return exp.var(NOW_MS[dialect] if name == "now_ms" else TIME_RANGE[name])
+    return exp.var(NOW_MS[dialect] if name == "now_ms" else host.times[name])
 
 
 def _first_code(lines: list[str]) -> int:

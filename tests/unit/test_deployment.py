@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from databricks.bundles.jobs import Job
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
@@ -14,54 +13,12 @@ from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
-from logdirwatch.jobs.session import DELTA_CONF, SESSION_CONF
 from logdirwatch.observe.log_dir_metrics import LogDirMetrics
 from logdirwatch.observe.series import firing_alerts
-from logdirwatch.reference.support import DATABRICKS_RUNTIMES
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "conf" / "databricks" / "databricks.yml"
 UNITS = sorted((ROOT / "conf" / "systemd").glob("*.*"))
 COMMANDS = set(get_command(app).commands)
-
-
-def test_the_bundles_jobs_are_what_databricks_knows():
-    bundle = yaml.safe_load(BUNDLE.read_text())
-    jobs = {name: Job.from_dict(job) for name, job in bundle["resources"]["jobs"].items()}
-    assert sorted(jobs) == ["maintain", "stream", "validate"]
-    for name, job in jobs.items():
-        (task,) = job.tasks
-        assert task.python_wheel_task.parameters == (["tables", "optimize"] if name == "maintain" else [name])
-        assert task.python_wheel_task.parameters[0] in COMMANDS
-
-
-def test_the_bundles_stream_keeps_to_what_real_time_mode_demands():
-    job = yaml.safe_load(BUNDLE.read_text())["resources"]["jobs"]["stream"]
-    cluster = job["job_clusters"][0]["new_cluster"]
-    assert "autoscale" not in cluster
-    assert (cluster["runtime_engine"], cluster["data_security_mode"]) == ("STANDARD", "SINGLE_USER")
-    assert cluster["aws_attributes"]["availability"] == "ON_DEMAND"
-    assert cluster["spark_conf"]["spark.databricks.streaming.realTimeMode.enabled"] == "true"
-    assert "continuous" in job
-
-
-def test_the_bundles_clusters_are_dedicated_and_of_a_runtime_that_is_supported():
-    bundle = yaml.safe_load(BUNDLE.read_text())
-    clusters = [job["job_clusters"][0]["new_cluster"] for job in bundle["resources"]["jobs"].values()]
-    assert {cluster["data_security_mode"] for cluster in clusters} == {"SINGLE_USER"}
-    assert {cluster["spark_version"] for cluster in clusters} == {"${var.runtime}"}
-    runtime = bundle["variables"]["runtime"]["default"]
-    assert runtime.split(".")[0] in {name.split()[0].split(".")[0] for name in DATABRICKS_RUNTIMES}
-
-
-def test_the_bundle_sets_on_a_cluster_nothing_that_the_session_sets():
-    cluster = yaml.safe_load(BUNDLE.read_text())["resources"]["jobs"]["stream"]["job_clusters"][0]["new_cluster"]
-    assert not cluster["spark_conf"].keys() & {*SESSION_CONF, *DELTA_CONF}
-
-
-def test_the_bundles_variables_are_those_that_are_defined():
-    text = BUNDLE.read_text()
-    assert set(re.findall(r"\$\{var\.(\w+)\}", text)) == set(yaml.safe_load(text)["variables"])
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)

@@ -7,7 +7,8 @@ import structlog
 from flask import Flask, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from logdirwatch.console.login.gate import Gate, said
+from logdirwatch.console.login.gate import said
+from logdirwatch.console.login.sessions import Session
 from logdirwatch.decisions import DECIDABLE, AlertDecisions, Severities
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
@@ -43,6 +44,13 @@ class Decisions(Protocol):
 
     def about(self, alert: AlertRecord, severities: Severities) -> AlertDecisions:
         """Return how an alert is handled now."""
+
+
+class Gate(Protocol):
+    """Knows who sends a form."""
+
+    def user(self) -> Session:
+        """Return the session of a form's sender, and refuse all others."""
 
 
 class Deciding:

@@ -15,6 +15,7 @@ from itsdangerous import BadSignature, Signer
 from werkzeug.datastructures import Authorization
 
 from logdirwatch.config.servers import address
+from logdirwatch.console.login import workspace
 from logdirwatch.console.login.sessions import new_identity
 from logdirwatch.console.login.tries import Tries, keys_of
 from logdirwatch.console.settings import ConsoleSettings
@@ -39,6 +40,8 @@ class Guard:
 
     def check(self) -> Response | None:
         """Refuse requests for another host name (DNS rebinding), without the password, or after too many failures."""
+        if self._settings.databricks_app:
+            return None if workspace.user() is not None else abort(403, "open this console as an App of its workspace")
         if self._settings.is_local and not _is_of_this_machine(request.host, self._settings):
             abort(403, "this console answers only at its configured address")
         if self._settings.password is None:

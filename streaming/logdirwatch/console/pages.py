@@ -24,6 +24,7 @@ from logdirwatch.console.deciding import Deciding, Decisions
 from logdirwatch.console.guard import Guard, finished
 from logdirwatch.console.login.gate import Gate
 from logdirwatch.console.login.users import Users
+from logdirwatch.console.login.workspace import Workspace
 from logdirwatch.console.overview import heatmap, vitals
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, Term, term, terms, topics_of
@@ -130,7 +131,11 @@ def application(
     )
     for path, name in PATHS.items():
         app.get(path, endpoint=name)(getattr(pages, name))
-    if settings.login is not None and decisions is not None:
+    if settings.databricks_app and decisions is not None:
+        workspace = Workspace()
+        app.context_processor(workspace.context)
+        Deciding(workspace, decisions).register(app)
+    elif settings.login is not None and decisions is not None:
         gate = Gate(settings.login, Users(Path(settings.login.users_file)), monotonic_ms)
         gate.register(app, pages.shown)
         Deciding(gate, decisions).register(app)

@@ -8,6 +8,7 @@ from logdirwatch.config.section import HOUR_MS, Section
 from logdirwatch.config.servers import Listen, address
 
 FEWEST_PASSWORD_CHARACTERS = 12
+LISTEN = "127.0.0.1:8787"
 
 
 class LoginSettings(Section):
@@ -28,9 +29,7 @@ class LoginSettings(Section):
 class ConsoleSettings(Section):
     """How ``logdirwatch console`` is served."""
 
-    listen: Listen = Field(
-        "127.0.0.1:8787", description="host:port of the page; other than this machine needs a password."
-    )
+    listen: Listen = Field(LISTEN, description="host:port of the page; other than this machine needs a password.")
     user: str = Field("logdirwatch", min_length=1, description="User name, if a password is set.")
     password: SecretStr | None = Field(
         None,
@@ -42,11 +41,18 @@ class ConsoleSettings(Section):
     login: LoginSettings | None = Field(
         None, description="The login by which people decide in the console; null: it is read-only."
     )
+    databricks_app: bool = Field(
+        False,
+        description="Whether the console is a Databricks App: it listens at the App's port, and all who may open the "
+        "App may decide, under the names that the workspace knows.",
+    )
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
         host, _ = address(self.listen)
+        if self.databricks_app:
+            return False
         if host == "localhost":
             return True
         try:
@@ -56,6 +62,10 @@ class ConsoleSettings(Section):
 
     @model_validator(mode="after")
     def _guarded(self) -> "ConsoleSettings":
+        if self.databricks_app:
+            if self.password is not None or self.login is not None or self.listen != LISTEN:
+                raise ValueError("an App has its own address and login: leave out listen, password and login")
+            return self
         if not self.is_local and self.password is None:
             raise ValueError("listens beyond this machine: set console.password, or listen at 127.0.0.1")
         # On this machine too: a proxy may forward to it.

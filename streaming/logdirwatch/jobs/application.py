@@ -25,6 +25,7 @@ from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.pipeline.watch import Rejects
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import on_databricks
 
 log = structlog.get_logger(__name__)
 
@@ -140,6 +141,8 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str], beats: l
 
 def _sound(name: str, start: Start) -> Start:
     """Return how to start a query from the readable part of its checkpoint, wherever that is now."""
+    if on_databricks():
+        return start
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
         repair.take_back(spark, checkpoint(settings, name), wall_ms())

@@ -8,7 +8,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from logdirwatch import spark_version
-from logdirwatch.jobs.checkpoint.folder import Folder
+from logdirwatch.jobs.checkpoint.folder import modified_ms
 from logdirwatch.kafka.clients import spark_options
 from logdirwatch.settings import Settings
 
@@ -79,7 +79,7 @@ def checkpoint(settings: Settings, name: str) -> str:
 
 def last_commit_ms(spark: SparkSession, settings: Settings, names: Sequence[str]) -> int | None:
     """Return when any of the queries last ended a batch, wherever the checkpoints are; None if none ever did."""
-    times = [at_ms for name in names for at_ms in Folder(spark, f"{checkpoint(settings, name)}/commits").modified_ms()]
+    times = [at_ms for name in names for at_ms in modified_ms(spark, f"{checkpoint(settings, name)}/commits")]
     return max(times, default=None)
 
 

@@ -1,16 +1,29 @@
 """Where the tables are, how long they keep what, and how they are maintained."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import Field, SecretStr, model_validator
 
 from logdirwatch.config.section import DAY_MS, Ms, Section
 from logdirwatch.errors import UserError
 
+_VARIABLES = {
+    "server_hostname": "DATABRICKS_HOST",
+    "client_id": "DATABRICKS_CLIENT_ID",
+    "client_secret": "DATABRICKS_CLIENT_SECRET",
+}
+"""The variables of Databricks' own tools, which a Databricks App has."""
+_CREDENTIALS = frozenset({"token", "token_file", "client_id", "client_secret", "client_secret_file"})
+
 
 class DatabricksSettings(Section):
-    """The SQL warehouse, or cluster, that reads the tables of a catalog for status, console, plan and backtest."""
+    """The SQL warehouse, or cluster, that reads the tables of a catalog for status, console, plan and backtest.
+
+    What is left out of host and credential is that of Databricks' own variables.
+    """
 
     server_hostname: str = Field(
         pattern=r"^[^/\s:]+(:\d+)?$", description="Host of the workspace, from the warehouse's connection details."
@@ -24,6 +37,18 @@ class DatabricksSettings(Section):
     timeout_ms: int = Field(
         300_000, ge=1_000, description="How long to wait for an answer; a stopped warehouse starts meanwhile."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        told = {key for key, value in given.items() if value is not None}
+        left_out = _VARIABLES.keys() - told - (_CREDENTIALS if told & _CREDENTIALS else set())
+        found = {key: os.environ[name] for key, name in _VARIABLES.items() if key in left_out and os.environ.get(name)}
+        if "server_hostname" in found:
+            found["server_hostname"] = found["server_hostname"].removeprefix("https://").rstrip("/")
+        return {**given, **found}
 
     @model_validator(mode="after")
     def _has_one_credential(self) -> "DatabricksSettings":

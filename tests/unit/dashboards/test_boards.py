@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dashboards import __main__ as command
-from dashboards import fields, prometheus, sql
+from dashboards import bundle, fields, prometheus, sql
 from dashboards.boards import BOARDS
 from dashboards.engines import DATA_SOURCE_UID, ENGINES
 from dashboards.panels import Kind
@@ -105,6 +105,7 @@ def test_every_status_and_severity_has_a_colour_and_only_good_ones_are_green():
 
 def test_every_query_is_shown_somewhere():
     shown = {panel.query for board in BOARDS for panel in board.panels} | {board.marks for board in BOARDS}
+    shown |= {query for _, query, _ in bundle.ALERTS.values()}
     chosen = {f"variable_{column}" for board in BOARDS for column in board.variables}
     assert set(sql.names()) == (shown | chosen) - {None}
 
@@ -131,6 +132,7 @@ def test_the_command_takes_other_tables_and_a_configuration(tmp_path, monkeypatc
     config = tmp_path / "c.yaml"
     config.write_text("{detect: {thresholds: {filling_ratio: 0.61}}, decisions: {longest_ms: 123456}}\n")
     arguments = ["dashboards", "--config", str(config), "--out", str(tmp_path / "out"), "--trino", "lake.kafka"]
+    arguments += ["--bundle", str(tmp_path / "bundle")]
     monkeypatch.setattr("sys.argv", arguments)
     command.main()
     text = (tmp_path / "out" / "trino" / "fleet.json").read_text()
@@ -138,3 +140,4 @@ def test_the_command_takes_other_tables_and_a_configuration(tmp_path, monkeypatc
     assert tables["query"] == "lake.kafka"
     assert '"value": 0.61' in text
     assert "at_ms + 123456" in text
+    assert "at_ms + 123456" in (tmp_path / "bundle" / "dashboards" / "logdirwatch.lvdash.json").read_text()

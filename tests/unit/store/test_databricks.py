@@ -53,3 +53,12 @@ def test_a_file_that_cannot_be_read_is_one_line(key, tmp_path):
 def test_what_is_no_credential_is_refused(fields, said):
     with pytest.raises(ValidationError, match=said):
         DatabricksSettings(**{**PLACE, **fields})
+
+
+def test_what_is_left_out_is_that_of_databricks_own_variables(monkeypatch, file):
+    for name, value in {"HOST": "https://adb-2.azuredatabricks.net/", "CLIENT_ID": "c", "CLIENT_SECRET": "s"}.items():
+        monkeypatch.setenv(f"DATABRICKS_{name}", value)
+    found = DatabricksSettings(http_path="/sql/1.0/warehouses/a")
+    assert (found.server_hostname, found.client_id, found.secret_of_client()) == ("adb-2.azuredatabricks.net", "c", "s")
+    own = DatabricksSettings(**PLACE, token_file=file)
+    assert (own.server_hostname, own.client_id, own.client_secret) == (PLACE["server_hostname"], None, None)

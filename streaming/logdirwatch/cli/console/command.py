@@ -1,5 +1,6 @@
 """``logdirwatch console``: a web page over the tables, read-only unless there is a login, and the login's users."""
 
+import os
 import signal
 import sys
 import time
@@ -95,6 +96,7 @@ def console(
     # Flask takes a moment to import, which no other command should pay for.
     from logdirwatch.cli.console.capacity import capacity_of  # noqa: PLC0415
     from logdirwatch.console.login.users import read  # noqa: PLC0415
+    from logdirwatch.console.login.workspace import app_address  # noqa: PLC0415
     from logdirwatch.console.pages import application  # noqa: PLC0415
     from logdirwatch.console.reading import Reader  # noqa: PLC0415
     from logdirwatch.observe.http_server import Server  # noqa: PLC0415
@@ -111,15 +113,15 @@ def console(
     capacity, decisions = capacity_of(context, tables), ConsoleDecisions(context)
     runbook = settings.notify.links.runbook
     pages = application(reader, own, patience, now_ms, settings.detect, capacity, decisions, runbook)
-    host, port = address(own.listen)
+    host, port = app_address(os.environ) if own.databricks_app else address(own.listen)
     try:
         server = Server(pages, host, port, threads=THREADS, **_proxy(own))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such host"
-        raise UserError(f"console: cannot listen at {own.listen}: {reason}; name another --listen") from None
+        raise UserError(f"console: cannot listen at {host}:{port}: {reason}; name another --listen") from None
     live.start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    log.info("console.listening", url=f"http://{own.listen}/", tables=tables.place.at)
+    log.info("console.listening", url=f"http://{host}:{port}/", tables=tables.place.at)
     try:
         server.run()
     except KeyboardInterrupt:

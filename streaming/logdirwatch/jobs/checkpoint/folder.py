@@ -1,12 +1,20 @@
-"""A folder on any file system, through Spark's JVM: checkpoints and tables need not be local."""
+"""A folder on any file system, through Spark's JVM: checkpoints and tables need not be local.
+
+On Databricks the JVM has credentials for an external location within Spark's commands alone; others fail with "Missing
+Credential Scope". So there only :func:`modified_ms` looks at checkpoints, by such a command, and nothing changes them:
+what :mod:`repair` is for does not happen in an object store, which writes a file as a whole or not at all.
+"""
 
 import json
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.errors import UserError
+from logdirwatch.spark_version import on_databricks
 
 _TORN = frozenset({"org.apache.hadoop.fs.ChecksumException", "java.io.EOFException"})
 
@@ -32,11 +40,7 @@ class Folder:
 
     def names(self) -> list[str]:
         """Return the names of all files."""
-        return [file.getPath().getName() for file in self._listed()]
-
-    def modified_ms(self) -> list[int]:
-        """Return when each file was last written."""
-        return [file.getModificationTime() for file in self._listed()]
+        return [file.getPath().getName() for file in self.listed()]
 
     def read(self, name: str) -> str:
         """Return the text of a file; raises TornError, and Py4JJavaError if it cannot be read."""
@@ -75,11 +79,23 @@ class Folder:
         if not self._files.rename(self._path, self._jvm.org.apache.hadoop.fs.Path(path)):
             raise UserError(f"{self.uri} cannot be renamed to {path}: check its permissions")
 
-    def _listed(self) -> list[Any]:
+    def listed(self) -> list[Any]:
+        """Return the status of each file."""
         return list(self._files.listStatus(self._path)) if self._files.exists(self._path) else []
 
     def _of(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
+
+
+def modified_ms(spark: SparkSession, path: str) -> list[int]:
+    """Return when each file of a folder was last written; a missing folder has none."""
+    if not on_databricks():
+        return [file.getModificationTime() for file in Folder(spark, path).listed()]
+    try:
+        files = spark.read.format("binaryFile").load(path)
+        return [row["ms"] for row in files.select(F.unix_millis("modificationTime").alias("ms")).collect()]
+    except AnalysisException:  # there is no such folder
+        return []
 
 
 def notes(spark: SparkSession, checkpoint: str, operator: str) -> tuple[Folder, list[str]]:

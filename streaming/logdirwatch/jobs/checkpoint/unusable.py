@@ -21,6 +21,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from logdirwatch.jobs.checkpoint.folder import Folder, content, notes
+from logdirwatch.spark_version import on_databricks
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,9 @@ OWN = "$"
 
 
 def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], now_ms: int) -> None:
-    """Rename a query's checkpoint if its state has other variables than ``variables``."""
+    """Rename a query's checkpoint if its state has other variables than ``variables``; on Databricks nobody looks."""
+    if on_databricks():
+        return
     folder, names = notes(spark, checkpoint, "0")
     if not names or variables_of(folder.read(names[-1])) <= set(variables):
         return
@@ -37,7 +40,11 @@ def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], 
 
 
 def rename(spark: SparkSession, checkpoint: str, now_ms: int, reason: str) -> None:
-    """Set a checkpoint aside, so that its query starts as without one."""
+    """Set a checkpoint aside, so that its query starts as without one; on Databricks a person has to."""
+    if on_databricks():
+        meaning = "delete this folder in its external location: the query then starts as without a checkpoint"
+        log.error("checkpoint.unusable", checkpoint=checkpoint, reason=reason, meaning=meaning)
+        return
     aside = f"{checkpoint}.{now_ms}"
     Folder(spark, checkpoint).rename(aside)
     log.warning("checkpoint.set_aside", checkpoint=checkpoint, now=aside, reason=reason)

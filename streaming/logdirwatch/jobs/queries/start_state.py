@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.detect.pipeline import heartbeats, queries
 from logdirwatch.detect.spark.judge import HEARTBEAT_BROKER, PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
-from logdirwatch.jobs.checkpoint.folder import Folder
+from logdirwatch.jobs.checkpoint.folder import Folder, modified_ms
 from logdirwatch.jobs.streams import SHORT_FETCHES, checkpoint, unpacked
 from logdirwatch.kafka.clients import admin, read_all, spark_options
 from logdirwatch.model import topics
@@ -66,7 +66,7 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
 
 def has_checkpoint(spark: SparkSession, settings: Settings, name: str) -> bool:
     """Tell whether a query of that name ever planned a batch, wherever its checkpoint is."""
-    return bool(Folder(spark, f"{checkpoint(settings, name)}/offsets").names())
+    return bool(modified_ms(spark, f"{checkpoint(settings, name)}/offsets"))
 
 
 def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:

@@ -39,6 +39,19 @@ def test_an_address_that_will_not_do_is_one_line(tmp_path, environment, listen, 
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "port", "said"),
+    [((), None, "this is no Databricks App"), (("--listen", "127.0.0.1:1"), "8000", "leave out listen")],
+)
+def test_an_app_that_is_none_or_that_listens_elsewhere_is_one_line(tmp_path, environment, options, port, said):
+    app = {"LOGDIRWATCH_CONSOLE__DATABRICKS_APP": "true", **({"DATABRICKS_APP_PORT": port} if port else {})}
+    ended = subprocess.run(
+        command(*options), env=environment | app, capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert said in ended.stderr
+
+
 def test_a_port_that_is_taken_is_one_line(tmp_path, environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
