@@ -1,7 +1,7 @@
 """The login of a workspace: a console that is a Databricks App believes what the App's proxy says of who asks.
 
-Databricks lets only those open an App whom its permissions name, and tells the App their address in a header. Whoever
-reached the port past the proxy could be anybody, so the header is believed at the App's own port alone.
+Databricks opens an App only to users that its permissions name, and sends the App their address in a header. A request
+past the proxy could carry any address, so the header is believed at the App's own port alone.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The login of a workspace: whom the App's proxy names may decide, nobody else gets in, and only an App believes it."""
+"""The login of a workspace: users that the proxy names decide, others get nothing, and only an App believes it."""
 
 import re
 
@@ -41,7 +41,7 @@ def acknowledged(client, headers, csrf):
     return client.post(f"{PAGE}/acknowledge", headers=headers, data=form)
 
 
-def test_whom_the_proxy_names_is_in_and_decides_under_that_name(client, decisions):
+def test_a_user_that_the_proxy_names_is_in_and_decides_under_that_name(client, decisions):
     text = client.get("/", headers=ADA).text
     assert "ada@example.com" in text
     assert "Log in" not in text
@@ -55,7 +55,7 @@ def test_whom_the_proxy_names_is_in_and_decides_under_that_name(client, decision
 @pytest.mark.parametrize(
     "headers", [{}, {HEADER: ""}, {HEADER: "a b"}, {HEADER: "x" * 255}, {"X-Forwarded-User": "ada"}]
 )
-def test_whom_the_proxy_does_not_name_sees_nothing(client, headers):
+def test_a_user_that_the_proxy_does_not_name_sees_nothing(client, headers):
     for path in ("/", "/alerts", "/static/console.css"):
         assert client.get(path, headers=headers).status_code == 403
 
