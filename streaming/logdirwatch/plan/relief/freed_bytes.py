@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
@@ -28,8 +28,11 @@ def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; 0 if it has vetoes."""
     if proposal.vetoes or proposal.expected["needs_ms"] is None:
         return 0
-    frees = promised_bytes(proposal)
-    if time_to_full_ms(source) is None or is_in_time(proposal):
+    frees, left_ms = promised_bytes(proposal), time_to_full_ms(source)
+    if left_ms is None or is_in_time(proposal):
+        return frees
+    # Planned after others that leave no end in sight: then it is in time if it is without them.
+    if is_in_time(proposal) is None and proposal.expected["needs_ms"] + REACTION_MS < left_ms:
         return frees
     return int(proposal.expected.get("in_time_bytes") or 0)
 
