@@ -48,11 +48,6 @@ def test_a_short_password_is_refused_wherever_it_listens(listen, password):
         ConsoleSettings(listen=listen, password=password)
 
 
-def test_beyond_this_machine_it_needs_a_password():
-    with pytest.raises(ValidationError, match=r"set console\.password"):
-        ConsoleSettings(listen="0.0.0.0:8787")
-
-
 @pytest.mark.parametrize("path", ["/", "/favicon.ico", "/static/style.css", "/alerts", "/nowhere", "/login"])
 def test_nothing_is_shown_without_the_password(house, path):
     answer = house.asked(None, path=path)

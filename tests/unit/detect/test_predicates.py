@@ -155,12 +155,6 @@ def test_a_broker_halts_with_a_directory_when_every_other_one_is_offline(others,
     assert predicates.halts_broker(broker_of(a=SATURATED, **others), "/a") == expected
 
 
-def test_a_broker_halts_with_its_metadata_directory_whatever_the_others_are():
-    memory = broker_of(a=SATURATED, b=ONLINE)
-    memory.log_dirs["/a"].is_metadata_dir = True
-    assert (predicates.halts_broker(memory, "/a"), predicates.halts_broker(memory, "/b")) == ("metadata_dir", None)
-
-
 def test_a_broker_with_zookeeper_halts_with_any_directory_while_it_migrates():
     memory = broker_of(a=SATURATED, b=ONLINE)
     memory.metadata_mode = MetadataMode.MIGRATING

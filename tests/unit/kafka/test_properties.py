@@ -94,35 +94,6 @@ def test_kerberos_is_kafkas_default_mechanism():
     assert python_arguments(SERVERS, client)["sasl_mechanism"] == "GSSAPI"
 
 
-@pytest.mark.parametrize(
-    "client",
-    [
-        {"ssl.protocol": "hidden"},
-        {"sasl.mechanism": "hidden"},
-        {"security.protocol": "hidden"},
-        {"request.timeout.ms": "hidden"},
-        {"ssl.truststore.type": "hidden"},
-        {"ssl.endpoint.identification.algorithm": "hidden"},
-        {"sasl.jaas.config": "hidden"},
-        {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required hidden=true;"},
-        {"sasl.jaas.config": f'{PLAIN} required username="hidden";'},
-    ],
-    ids=lambda client: next(iter(client)),
-)
-def test_what_cannot_be_translated_is_named_without_its_value(client):
-    for translate in (python_arguments, spark_options):
-        with pytest.raises(UserError) as refused:
-            translate(SERVERS, client)
-        assert next(iter(client)) in str(refused.value)
-        assert "hidden" not in str(refused.value)
-        assert refused.value.exit_code == 2
-
-
-def test_a_password_without_a_mechanism_that_takes_one_is_refused_for_spark():
-    with pytest.raises(UserError, match=r"sasl\.username"):
-        spark_options(SERVERS, {"sasl.username": "me", "sasl.password": "hidden"})
-
-
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 OAUTH_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
 ENDPOINT = "https://login.example.org/token"

@@ -43,12 +43,6 @@ def test_among_equals_what_halts_a_whole_broker_stands_first():
     assert [shown.alert_id for shown in listed(alerts, everything=False)] == ["b", "a"]
 
 
-def test_resolved_alerts_are_shown_last_and_only_when_asked_for():
-    alerts = [alert("over", severity=Severity.PAGE, status=AlertStatus.RESOLVED), alert("open")]
-    assert [a.alert_id for a in listed(alerts, everything=False)] == ["open"]
-    assert [a.alert_id for a in listed(alerts, everything=True)] == ["open", "over"]
-
-
 def test_heartbeats_are_never_listed():
     assert listed([alert(rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED)], everything=True) == []
 

@@ -36,11 +36,6 @@ def test_the_size_below_3_3_has_three_remedies():
     assert found.remedy == f"{SIZE}clusters.prod.log_dirs; for the rest migrate to KRaft, then upgrade to 4.3 or later"
 
 
-def test_a_size_that_another_source_knows_is_not_missing():
-    found = told(MetadataMode.ZOOKEEPER, "2.8", ["capacity", "cordons"], is_size_known=True)
-    assert "size" not in found.text + found.remedy
-
-
 @pytest.mark.parametrize("release", ["2.8", "3.9"])
 def test_a_cluster_with_zookeeper_does_not_miss_what_only_kraft_has(release):
     found = told(MetadataMode.ZOOKEEPER, release, ["cordons", *OF_ZOOKEEPER])

@@ -1,6 +1,6 @@
 """The timeline: changes of status, alerts and executions as one list."""
 
-from logdirwatch.model.vocabulary import AlertStatus, ExecutionState, Severity
+from logdirwatch.model.vocabulary import AlertStatus, ExecutionState
 from logdirwatch.report.timeline import moments
 from tests.unit.report.builders import NOW_MS, alert, execution
 
@@ -24,10 +24,6 @@ def test_everything_stands_in_one_order_the_newest_first():
         ("alert", "critical", "prod: Broker 7 /data/d1 is offline", ""),
         ("directory", "filling", "prod broker 7 /d1", "was online; ratio"),
     ]
-
-
-def test_an_alert_whose_severity_changed_has_the_new_one():
-    assert told([], [alert(revision=2, severity=Severity.PAGE)], [])[0][:2] == ("alert", "page")
 
 
 def test_steps_of_an_execution_that_change_no_state_are_left_out():

@@ -241,4 +241,5 @@ def test_a_cluster_that_is_not_there_is_named(run, tables, topic):
     tables("log_dir_state", log_dir())
     ended = run("status", "--cluster", "prd")
     assert ended.exit_code == 2
-    assert "no cluster prd" in ended.err
+    assert "no cluster prd in the tables; did you mean prod?" in ended.err
+    assert "cluster prod" in run("status", "--cluster", "prod").out

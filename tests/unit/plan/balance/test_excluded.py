@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode
-from logdirwatch.plan.balance.excluded import LeftOut, grouped, is_out, left_out, placed, unsafe, why_staying
+from logdirwatch.model.vocabulary import BrokerStatus
+from logdirwatch.plan.balance.excluded import LeftOut, grouped, is_out, left_out, placed, why_staying
 from logdirwatch.plan.proposal import Veto
 from tests.unit.plan import builders
 from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, offline, policy, replica, topic
@@ -22,37 +22,6 @@ def reasons(*parts, emptied=None, **fields):
     return {(one.broker, one.log_dir): one.reason for one in found}
 
 
-def test_a_healthy_cluster_takes_part_as_a_whole():
-    assert reasons(directory(), directory(1, "/d2", 200 * MIB), directory(2)) == {}
-
-
-@pytest.mark.parametrize(
-    ("made", "reason"),
-    [
-        (broker(1, BrokerStatus.OFFLINE), "broker 1 is offline"),
-        (broker(1, BrokerStatus.UNKNOWN), "broker 1 is unknown"),
-        (replace(broker(1), is_fenced=True), "broker 1 is fenced"),
-        (
-            replace(broker(1, BrokerStatus.OFFLINE), is_fenced=True, metadata_mode=MetadataMode.ZOOKEEPER),
-            "broker 1 is offline",
-        ),
-        (replace(broker(1), is_suspect=True), "one of the disks of broker 1 is suspect, and nobody knows which"),
-    ],
-)
-def test_a_broker_that_is_away_or_suspect_is_left_out_as_a_whole(made, reason):
-    assert reasons(made, directory(), directory(1, "/d2", 200 * MIB), directory(2)) == {(1, None): reason}
-
-
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [(LogDirStatus.OFFLINE, "/d2 of broker 1 is offline"), (LogDirStatus.UNKNOWN, "the state of /d2")],
-)
-def test_a_broker_with_a_directory_that_does_not_serve_is_left_out_as_a_whole(status, said):
-    found = reasons(directory(), directory(1, "/d2", status=status), directory(2))
-    assert list(found) == [(1, None)]
-    assert found[1, None].startswith(said)
-
-
 def test_a_broker_of_which_nothing_is_known_is_left_out():
     snapshot = facts(directory(1), directory(2))
     snapshot = replace(snapshot, brokers={2: snapshot.brokers[2]})
@@ -63,12 +32,8 @@ def test_a_broker_of_which_nothing_is_known_is_left_out():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"is_cordoned": True}, "it is cordoned: it takes no new replica"),
-        ({"is_marked": True}, "plan.log_dirs says that it is no destination"),
         ({"is_cordoned": True, "is_marked": True}, "it is cordoned: it takes no new replica"),
-        ({"used": None}, "the free space of /d2 is not known"),
         ({"used": 0, "total": 0}, "the free space of /d2 is not known"),
-        ({"sample_at_ms": None}, "nobody knows how old the numbers of /d2 are"),
         ({"sample_at_ms": NOW_MS - MAX_AGE_MS}, None),
         ({"sample_at_ms": NOW_MS - MAX_AGE_MS - 1_000}, "the numbers of /d2 are"),
         ({"sample_at_ms": NOW_MS + MAX_AGE_MS}, None),
@@ -87,20 +52,6 @@ def test_numbers_that_are_ahead_say_so_and_old_ones_too():
     assert reasons(directory(sample_at_ms=old))[1, "/d1"].endswith(" old")
 
 
-def test_of_directories_on_one_volume_the_first_counts_for_all():
-    found = reasons(directory(1, "/b", volume="v"), directory(1, "/a", volume="v"), directory(1, "/c", 300 * MIB))
-    assert found == {(1, "/b"): "it is on one volume with /a, which counts for both"}
-
-
-def test_a_directory_that_is_emptied_takes_part_though_it_is_cordoned_and_its_volume_does_not():
-    parts = [
-        directory(1, "/a", volume="v"),
-        directory(1, "/b", volume="v", is_cordoned=True),
-        directory(1, "/c", 300 * MIB),
-    ]
-    assert reasons(*parts, emptied=(1, "/b")) == {(1, "/a"): "it lies on the volume that is to be emptied"}
-
-
 def test_brokers_and_directories_are_in_order():
     parts = [directory(n, path, used=None) for n in (2, 1) for path in ("/d2", "/d1")]
     assert list(reasons(*parts)) == [(1, "/d1"), (1, "/d2"), (2, "/d1"), (2, "/d2")]
@@ -112,30 +63,6 @@ def test_brokers_and_directories_are_in_order():
 def test_a_directory_is_out_itself_or_with_its_broker(place, out):
     left = [LeftOut(broker=1, log_dir="/a", reason=""), LeftOut(broker=2, log_dir=None, reason="")]
     assert is_out(place, left) is out
-
-
-@pytest.mark.parametrize(
-    ("parts", "reason"),
-    [
-        ([directory()], None),
-        ([directory(is_cordoned=True)], None),
-        ([broker(1, BrokerStatus.OFFLINE), directory()], "broker 1 is offline"),
-        ([directory(), offline(1, "/d2")], "/d2 of broker 1 is offline"),
-        ([directory(used=None)], "the free space of /d1 is not known"),
-        ([directory(2)], None),  # it does not exist: said elsewhere
-    ],
-)
-def test_what_stands_against_an_evacuation(parts, reason):
-    found = unsafe((1, "/d1"), facts(*parts), policy(), NOW_MS)
-    assert (found is None) is (reason is None)
-    assert reason is None or found.startswith(reason)
-
-
-def test_a_directory_that_is_written_faster_than_it_is_emptied_cannot_be_evacuated():
-    throttle = policy().limits.log_dir_throttle_bytes_per_s
-    for growth, is_unsafe in ((throttle / 2, False), (throttle * 2.0, True)):
-        found = unsafe((1, "/d1"), facts(directory(growth_bytes_per_s=growth)), policy(), NOW_MS)
-        assert (found is not None) is is_unsafe
 
 
 WHOLE = [directory(1), directory(2), replica(1, "/d1", "t"), replica(2, "/d1", "t")]

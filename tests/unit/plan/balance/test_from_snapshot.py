@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode
 from logdirwatch.plan.balance.files import steps
 from logdirwatch.plan.balance.from_snapshot import known
 from logdirwatch.plan.balance.model.task import Task, parse_mode
@@ -165,11 +165,16 @@ def test_two_disks_that_look_alike_are_two_when_they_hold_more_than_one_could_ha
     assert out(found) == {}
 
 
+OF_ZOOKEEPER = {"is_fenced": True, "metadata_mode": MetadataMode.ZOOKEEPER}
+
+
 @pytest.mark.parametrize(
     ("sick", "reason"),
     [
         ([directory(2, "/d1", 0), broker(2, BrokerStatus.UNKNOWN)], "broker 2 is unknown"),
         ([directory(2, "/d1", 0), broker(2, BrokerStatus.OFFLINE)], "broker 2 is offline"),
+        ([directory(2, "/d1", 0), replace(broker(2), is_fenced=True)], "broker 2 is fenced"),
+        ([directory(2, "/d1", 0), replace(broker(2, BrokerStatus.OFFLINE), **OF_ZOOKEEPER)], "broker 2 is offline"),
         ([directory(2, "/d1", 0), directory(2, "/d2", 5, status=LogDirStatus.OFFLINE)], "/d2 of broker 2 is offline"),
         ([directory(2, "/d1", 0), directory(2, "/d2", 5, status=LogDirStatus.UNKNOWN)], "/d2 on broker 2 is not known"),
         ([directory(2, "/d1", 0), replace(broker(2), is_suspect=True)], "one of the disks of broker 2 is suspect"),
@@ -237,6 +242,10 @@ def test_the_volume_that_is_emptied_takes_nothing():
         ([directory(1, "/d1", 600, status=LogDirStatus.OFFLINE), *ONE_BROKER[1:]], "/d1 of broker 1 is offline"),
         ([*ONE_BROKER, directory(1, "/d3", 5, status=LogDirStatus.UNKNOWN)], "/d3 on broker 1 is not known"),
         ([*ONE_BROKER, broker(1, BrokerStatus.UNKNOWN)], "broker 1 is unknown"),
+        (
+            [builders.directory(1, "/d1", None, sample_at_ms=NOW_MS), *ONE_BROKER[1:]],
+            "the free space of /d1 is not known",
+        ),
         (
             [directory(1, "/d1", 600, growth_bytes_per_s=6e7), *ONE_BROKER[1:]],
             "below the write rate of its copies",

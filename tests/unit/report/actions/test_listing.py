@@ -127,23 +127,15 @@ class TestWhatIsBlockedIsFolded:
         assert shown(other) == "must not be done now, /data/d3 would be too full: move_log_dir other\n"
 
 
-def test_an_action_is_found_by_the_beginning_of_its_id():
-    assert find([action("abc"), action("abd")], "abc").action_id == "abc"
+@pytest.mark.parametrize(("ids", "asked"), [(["abc", "abd"], "abc"), (["ab1", "ab", "ab2"], "ab"), (["abc"], "ab")])
+def test_an_action_is_found_by_its_id_or_the_beginning_of_it(ids, asked):
+    assert find(map(action, ids), asked).action_id == (asked if asked in ids else "abc")
 
 
-@pytest.mark.parametrize("identity", ["", "x"])
-def test_an_action_that_is_not_there_is_named(identity):
-    with pytest.raises(UserError, match="no action"):
-        find([action("abc")], identity)
-
-
-def test_an_id_written_whole_names_its_own_action_though_others_begin_with_it():
-    assert find([action("ab1"), action("ab"), action("ab2")], "ab").action_id == "ab"
-
-
-def test_a_beginning_that_several_actions_share_is_refused():
-    with pytest.raises(UserError, match="2 actions begin with ab"):
-        find([action("abc"), action("abd")], "ab")
+@pytest.mark.parametrize(("asked", "why"), [("", "no action"), ("x", "no action"), ("ab", "2 actions begin with ab")])
+def test_an_id_of_none_or_of_several_is_refused(asked, why):
+    with pytest.raises(UserError, match=why):
+        find([action("abc"), action("abd")], asked)
 
 
 def test_the_effect_names_gain_time_loss_and_approval():

@@ -8,7 +8,6 @@ from rich.console import Console
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, ExecutionState, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
@@ -43,8 +42,8 @@ def said(kind, spoken_of, for_ms=3_600_000, **fields):
     return DecisionRecord(version=1, id=spoken_of, decision=Decision(kind), by="ada", reason="new disk", **at, **fields)
 
 
-def status(only=None, **fields):
-    (one,) = statuses(snapshot(**fields), NOW_MS, PATIENCE, only)
+def status(**fields):
+    (one,) = statuses(snapshot(**fields), NOW_MS, PATIENCE)
     return one
 
 
@@ -63,16 +62,6 @@ def test_every_cluster_is_told_apart():
     a, b = statuses(both, NOW_MS, PATIENCE)
     assert (a.cluster, len(a.brokers[0].log_dirs), a.open_alerts, a.heartbeats) == ("a", 0, {"critical": 1}, [])
     assert (b.cluster, len(b.brokers[0].log_dirs), b.open_alerts) == ("b", 1, {})
-
-
-def test_one_cluster_is_chosen_by_name_and_an_unknown_one_is_named():
-    assert status(only="prod").cluster == "prod"
-    with pytest.raises(UserError, match=r"no cluster prd in the tables; did you mean prod\?"):
-        status(only="prd")
-
-
-def test_no_rows_are_no_clusters():
-    assert statuses(snapshot(brokers=[]), NOW_MS, PATIENCE) == []
 
 
 def test_data_grow_stale_with_their_newest_evidence():
