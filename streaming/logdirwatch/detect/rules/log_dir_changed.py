@@ -52,14 +52,21 @@ SAME_USE_RATIO = 0.01
 
 
 def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: EvidenceTime) -> None:
-    """Compare the size of a sample before it is remembered; use on another volume says nothing about this one."""
+    """Compare the size of a sample before it is remembered; use on another volume says nothing about this one.
+
+    A pool (ZFS, a share) is as large as its other users leave it: what they take counts as this directory's growth.
+    """
     known, now = log_dir.total_bytes, sample.total_bytes
-    if not known or not now or _is_same_size(known, now):
+    if not known or not now:
+        return
+    is_other_source = sample.capacity_source != log_dir.capacity_source
+    if _is_same_size(known, now):
+        log_dir.peaks.brought_bytes += 0 if is_other_source else now - known
         return
     log_dir.peaks, log_dir.rise, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None, None
     log_dir.lasting_growth_bytes_per_s = None
-    if sample.capacity_source != log_dir.capacity_source:
-        return  # another source tells it: the volume may be the same
+    if is_other_source:
+        return  # the volume may be the same
     if log_dir.change is None or log_dir.change.why == RESERVE:
         log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
 

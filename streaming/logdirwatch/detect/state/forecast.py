@@ -42,7 +42,8 @@ class Grown(Struct, frozen=True):
 class Peaks(Struct, kw_only=True, omit_defaults=True):
     """The highest own use of each hour: of those that are over ``changes``, of the present ``hour`` ``peak_bytes``.
 
-    Own use excludes the bytes that moves added, ``brought_bytes``. What is over is packed, two bytes per hour: state is
+    Own use excludes the bytes that moves added, ``brought_bytes``, which is negative where others of a pool took more
+    than that. What is over is packed, two bytes per hour: state is
     written with every batch, and this is most of it. In ``past`` it is packed as older releases did.
     """
 
@@ -118,7 +119,8 @@ def _take_out_what_came(peaks: Peaks, at_ms: int, used_bytes: int, moving: Movin
 
 
 def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
-    unit_bytes = max(1, -(-total_bytes // STEPS))
+    # What others of a pool took counts as use, also of a size that is gone.
+    unit_bytes = max(1, -(-max(total_bytes, total_bytes - peaks.brought_bytes) // STEPS))
     # Of an unchanged volume the hours before stay as they are: this is most of what a forecast costs.
     is_unchanged = bool(peaks.changes) and unit_bytes == peaks.unit_bytes
     before = unpacked(peaks.changes) if is_unchanged else [_step(used, unit_bytes) for used in _past(peaks)]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.state.shared_volumes import TOGETHER
+from logdirwatch.model.records import LogDirSample
 from tests.chaos.history import METRICS, Written
 from tests.chaos.reference import Reference
 from tests.support.properties import examples
@@ -105,6 +106,25 @@ def test_the_forecast_of_before_a_bigger_volume_is_forgotten():
     for _ in range(3):
         driver.poll(log_dir(used=0.2, total_bytes=4 * TOTAL), interval_ms=QUARTER_MS)
     assert driver.status() == "online"
+
+
+@given(st.lists(st.integers(-6, 6), min_size=60, max_size=60), st.integers(0, 5))
+@examples(20)
+@example([6] * 60, 0)
+def test_room_that_others_of_a_pool_take_is_growth_like_any_other(changes, per_mille_bytes):
+    """A ZFS pool, or a share, reports a size that shrinks as others fill it; the room that is left decides."""
+    alone, pooled, taken = Driver(), Driver(), 0
+    for step, change in enumerate([0, *changes]):
+        taken = max(0, min(300, taken + change))
+        usable = TOTAL * (450 - per_mille_bytes * step // 2 - taken) // 1000
+        for driver, total in ((alone, TOTAL), (pooled, TOTAL * (1000 - taken) // 1000)):
+            driver.at_ms += QUARTER_MS - POLL_MS
+            driver.poll(
+                LogDirSample(path="/d1", error_code=0, total_bytes=total, usable_bytes=usable), interval_ms=QUARTER_MS
+            )
+    (one, other) = (driver.memory.log_dirs["/d1"] for driver in (alone, pooled))
+    assert (other.growth_bytes_per_s, other.full_at_ms) == (one.growth_bytes_per_s, one.full_at_ms)
+    assert other.status.rank >= one.status.rank
 
 
 def test_moves_that_bring_more_than_fits_are_critical_at_once_and_as_they_stand_when_scanned():
