@@ -17,6 +17,8 @@ from logdirwatch.text.words import some_of
 
 FOREIGN_RATIO = 0.1
 """Files that are no replica are named from this share of a directory on."""
+FOREIGN_MS = 900_000
+"""As much must lie there as such growth adds in this time: the sizes of replicas are older than the free space."""
 MOST = 0.75
 """The fastest topics that together have this share of the growth fill the directory."""
 ALIKE = 0.5
@@ -117,6 +119,15 @@ def _is_explained_otherwise(directory: LogDir, snapshot: ClusterSnapshot) -> boo
     is_copied = any(place == directory.place for place, _ in snapshot.layout.catching_up)
     foreign, total = directory.unaccounted_bytes, directory.total_bytes
     return is_copied or (foreign is not None and total is not None and foreign >= FOREIGN_RATIO * total)
+
+
+def foreign_growth(directory: LogDir, snapshot: ClusterSnapshot) -> float:
+    """Return the growth that no replica explains, if it is most of a directory's; else, or if not known, 0."""
+    rates = [snapshot.growth_of(replica) for replica in snapshot.replicas_in(directory.place)]
+    growth = directory.outlook_bytes_per_s or 0.0
+    rest = growth - sum(max(0.0, rate or 0.0) for rate in rates)
+    is_copied = any(place == directory.place for place, _ in snapshot.layout.catching_up)
+    return 0.0 if None in rates or is_copied or rest < MOST * growth else rest
 
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"

@@ -65,7 +65,7 @@ def growth_until_full(directory: LogDir) -> float:
 def deleted_until_full(directory: LogDir) -> dict[str, float]:
     """Return by topic how much less of what is written stays until a directory is full, in bytes per second."""
     left_ms, found = time_to_full_ms(directory), defaultdict[str, float](float)
-    for ramp in directory.ramps:
+    for ramp in (one for one in directory.ramps if one.topic):
         found[ramp.topic] += ramp.deleted_bytes_per_s + _ended(ramp, left_ms)
     return found
 
@@ -104,10 +104,11 @@ def end_in_words(directory: LogDir) -> str:
     """Say when a directory is full, or why it is not going to be."""
     left_ms, path = time_to_full_ms(directory), directory.path
     if left_ms is None and directory.ramps:
-        ends_ms = max(ramp.until_ms for ramp in directory.ramps)
+        ends_ms, topic = max((ramp.until_ms, ramp.topic) for ramp in directory.ramps)
         more = grown_bytes(0.0, directory.ramps, ends_ms)
+        why = "when retention begins to delete" if topic else "when its replicas have caught up"
         level = human_ratio(((directory.used_bytes or 0) + more) / (directory.total_bytes or 1))
-        return f"{path} stops growing {human_in(ends_ms)}, at {level} or less, when retention begins to delete"
+        return f"{path} stops growing {human_in(ends_ms)}, at {level} or less, {why}"
     if left_ms is None and directory.lasting_growth_bytes_per_s is not None:
         return f"{path} is not going to be full within a week"
     return f"{path} is full {human_in(left_ms)}"

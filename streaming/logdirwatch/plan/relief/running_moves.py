@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, LOG
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import MOST_MS, LogDirId, Partition, Replica, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, effect
@@ -63,8 +63,12 @@ def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Runn
 
 
 def with_running_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[LogDir, RunningMoves]:
-    """Return a directory with the bytes that running copies add and take, and the moves off it."""
-    incoming = in_flight_bytes(snapshot).get(source.place, 0)
+    """Return a directory with the bytes that running copies add and take, and the moves off it.
+
+    What its growth until its replicas have caught up adds already does not count twice.
+    """
+    grown = grown_bytes(0.0, (ramp for ramp in source.ramps if not ramp.topic), MOST_MS)
+    incoming = max(source.incoming_bytes or 0, in_flight_bytes(snapshot).get(source.place, 0) - round(grown))
     counted = replace(source, incoming_bytes=incoming)
     running = under_way(counted, snapshot, policy)
     relief_bytes = source.relief_bytes + (running.frees_bytes if running.is_in_time else 0)

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import stuck
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propose_producer_throttle
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_RATIO, growth_by_policy, told
+from logdirwatch.plan.capacity.growth_by_topic import FOREIGN_MS, FOREIGN_RATIO, foreign_growth, growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import end_in_words, stays_below_limit
 from logdirwatch.plan.cluster.assignment import keys_in
@@ -30,9 +30,10 @@ from logdirwatch.plan.relief.freed_bytes import freed_in_time_bytes
 from logdirwatch.plan.relief.order import in_order_of_relief, more_room
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.responses.unaccounted_bytes import searched
 from logdirwatch.plan.retention.overdue import overdue_in
 from logdirwatch.plan.retention.plateau import doubts
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_rate
 
 BY_INODES = "inodes"
 """The evidence's value when inodes run out, not space."""
@@ -134,12 +135,17 @@ def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None)
 
 
 def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:
-    """Return the search for what takes a tenth of a directory, and is neither replicas nor its reserve file."""
+    """Return the search for what takes a tenth of a directory, or grows there; neither replicas nor its reserve."""
     unaccounted, total = directory.unaccounted_bytes, directory.total_bytes
-    reserve = reserve_of(directory, situation.policy)
-    if unaccounted is None or total is None or unaccounted - (reserve[1] if reserve else 0) < FOREIGN_RATIO * total:
+    if unaccounted is None or total is None:
         return []
-    return [situation.look_because(f"{human_bytes(unaccounted)} there are explained by no replica")]
+    reserve, grows = reserve_of(directory, situation.policy), foreign_growth(directory, situation.snapshot)
+    foreign = unaccounted - (reserve[1] if reserve else 0)
+    is_growing = grows > 0 and foreign * 1000 >= grows * FOREIGN_MS
+    if foreign < FOREIGN_RATIO * total and not is_growing:
+        return []
+    what = f"{human_bytes(unaccounted)} there are explained by no replica"
+    return [searched(situation, directory, f"{what}, and {human_rate(grows)} of its growth" if is_growing else what)]
 
 
 def leaders_off(

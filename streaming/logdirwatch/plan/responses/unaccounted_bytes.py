@@ -7,7 +7,7 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_d
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, ProposedAction
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 
@@ -15,8 +15,11 @@ from logdirwatch.text.units import human_bytes
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the search on the host for what the bytes are."""
     directory = situation.directory
-    if directory is None:
-        return []
+    return [] if directory is None else [searched(situation, directory)]
+
+
+def searched(situation: Situation, directory: LogDir, *why: str) -> ProposedAction:
+    """Return the step of the runbook with the search on the host, and what is known of the bytes."""
     path = shlex.quote(directory.path)
     steps = (
         f"du -x --max-depth=1 -- {path} | sort -n | tail -20: what ends in -delete or -stray is Kafka's own.",
@@ -28,17 +31,19 @@ def propose(situation: Situation) -> list[ProposedAction]:
             f"lsof +L1 -- {path}: deleted files that a process still holds open take space as well; those of the "
             "broker are freed by its restart."
         ),
-        "Remove what is not Kafka's; never segment files of a replica that is listed.",
+        "Remove what is not Kafka's; never segment files of a replica that is listed, nor __cluster_metadata-0.",
     )
-    found = situation.look_because(_explained(directory, situation.policy))
+    found = situation.look_because("; ".join([*why, *_explained(situation, directory)]) or None)
     notes = tuple(note(f"On broker {directory.broker}'s host: {step}") for step in steps)
-    return [replace(found, commands=(*found.commands, *notes))]
+    return replace(found, commands=(*found.commands, *notes))
 
 
-def _explained(directory: LogDir, policy: Policy) -> str | None:
-    """Say which part of the bytes the configuration explains."""
-    reserve = reserve_of(directory, policy)
-    return None if reserve is None else f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"
+def _explained(situation: Situation, directory: LogDir) -> list[str]:
+    """Say which part of the bytes is known; no answer of a broker lists the metadata log and its snapshots."""
+    reserve = reserve_of(directory, situation.policy)
+    known = [] if reserve is None else [f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"]
+    is_metadata = directory.is_metadata_dir and not situation.snapshot.is_zookeeper(directory.broker)
+    return [*known, "the metadata log, __cluster_metadata-0, is among them"] if is_metadata else known
 
 
 RESPONSE = Response(

@@ -1,4 +1,4 @@
-"""Growth that ends by itself: a topic that is younger than its retention grows until retention begins to delete.
+"""Growth that ends by itself: that of a topic younger than its retention, and of replicas that catch up.
 
 Kafka deletes whole closed segments, an age after their newest record, at the next check (Kafka 4.3.1
 ``UnifiedLog.deleteOldSegments``); their files go after ``file.delete.delay.ms``. So a replica in balance grows up to
@@ -28,7 +28,7 @@ LONGER = 1.25
 def with_plateau(
     directory: LogDir, snapshot: ClusterSnapshot, gone: Collection[TopicPartition] = frozenset()
 ) -> LogDir:
-    """Return a directory with the part of its growth that retention ends, as far as its replicas' growth is known.
+    """Return a directory with the part of its growth that ends, as far as its replicas' growth is known.
 
     What is deleted meanwhile makes it less than its replicas' growth, of which the part that nothing ends comes first.
     Replicas that are ``gone`` take their share of the growth with them.
@@ -37,13 +37,30 @@ def with_plateau(
     if gone:
         directory = with_growth(directory, (directory.outlook_bytes_per_s or 0.0) * _share(directory, here, snapshot))
     growth = directory.outlook_bytes_per_s
+    if growth is None or growth <= 0:
+        return replace(directory, ramps=())
     found = [ramp for replica in here if (ramp := ramp_of(replica, snapshot))]
     total = sum(ramp.bytes_per_s for ramp in found)
-    if growth is None or growth <= 0 or not found:
-        return replace(directory, ramps=())
     endless = _grown(here, snapshot) - total
-    share = max(0.0, min(1.0, (growth - endless) / total))
-    return replace(directory, ramps=tuple(ramp.shared(share) for ramp in found))
+    share = max(0.0, min(1.0, (growth - endless) / total)) if found else 0.0
+    ramps = [ramp.shared(share) for ramp in found]
+    return replace(directory, ramps=(*ramps, *_catching_up(directory, growth, here, snapshot)))
+
+
+def _catching_up(
+    directory: LogDir, growth_bytes_per_s: float, here: Iterable[Replica], snapshot: ClusterSnapshot
+) -> list[Ramp]:
+    """Return the growth beyond all writes while replicas fetch what they lack; empty if the writes are not known.
+
+    What a reassignment brings is not in the outlook.
+    """
+    missing = sum(left for place, left in snapshot.layout.catching_up if place == directory.place)
+    left = missing - (directory.incoming_bytes or 0)
+    written = [snapshot.growth_of_partitions.get(one.key) for one in here]
+    fetched = growth_bytes_per_s - sum(max(0.0, rate or 0.0) for rate in written)
+    if left <= 0 or fetched <= 0 or None in written:
+        return []
+    return [Ramp(fetched, int(left / fetched * 1000))]
 
 
 def _share(directory: LogDir, here: Iterable[Replica], snapshot: ClusterSnapshot) -> float:

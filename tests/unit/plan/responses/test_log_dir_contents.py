@@ -1,8 +1,10 @@
 """What lies in a log directory: too much beside its siblings, what no replica explains, another volume."""
 
+from dataclasses import replace
+
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, MetadataMode, Rule
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
@@ -98,6 +100,49 @@ class TestUnaccounted:
         source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=500 * MIB)
         kinds = [action.kind for action in recommended_for(space_alert(), source, **limits)]
         assert ActionKind.INVESTIGATE not in kinds
+
+    @pytest.mark.parametrize(
+        ("case", "unaccounted_mib", "growth", "told", "is_searched"),
+        [
+            ("much lies there", 110, 0.0, {}, True),
+            ("little lies there, and its topics grow", 20, 5000.0, {"t": 5000.0, "u": 0.0}, False),
+            ("it is what grows", 20, 5000.0, {"t": 100.0, "u": 0.0}, True),
+            ("it has a small share in the growth", 20, 5000.0, {"t": 2000.0, "u": 0.0}, False),
+            ("the growth of a topic is not known", 20, 5000.0, {"t": 100.0}, False),
+            ("a replica is fetched", 20, 5000.0, {"t": 100.0, "u": 0.0, "isr": {0: (2,)}}, False),
+            ("too little lies there: topics write more than when they were looked at", 2, 5000.0,
+             {"t": 100.0, "u": 0.0}, False),
+        ],
+    )  # fmt: skip
+    def test_it_comes_before_a_larger_volume_and_before_data_is_lost(
+        self, case, unaccounted_mib, growth, told, is_searched
+    ):
+        source = directory(
+            1,
+            "/d1",
+            900 * MIB,
+            status=LogDirStatus.CRITICAL,
+            unaccounted_bytes=unaccounted_mib * MIB,
+            growth_bytes_per_s=growth,
+        )
+        snapshot = facts(
+            source,
+            directory(2, used=800 * MIB),
+            topic("t", (1, 2), isr=told.get("isr")),
+            topic("u", (1, 2)),
+            *(replica(number, "/d1", name, 0, 400 * MIB) for number in (1, 2) for name in "tu"),
+            growth={((1, "/d1"), (name, 0)): told[name] for name in "tu" if name in told},
+        )
+        actions = recommend(space_alert("critical"), snapshot, policy(), NOW_MS)
+        assert ("explained by no replica" in actions[0].reason) is is_searched, case
+        assert any("lsof +L1" in command for command in actions[0].commands) is is_searched
+
+    @pytest.mark.parametrize(("mode", "is_named"), [(MetadataMode.KRAFT, True), (MetadataMode.ZOOKEEPER, False)])
+    def test_the_metadata_log_is_named_which_no_answer_lists(self, mode, is_named):
+        source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=500 * MIB, is_metadata_dir=True)
+        for asked in (UNEXPLAINED, space_alert()):
+            first, *_ = recommended_for(asked, replace(broker(1), metadata_mode=mode), source)
+            assert ("the metadata log, __cluster_metadata-0, is among them" in first.reason) is is_named
 
 
 SMALLER = {"total_bytes_before": SIZE, "total_bytes": SIZE // 20}

@@ -1,9 +1,10 @@
-"""Growth that retention is about to end, and when a directory is full with it."""
+"""Growth that retention is about to end, or that ends with a copy, and when a directory is full with it."""
 
 import pytest
 
 from logdirwatch.plan.capacity.timing import end_in_words, time_to_full_ms
 from logdirwatch.plan.cluster.layout import full_in_ms
+from logdirwatch.plan.relief.running_moves import with_running_moves
 from logdirwatch.plan.retention.limits import limits_of
 from logdirwatch.plan.retention.plateau import doubts, with_plateau
 from tests.unit.plan.builders import MIB, NOW_MS, SIZE, broker, directory, facts, policy, replica, topic
@@ -54,6 +55,41 @@ def seen(size, *, used, rate=PER_HOUR, copied=False, configs=None, other_rate=0.
 def test_a_directory_is_full_when_what_goes_on_growing_fills_it(case, size_mib, used_mib, told, full_in_hours):
     found = time_to_full_ms(seen(size_mib * MIB, used=used_mib * MIB, **told))
     assert (None if found is None else round(found / HOUR_MS)) == full_in_hours, case
+
+
+@pytest.mark.parametrize(
+    ("case", "used_mib", "told", "full_in_hours"),
+    [
+        ("its replica has caught up before", 800, {}, None),
+        ("there is no room for it", 960, {}, 4),
+        ("what it is written meanwhile goes on", 800, {"sibling": PER_HOUR}, 12),
+        ("what another topic is written goes on", 800, {"other": PER_HOUR}, 12),
+        ("how fast it is written is not known", 800, {"sibling": None}, 12),
+        ("it is in sync", 800, {"isr": {0: (1, 2)}}, 20),
+        ("a reassignment brings it, which the outlook leaves out", 800, {"incoming_bytes": 80 * MIB}, 12),
+    ],
+)
+def test_what_a_replica_fetches_ends_at_the_size_of_its_leader(case, used_mib, told, full_in_hours):
+    """Its 20 MiB are to become 100, at 10 MiB an hour beside all writes, which go on."""
+    told = {"sibling": 0.0, "other": 0.0, "isr": {0: (2,)}, "incoming_bytes": None} | told
+    written = (told["sibling"] or 0.0) + told["other"]
+    used = used_mib * MIB
+    one = directory(1, used=used, growth_bytes_per_s=PER_HOUR + written, incoming_bytes=told["incoming_bytes"])
+    snapshot = facts(
+        one,
+        directory(2),
+        topic("t", [1, 2], isr=told["isr"]),
+        topic("other", [1]),
+        replica(1, "/d1", "t", size=20 * MIB),
+        replica(2, "/d1", "t", size=100 * MIB),
+        replica(1, "/d1", "other"),
+        growth={((2, "/d1"), ("t", 0)): told["sibling"], ((1, "/d1"), ("other", 0)): told["other"]},
+    )
+    counted, _ = with_running_moves(with_plateau(one, snapshot), snapshot, policy())
+    found = time_to_full_ms(counted)
+    assert (None if found is None else round(found / HOUR_MS)) == full_in_hours, case
+    is_said = full_in_hours is None
+    assert end_in_words(counted).endswith("at 88.0 % or less, when its replicas have caught up") is is_said
 
 
 MINUTE_MS = 60_000
