@@ -8,6 +8,7 @@ of it is dirty, skips partitions that it failed to clean, and loses threads that
 from collections import Counter
 from collections.abc import Sequence
 
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, growth_by_policy, policy_of
@@ -17,7 +18,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, describe_configs, note
 from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.plan.retention.limits import bytes_kept_by_segments, effective_after_ms, is_copy_delayed, segment_bytes
-from logdirwatch.plan.retention.overdue import overdue, overdue_in, past_limit_bytes
+from logdirwatch.plan.retention.overdue import DIRTY_RATIO, overdue, overdue_in, past_limit_bytes
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import some_of
@@ -151,6 +152,8 @@ _CLEANER = {
     ),
 }
 """By whether the broker has a cleaner: what to do, and where to look."""
+_HOLD_BACK = {"min.compaction.lag.ms": 0.0, "min.cleanable.dirty.ratio": DIRTY_RATIO, "delete.retention.ms": DAY_MS}
+"""Settings of a topic that let its log grow before it is cleaned, above Kafka's defaults (``LogConfig``)."""
 
 
 def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -167,7 +170,7 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     what = (
         f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, NAMED)})"
-        f"{_unreached(largest, snapshot)}"
+        f"{_unreached(largest, snapshot)}{_held_back(largest, snapshot)}"
     )
     reason, look = _CLEANER[snapshot.has_cleaner(source.broker)]
     return [
@@ -183,6 +186,17 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
             ),
         )
     ]
+
+
+def _held_back(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
+    """Name the settings of topics that keep the cleaner from what it could remove; empty if there are none."""
+    found = [
+        f"{name} sets {key}={value}"
+        for name in names
+        for key, most in _HOLD_BACK.items()
+        if (value := snapshot.topics[name].configs.get(key)) is not None and float(value) > most
+    ]
+    return f"; {some_of(found, NAMED)}" if found else ""
 
 
 def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:

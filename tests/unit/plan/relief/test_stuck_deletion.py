@@ -9,13 +9,14 @@ from tests.unit.plan.builders import MIB, broker, directory, facts, policy, repl
 DESCRIBE = "kafka-configs.sh --bootstrap-server kafka:9092 --describe --all --entity-type "
 
 
-def checked(*, growth=None, both=0, configs=None, **sizes):
-    """Sizes of compacted ``c`` and ``c2``, deleting ``d``, and ``both``, in MiB; growth by topic; broker configs."""
+def checked(*, growth=None, both=0, configs=None, set_by_c=None, **sizes):
+    """Sizes of compacted ``c`` and ``c2``, deleting ``d``, and ``both``, in MiB; growth by topic; configs."""
     sizes = {**sizes, "both": both}
     policies = {"c": "compact", "c2": "compact", "d": "delete", "both": "delete, compact"}
     here = {name: replica(1, "/d1", name, size=size * MIB) for name, size in sizes.items() if size}
     rates = {(here[name].place, here[name].key): rate for name, rate in (growth or {}).items()}
-    topics = [topic(name, (1,), configs={"cleanup.policy": policies[name]}) for name in here]
+    own = {"c": set_by_c or {}}
+    topics = [topic(name, (1,), configs={"cleanup.policy": policies[name]} | own.get(name, {})) for name in here]
     source = directory(1)
     parts = (broker(1, **configs or {}), source, *topics, *here.values())
     return propose_cleaner_check(source, facts(*parts, growth=rates), policy())
@@ -73,6 +74,22 @@ def test_the_broker_and_its_largest_compacted_topic_are_described():
     assert found.commands[1:] == (f"{DESCRIBE}brokers --entity-name=1", f"{DESCRIBE}topics --entity-name=c2")
     assert "50 MiB of /d1 are in compacted topics (c2, c), which no retention limit reaches" in found.reason
     assert not found.data_loss
+
+
+@pytest.mark.parametrize(
+    ("configs", "told"),
+    [
+        ({"min.compaction.lag.ms": "2592000000"}, "c sets min.compaction.lag.ms=2592000000"),
+        ({"min.cleanable.dirty.ratio": "0.99"}, "c sets min.cleanable.dirty.ratio=0.99"),
+        ({"delete.retention.ms": "604800000"}, "c sets delete.retention.ms=604800000"),
+        ({"min.compaction.lag.ms": "0", "min.cleanable.dirty.ratio": "0.5", "delete.retention.ms": "86400000"}, None),
+        ({"min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "100"}, None),
+    ],
+)
+def test_what_a_topic_sets_that_keeps_the_cleaner_back_is_named(configs, told):
+    (found,) = checked(c=20, set_by_c=configs)
+    assert (" sets " in found.reason) is (told is not None)
+    assert told is None or told in found.reason
 
 
 def test_of_equally_large_ones_the_name_decides():

@@ -47,6 +47,20 @@ DIRECTORIES = [
         "/d1/t-0/1.index (没有那个文件或目录)",
         ("investigate", "nothing proves", "mounted", "KAFKA-15391"),
     ),
+    *(
+        (Cause.UNKNOWN, f"java.nio.file.NoSuchFileException: {name}", ("investigate", "restart is the repair"))
+        for name in (
+            f"/d1/t-0.{32 * 'a'}-future",
+            f"/d1/t-0.{32 * '0'}-delete/1.log",
+            "/d1/t-0/1.log.deleted",
+            "/d1/t-0/1.log.cleaned",
+            "/d1/t-0/1.log.swap",
+        )
+    ),
+    *(
+        (Cause.UNKNOWN, f"java.nio.file.NoSuchFileException: {name}", ("investigate", "somebody removed"))
+        for name in ("/d1/a-delete-0", "/d1/a.swap-0/1.log", "/d1/t-0/1.log -> /d1/t-0/1.log.deleted")
+    ),
     (Cause.RENAME_REFUSED, "/d1/t-0/0.log -> /d1/t-0/0.log.deleted: Operation not permitted", ("lsattr", "immutable")),
 ]
 BROKERS = [

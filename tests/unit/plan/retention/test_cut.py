@@ -102,7 +102,7 @@ class TestTiered:
         assert action.configs["t"]["local.retention.bytes"]["from"] == "-2"
         assert not action.data_loss
         assert "from the remote limit to" in action.reason
-        assert "remote storage has it" in action.reason
+        assert "what waits for its copy to remote storage stays" in action.reason
         assert action.undo["commands"][0].endswith("--delete-config local.retention.bytes")
 
     def test_what_is_not_copied_yet_stays_and_the_rest_is_cut(self):

@@ -1,6 +1,7 @@
 """``investigate``: the runbook step of an alert that has no other action yet, and read-only checks on a host."""
 
 import posixpath
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -168,6 +169,11 @@ _WHY = {
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
     "inodes, a quota, the pool below a thin volume, or the chunks for metadata of btrfs",
 }
+_OWN_NAME = re.compile(r"(?<!-> )(?<!\S)\S*(?:\.[0-9a-f]{32}-(?:future|delete)|\.(?:deleted|cleaned|swap)(?![\w./-]))")
+_RENAMED = (
+    "Kafka itself renamed or removed that file meanwhile, as it does when it swaps a copy for its replica or deletes a "
+    "topic (KAFKA-15391 is one such race): nothing is missing, and the restart is the repair"
+)
 
 
 def look_at_host(
@@ -177,13 +183,14 @@ def look_at_host(
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY.get(cause, "")
     reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
-    error = os_error_in(away.proofs[directories[0].path].said or "")
+    said = away.proofs[directories[0].path].said or ""
+    error = os_error_in(said)
     if error is not None and error.remedy is not None:
         reason = f"repair what took {places} offline; the error condemns no disk: {error.remedy}"
     elif error is not None and error.likely is not None:
-        reason = f"{reason}. {error.likely}"
+        reason = f"{reason}. {_RENAMED if _OWN_NAME.search(said) else error.likely}"
     if cause is Cause.DAMAGED_FILE:
-        reason = f"in {places} " + damaged_file_remedy(away.proofs[directories[0].path].said or "")
+        reason = f"in {places} " + damaged_file_remedy(said)
     return replace(
         found,
         reason=reason + _said(away, directories),

@@ -131,11 +131,17 @@ def _from_to(cut: RetentionCut) -> str:
 
 def _deletes(cut: RetentionCut) -> str:
     much = "about" if cut.way.is_estimate else "at least"
-    return f"deletes {much} its oldest" if cut.way.loses_data else f"deletes local copies only, {much} its oldest"
+    if cut.way.loses_data:
+        return f"deletes {much} its oldest"
+    return f"deletes local copies only, {'at most' if cut.topic.remote_copy_lag_bytes is None else much} its oldest"
 
 
 def _more(cut: RetentionCut) -> str:
-    kept = "" if cut.way.loses_data else "; remote storage has it"
+    kept = "; remote storage has it"
+    if cut.way.loses_data:
+        kept = ""
+    elif cut.topic.remote_copy_lag_bytes is None:
+        kept = "; what waits for its copy to remote storage stays, and how much that is, is not known"
     if cut.way.is_estimate:
         return f"by the rate at which it is written now; nothing younger than the limit goes{kept}"
     return f"at most one segment a replica more{kept}"

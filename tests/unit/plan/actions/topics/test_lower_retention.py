@@ -1,5 +1,7 @@
 """What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
 
+import pytest
+
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.retention.limits import RetentionCut, RetentionLimit
 from tests.unit.plan.answers import holds, vetoed
@@ -37,10 +39,12 @@ def test_a_limit_of_age_is_said_as_a_time():
     assert "nothing younger than the limit goes; every partition keeps at least 2 h" in reason
 
 
-def test_a_local_cut_deletes_copies_only():
-    found = draft(key="local.retention.bytes")
-    assert "deletes local copies only, at least its oldest 190 MiB" in found.reason
-    assert "remote storage has it" in found.reason
+@pytest.mark.parametrize(("lag_bytes", "much", "is_copied"), [(0, "at least", True), (None, "at most", False)])
+def test_a_local_cut_deletes_copies_only_and_does_not_say_more_than_is_known(lag_bytes, much, is_copied):
+    found = draft(key="local.retention.bytes", made=topic("t", (1, 2), remote_copy_lag_bytes=lag_bytes))
+    assert f"deletes local copies only, {much} its oldest 190 MiB" in found.reason
+    assert ("remote storage has it" in found.reason) is is_copied
+    assert ("how much that is, is not known" in found.reason) is not is_copied
     assert not found.data_loss
 
 
