@@ -8,10 +8,12 @@ import typer
 from logdirwatch.cli import deciding
 from logdirwatch.cli.deciding import By, Reason, Signed
 from logdirwatch.cli.reading.records import console, now_ms, telemetry
+from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.handling import Planned, planned_view
 from logdirwatch.settings import Settings
+from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import utc
 
@@ -45,6 +47,19 @@ def start(
     signed = deciding.signed(by, reason)
     lasting_ms = deciding.lasting_ms(lasting, settings.detect.maintenance_max_ms, SETTING)
     _decide(ctx, cluster, broker, signed, lasting_ms)
+    if unknown := _unknown(settings, cluster, broker):
+        which = f"broker {', '.join(map(str, unknown))} of {cluster}"
+        typer.echo(f"logdirwatch: the tables do not know {which}: check the id", err=True)
+
+
+def _unknown(settings: Settings, cluster: str, brokers: list[int]) -> list[int]:
+    """Return the brokers that the tables do not know; none where they know no broker of the cluster, or are away."""
+    try:
+        rows = table_reader(settings).select_columns(BROKER_STATE.name, ("cluster", "broker"), "TRUE")
+        known = {row["broker"] for row in rows if row["cluster"] == cluster}
+    except UserError:
+        return []
+    return sorted(set(brokers) - known) if known else []
 
 
 @commands.command()

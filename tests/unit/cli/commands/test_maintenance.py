@@ -6,6 +6,7 @@ import pytest
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.commands import maintenance
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.parse.records import Accepted, parse
@@ -49,6 +50,27 @@ def test_it_is_a_record_for_every_broker_that_detect_reads(run, telemetry):
         assert (result.record.cluster, result.record.broker) == ("prod", broker)
         assert result.record.decision is Decision.MAINTENANCE
         assert (result.record.at_ms, result.record.until_ms) == (NOW_MS, NOW_MS + 2 * HOUR_MS)
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ([("prod", 7), ("prod", 8)], ""),
+        ([("prod", 7), ("test", 8)], "logdirwatch: the tables do not know broker 8 of prod: check the id\n"),
+        ([("test", 7)], ""),
+        (None, ""),
+    ],
+)
+def test_a_broker_that_the_tables_do_not_know_is_named(known, told, run, telemetry, monkeypatch):
+    class Reader:
+        def select_columns(self, *_):
+            if known is None:
+                raise UserError("the tables cannot be read")
+            return ({"cluster": cluster, "broker": broker} for cluster, broker in known)
+
+    monkeypatch.setattr(maintenance, "table_reader", lambda settings: Reader())
+    ended = run(*START, "--broker", "8", "--broker", "7", "--for", "2h", *BY_ADA)
+    assert (ended.exit_code, ended.err, len(telemetry.sent)) == (0, told, 2)
 
 
 def test_what_runs_is_listed_with_who_and_why(run, telemetry, clock):
