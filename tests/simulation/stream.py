@@ -157,7 +157,9 @@ class Query:
                 kept.planned = Planned(dict(kept.offsets), ends, wall_ms)
         if kept.planned is not None:
             self._batch(kept, kept.planned)
-        if self.kind.runs_empty:
+        # A batch that a restart repeats ends where it was planned to end: what arrived meanwhile is for the next one.
+        is_behind = any(self._telemetry.logs[name].end != offset for name, offset in kept.offsets.items())
+        if self.kind.runs_empty or is_behind:
             self.wake()
 
     def _batch(self, kept: Checkpoint, planned: Planned) -> None:
