@@ -78,7 +78,7 @@ class PlanSettings(Section):
     min_retention_ms: Ms = Field(
         3_600_000,
         description="History that no retention cut goes below where the write rate is known; where it is not, a cut "
-        "leaves at least half of the bytes and says so.",
+        "leaves at least half of the bytes and says so, and all of them where a topic has a minimum of its own.",
     )
     internal_topics: tuple[str, ...] = Field(
         ("__*", "_schemas"), description="Shell patterns of topics that are never candidates for retention or balance."

@@ -9,6 +9,7 @@ from tests.simulation.advice.world import HORIZON_S, SEGMENT_BYTES, SOURCE, Cour
 
 NEVER_RATIO = 0.85
 SOON_S = 1.5 * DAY_S
+LEAST_S = 3600
 CAREFUL = 0.7
 """The planner takes growth that retention ends for a quarter longer than the model does."""
 LOSES = "lower_retention", "delete_records"
@@ -39,6 +40,7 @@ def _broken(world: World, plan: Plan) -> Iterator[str]:
         if world.is_growth_known and done.full_s.get(SOURCE, SOON_S) < SOON_S:
             yield f"does not save: full after {min(done.full_s.values()) / 3600:.2f} h, but {safe} does"
     yield from _promises(world, plan, done)
+    yield from _floors(world, plan)
     soon_s = idle.full_s.get(SOURCE, 10 * DAY_S)
     if 1800 < soon_s <= 3600 and course(world, [], deepest(world)).full_s.get(SOURCE, 10 * DAY_S) > soon_s + 7200:
         gained_s = done.full_s.get(SOURCE, 10 * DAY_S) - soon_s
@@ -71,3 +73,14 @@ def _promises(world: World, plan: Plan, done: Course) -> Iterator[str]:
             full_s = done.full_s.get(SOURCE, ends_s)
             if is_said and ends_s > full_s:
                 yield f"is late: {action.kind} ends after {ends_s / 3600:.2f} h, full after {full_s / 3600:.2f} h"
+
+
+def _floors(world: World, plan: Plan) -> Iterator[str]:
+    """No cut takes history that an owner's rule keeps, or that a consumer group has still to read."""
+    for cut in plan.cuts:
+        model = world.topic(cut.topic)
+        left_s = cut.keeps_s if cut.keeps_s is not None else (cut.keeps_bytes or 0.0) / model.rate
+        if left_s < 0.99 * min(model.age_s, model.floor_s or LEAST_S):
+            yield f"breaks a floor: {cut} of {model}"
+        if left_s < 0.99 * model.age_s * (model.unread_ratio or 0.0):
+            yield f"deletes unread records: {cut} of {model}"

@@ -205,11 +205,14 @@ def is_copy_delayed(topic: Topic) -> bool:
 def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the limit in bytes that leaves the configured history in every replica.
 
-    If the write rate of one is unknown, half of it stays, unless remote storage has what is deleted.
+    If the write rate of one is unknown, half of it stays, all of it where its owner says how much history must stay,
+    and nothing if remote storage has what is deleted.
     """
     prefix = LOCAL if topic.is_tiered else ""
     age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
-    return floor_bytes(replicas, age, wanted, snapshot, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
+    is_promised = policy.limits.topic_rule(topic.name).min_retention_ms is not None
+    unknown_ratio = 0.0 if prefix else 1.0 if is_promised else KEPT_UNKNOWN_RATIO
+    return floor_bytes(replicas, age, wanted, snapshot, unknown_ratio=unknown_ratio)
 
 
 def copy_lag_floor(topic: Topic, unit: str) -> int:

@@ -73,7 +73,7 @@ def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
     rule = policy.limits.topic_rule(topic.name)
     if rule.min_retention_bytes is None and rule.min_retention_ms is None:
         return None
-    return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
+    return Veto("owner_minimum", f"the configuration keeps all that is known of {topic.name}")
 
 
 def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
