@@ -1,6 +1,7 @@
 """Mutants that no test can catch, since they change nothing that anybody sees: the lines before and after, and why."""
 
 EQUIVALENT: dict[tuple[str, str], str] = {
+    ("self._below = 0", "self._below = 1"): "it is set to 0 before the first entry begins",
     (
         "seen = self._with_all_alerts(snapshot, policy_of)",
         "seen = self._with_all_alerts(None, policy_of)",

@@ -191,6 +191,11 @@ REASONS = {
         "/k.jks",
         "keystore",
     ),
+    "a certificate": (
+        entry(FATAL, "x.InvalidConfigurationException: No matching CERTIFICATE entries in PEM file"),
+        "PEM file",
+        "keystore",
+    ),
     "a wrong setting": (
         entry(FATAL, "x.config.ConfigException: Missing required configuration `a.b`"),
         "a.b",

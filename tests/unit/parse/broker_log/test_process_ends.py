@@ -96,6 +96,15 @@ def test_a_line_of_the_host_begins_an_entry_in_a_broker_s_log(line):
     assert cut.not_understood_lines == 0
 
 
-@pytest.mark.parametrize("line", ["Killed by a colleague", "service: x", "	at a.service: b", "Stopped x.service"])
+OTHERS = [
+    "Killed by a colleague",
+    "service: x",
+    "	at a.service: b",
+    "Stopped x.service",
+    "mkdir: created, although Permission denied was said first",
+]
+
+
+@pytest.mark.parametrize("line", OTHERS)
 def test_other_lines_begin_none(line):
     assert level_of(line) is None
