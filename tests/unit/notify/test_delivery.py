@@ -5,12 +5,14 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
-from logdirwatch.notify.groups import Message, Reason
+from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.health import Health
 from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import SendError
-from logdirwatch.notify.sending import Delivery
+from logdirwatch.notify.sending import Delivery, Sending
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.report.builders import NOW_MS
+from tests.unit.notify.world import settings
+from tests.unit.report.builders import NOW_MS, alert
 
 MAX_MS = 4_000
 
@@ -18,7 +20,7 @@ MAX_MS = 4_000
 class Sender:
     """Fails with the next error, if there is one; waits while it is held."""
 
-    tells_resolved = True
+    tells_resolved, keeps_alive = True, False
 
     def __init__(self, *errors):
         self.errors, self.sent = list(errors), []
@@ -120,3 +122,14 @@ def test_a_stop_does_not_wait_for_a_receiver_that_hangs():
     made.stop(0.01)
     assert list(made.finished(NOW_MS)) == []
     sender.may_go.set()
+
+
+def test_what_is_sent_while_it_stops_is_kept():
+    sender, kept = Sender(), []
+    sender.may_go.clear()
+    made = Sending(settings(group_wait_ms=0), {"ops": {"ops": sender}}, lambda _, record: kept.append(record), Health())
+    made.tick(lambda _: [alert()], Member, NOW_MS, lambda _: True)
+    begun = len(kept)
+    sender.may_go.set()
+    made.stop(NOW_MS)
+    assert [len(sender.sent), len(kept) - begun] == [1, 1]
