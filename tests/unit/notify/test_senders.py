@@ -221,8 +221,9 @@ def test_urls_come_from_a_file_too(tmp_path):
     )
     assert {name: list(ways) for name, ways in senders(settings).items()} == {"ops": ["ops#1", "ops#2"], "am": ["am"]}
     missing = NotifySettings.model_validate({"receivers": {"ops": {"urls_file": str(tmp_path / "none")}}})
-    with pytest.raises(UserError, match=r"notify.receivers.ops.urls_file .*No such file"):
+    with pytest.raises(UserError, match=r"notify.receivers.ops.urls_file .*No such file") as refused:
         senders(missing)
+    assert refused.value.exit_code == 2
 
 
 def test_secrets_are_not_shown_with_the_settings():
