@@ -108,7 +108,7 @@ def _written(name: str) -> str:
 
 
 def _title(field: Field) -> str:
-    return field.title + (UNITS[field.unit][1] if field.unit in UNITS else "")
+    return field.title + UNITS.get(field.unit or "", ("", "", ""))[1]
 
 
 def _page(board: Board) -> Json:
@@ -187,7 +187,7 @@ def _table(names: list[str]) -> Json:
 
 def _column(name: str, number: int) -> Json:
     field = FIELDS[name]
-    kind = UNITS[field.unit][2] if field.unit in UNITS else "string"
+    kind = UNITS.get(field.unit or "", ("", "", "string"))[2]
     shown_as = {"float": "number", "integer": "number"}.get(kind, kind)
     title = _title(field)
     return {
