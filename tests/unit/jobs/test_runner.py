@@ -286,6 +286,7 @@ class Watched:
             while self.clock.s < ends_s and not self.ended:
                 self.clock.s += LOOK_S
                 self.runner._look_after_all(self.runner.supervised)
+        self.logged = logged
         return [(line["event"], line.get("query")) for line in logged]
 
 
@@ -413,6 +414,14 @@ def test_a_query_that_waits_for_a_time_before_the_wall_clock_was_set_back_is_sta
     told = Watched(clock, {name: query}).looks(3 * LOOK_S)
     assert told == [("stream.clock_set_back", name), ("query.started", name)] * restarts
     assert query.stops == restarts
+
+
+def test_it_says_by_how_much_the_clock_was_set_back(clock):
+    world = Watched(clock, {"detect": Triggered(3_600)})
+    world.looks(LOOK_S)
+    assert [line["by_s"] for line in world.logged if line["event"] == "stream.clock_set_back"] == [
+        pytest.approx(3_600, abs=2 * LOOK_S)
+    ]
 
 
 def test_a_batch_that_ends_after_the_clock_was_set_back_is_followed_by_the_restart(clock):
