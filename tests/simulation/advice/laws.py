@@ -52,7 +52,9 @@ def _broken(world: World, plan: Plan) -> Iterator[str]:
 
 def _asks_first(action: ActionRecord) -> bool:
     """Whether somebody is asked for something that loses nothing, with time left to delete."""
-    return action.kind == "throttle_producers" or any(veto["name"] == "lossless_first" for veto in action.vetoes)
+    return action.kind in {"throttle_producers", "uncordon_log_dir"} or any(
+        veto["name"] == "lossless_first" for veto in action.vetoes
+    )
 
 
 def _promises(world: World, plan: Plan, done: Course) -> Iterator[str]:
