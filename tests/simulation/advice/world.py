@@ -144,27 +144,15 @@ class _Held:
 
 def course(world: World, copies: list[Copy], cuts: list[Cut], until_s: float = HORIZON_S) -> Course:
     """Let time pass. A copy counts at its full size from its begin: a careful reading of Kafka's order."""
-    found = Course()
-    held = {
-        ((t.name, n), place): _Held(t, t.size_bytes, t.cap)
-        for t in world.topics
-        for n, places in enumerate(t.places)
-        for place in places
-    }
+    passing = _Passing(world)
     events = sorted(_events(copies, cuts, until_s), key=lambda one: one[0])
-    _measure(world, held, {}, 0.0, found)
-    arriving: dict[tuple[Key, LogDirId], LogDirId] = {}
     for (from_s, _, _), (to_s, what, event) in pairwise([(0.0, "", None), *events]):
-        _pass(world, held, arriving, from_s, to_s, found)
+        passing.go(from_s, to_s)
         if isinstance(event, Copy):
-            name = event.key, event.source
-            if name in held and what == "begin":
-                arriving[name] = event.destination
-            elif name in held and arriving.pop(name, None):
-                held[event.key, event.destination] = held.pop(name)
+            passing.copy(event, what)
         elif isinstance(event, Cut):
-            _cut(held, event, found)
-    return found
+            passing.cut(event)
+    return passing.found
 
 
 def _events(copies: list[Copy], cuts: list[Cut], until_s: float) -> Iterator[tuple[float, str, Copy | Cut | None]]:
@@ -176,70 +164,72 @@ def _events(copies: list[Copy], cuts: list[Cut], until_s: float) -> Iterator[tup
     yield until_s, "end", None
 
 
-def _pass(
-    world: World,
-    held: dict[tuple[Key, LogDirId], _Held],
-    arriving: Mapping[tuple[Key, LogDirId], LogDirId],
-    from_s: float,
-    to_s: float,
-    found: Course,
-) -> None:
-    """Grow every replica, from one moment at which one of them is at its limit to the next."""
-    now_s = from_s
-    while now_s < to_s:
-        growing = [one for one in held.values() if one.growth()]
-        step_s = min([to_s - now_s, *((one.cap - one.size) / one.topic.rate for one in growing)])
-        step_s = max(step_s, 1.0)
-        before = _levels(world, held, arriving)
-        for one in growing:
-            one.size = min(one.cap, one.size + one.topic.rate * step_s)
-        after = _levels(world, held, arriving)
-        for place, total in world.totals.items():
-            found.peak[place] = max(found.peak.get(place, 0.0), after[place] / total)
-            if after[place] >= total and place not in found.full_s:
-                rise = after[place] - before[place]
-                part = (total - before[place]) / rise if rise > 0 else 0.0
-                found.full_s[place] = now_s + max(0.0, part) * step_s
-        now_s += step_s
-    if from_s == to_s:
-        _measure(world, held, arriving, to_s, found)
+class _Passing:
+    """A world while time passes: what every directory holds, and what is on its way."""
 
+    def __init__(self, world: World) -> None:
+        self._world, self.found = world, Course()
+        self._held = {
+            ((topic.name, number), place): _Held(topic, topic.size_bytes, topic.cap)
+            for topic in world.topics
+            for number, places in enumerate(topic.places)
+            for place in places
+        }
+        self._arriving: dict[tuple[Key, LogDirId], LogDirId] = {}
+        self._measure(0.0)
 
-def _measure(
-    world: World,
-    held: dict[tuple[Key, LogDirId], _Held],
-    arriving: Mapping[tuple[Key, LogDirId], LogDirId],
-    now_s: float,
-    found: Course,
-) -> None:
-    for place, level in _levels(world, held, arriving).items():
-        found.peak[place] = max(found.peak.get(place, 0.0), level / world.totals[place])
-        if level >= world.totals[place]:
-            found.full_s.setdefault(place, now_s)
+    def go(self, from_s: float, to_s: float) -> None:
+        """Grow every replica, from one moment at which one of them is at its limit to the next."""
+        now_s = from_s
+        while now_s < to_s:
+            growing = [one for one in self._held.values() if one.growth()]
+            step_s = min([to_s - now_s, *((one.cap - one.size) / one.topic.rate for one in growing)])
+            step_s = max(step_s, 1.0)
+            before = self._levels()
+            for one in growing:
+                one.size = min(one.cap, one.size + one.topic.rate * step_s)
+            self._measure(now_s, before, step_s)
+            now_s += step_s
+        if from_s == to_s:
+            self._measure(to_s)
 
+    def copy(self, copy: Copy, what: str) -> None:
+        """Begin or end a copy."""
+        name = copy.key, copy.source
+        if name in self._held and what == "begin":
+            self._arriving[name] = copy.destination
+        elif name in self._held and self._arriving.pop(name, None):
+            self._held[copy.key, copy.destination] = self._held.pop(name)
 
-def _levels(
-    world: World,
-    held: dict[tuple[Key, LogDirId], _Held],
-    arriving: Mapping[tuple[Key, LogDirId], LogDirId],
-) -> dict[LogDirId, float]:
-    used = dict(world.others)
-    for name, one in held.items():
-        used[name[1]] += one.size
-        if name in arriving:
-            used[arriving[name]] += one.size
-    return used
+    def cut(self, cut: Cut) -> None:
+        """Delete what a lower retention does not keep."""
+        for (key, place), one in self._held.items():
+            if key[0] != cut.topic or one.topic.policy == "compact":
+                continue
+            by_bytes = (cut.keeps_bytes or 0.0) + SEGMENT_BYTES
+            limit = by_bytes if cut.keeps_s is None else one.topic.rate * cut.keeps_s
+            if limit < one.size:
+                self.found.deleted[key[0], place] += int(one.size - limit)
+                one.size = limit
+            one.cap = min(one.cap, limit)
 
+    def _measure(self, at_s: float, before: Mapping[LogDirId, float] | None = None, step_s: float = 0.0) -> None:
+        """Note the levels, and when in a step from the levels ``before`` a directory became full."""
+        for place, level in self._levels().items():
+            total = self._world.totals[place]
+            self.found.peak[place] = max(self.found.peak.get(place, 0.0), level / total)
+            if level >= total and place not in self.found.full_s:
+                rise = 0.0 if before is None else level - before[place]
+                part = (total - level + rise) / rise if rise > 0 else 0.0
+                self.found.full_s[place] = at_s + max(0.0, part) * step_s
 
-def _cut(held: dict[tuple[Key, LogDirId], _Held], cut: Cut, found: Course) -> None:
-    for (key, place), one in held.items():
-        if key[0] != cut.topic or one.topic.policy == "compact":
-            continue
-        limit = one.topic.rate * cut.keeps_s if cut.keeps_s is not None else (cut.keeps_bytes or 0.0) + SEGMENT_BYTES
-        if limit < one.size:
-            found.deleted[key[0], place] += int(one.size - limit)
-            one.size = limit
-        one.cap = min(one.cap, limit)
+    def _levels(self) -> dict[LogDirId, float]:
+        used = dict(self._world.others)
+        for name, one in self._held.items():
+            used[name[1]] += one.size
+            if name in self._arriving:
+                used[self._arriving[name]] += one.size
+        return used
 
 
 def world_of(seed: int) -> World:

@@ -112,20 +112,12 @@ def _lasting_moves(
 
 def _short_bytes(source: LogDir, moves: LosslessRelief, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return what a directory lacks, after moves, to last as long as it takes to add room."""
-    left, lasts_ms = (
-        after(with_plateau(source, snapshot, moves.taken), moves.proposals),
-        policy.limits.fleet_cuts_last_ms,
-    )
-    full_ms = time_to_full_ms(left)
+    left = after(with_plateau(source, snapshot, moves.taken), moves.proposals)
+    full_ms, lasts_ms = time_to_full_ms(left), policy.limits.fleet_cuts_last_ms
     if full_ms is None or full_ms >= lasts_ms:
         return 0
-    return (
-        int(
-            grown_bytes(left.endless_bytes_per_s, left.ramps, lasts_ms)
-            - grown_bytes(left.endless_bytes_per_s, left.ramps, full_ms)
-        )
-        + 1
-    )
+    grown, by_then = (grown_bytes(left.endless_bytes_per_s, left.ramps, until_ms) for until_ms in (full_ms, lasts_ms))
+    return int(by_then - grown) + 1
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
