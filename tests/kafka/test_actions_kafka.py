@@ -21,6 +21,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch_lab.config import CLUSTER
 from tests.kafka.telemetry import fresh_topics, send_records
@@ -83,6 +84,7 @@ def reassign(watched, name, target):
         commands=tools.reassign(plan, "plan.json", log_dir_rate=None, rate=None),
         undo={"reassignment": back, "commands": tools.reassign(back, "back.json", log_dir_rate=None, rate=None)},
         expires_at_ms=now() + 600_000,
+        based_on={"topic_ids": {name: facts.topics[name].id}},
         alert={"rule": "partition_failed", "severity": "warning"},
     )
 
@@ -115,7 +117,7 @@ def test_an_action_holds_until_somebody_else_changed_what_it_is_about(watched, c
     assert commands("actions", "check", f"id-{made}").returncode == 0
 
 
-def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made):
+def test_a_deleted_topic_a_new_one_of_its_name_and_an_old_action_hold_no_more(watched, commands, made):
     wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be led")
     planned = reassign(watched, made, (3, 2))
     send_records(watched, topics.ACTIONS, changed(planned, expires_at_ms=now() - 60_000))
@@ -126,6 +128,10 @@ def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made)
     assert ended.returncode == 1
     assert f"no longer holds: {made}-0 does not exist any more" in ended.stdout
     assert "ago and was not renewed" in ended.stdout
+    with clients.admin(KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)) as admin:
+        admin.create_topics([NewTopic(made, replica_assignments={0: [1, 2]})])
+    wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be there again")
+    assert f"{made} {ANOTHER_TOPIC}" in commands("actions", "check", planned.action_id).stdout
 
 
 def test_an_accepted_plan_is_withdrawn_when_somebody_else_moved_what_it_is_about(watched, made, tmp_path):

@@ -25,6 +25,7 @@ from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.plan.reassignment.running_copies import not_cleaned
 
@@ -52,7 +53,7 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
 def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
     """Yield what somebody else did to the partitions of a step."""
     for topic in _other_topics(seen, record):
-        yield f"topic {topic} was deleted and created again since it began"
+        yield f"{topic} {ANOTHER_TOPIC}"
     ours = changes.changed(record)
     for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
         yield f"somebody else has begun already to move {topic}-{partition}"
@@ -61,7 +62,7 @@ def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
 
 
 def _other_topics(seen: Seen, record: ExecutionRecord) -> Sequence[str]:
-    """Return the topics that were deleted and created again since the execution has called for them."""
+    """Return the topics that are not those that the execution is for, though they have their names."""
     return sorted(topic for topic, known in record.topic_ids.items() if seen.topic_ids.get(topic, known) != known)
 
 

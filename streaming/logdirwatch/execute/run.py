@@ -74,7 +74,7 @@ class _Run(Hand):
         self._doubt: Stuck | None = None
         self._there_ms: dict[Held, int] = {}
         """When each replica of a step was first seen where it is to be."""
-        self._since_ms = ports.monotonic_ms() if record.changed or record.topic_ids else None
+        self._since_ms = ports.monotonic_ms() if record.state is not ExecutionState.CLAIMED else None
         """When it was taken over, or turned back: what was cancelled or has moved away before may still take room."""
 
     def to_its_end(self) -> ExecutionRecord:

@@ -17,7 +17,8 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import STOPPING_STEPS, ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability.impact import veto_predicted_harm
-from logdirwatch.plan.commands.operations import as_data
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.commands.operations import as_data, topics_of
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.owners.owner import for_owner
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
@@ -29,7 +30,7 @@ def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str
 
 
 def record(
-    proposal: ProposedAction, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int
+    proposal: ProposedAction, alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
 ) -> ActionRecord:
     """Return a proposal as the first revision of its action, with the vetoes that its own prediction adds."""
     proposal = for_owner(veto_predicted_harm(proposal), policy)
@@ -65,12 +66,21 @@ def record(
         reassignment=None if proposal.reassignment is None else dict(proposal.reassignment),
         configs=None if proposal.configs is None else dict(proposal.configs),
         undo=as_written(proposal.undo, Undo),
-        based_on=dict(based_on),
+        based_on=_based_on(proposal, snapshot),
         at_ms=now_ms,
         operations=([] if proposal.vetoes else as_data(proposal.operations)) if proposal.operations else None,
         owner=None if policy.owner is None else policy.owner.kind,
     )
     return replace(action, content_hash=content_hash(action))
+
+
+def _based_on(proposal: ProposedAction, snapshot: ClusterSnapshot | None) -> dict[str, Any]:
+    """Return the age of the facts, and which topics the operations are for: another of that name is not meant."""
+    if snapshot is None:
+        return {"state_at_ms": None, "inventory_at_ms": None}
+    topics = {topic for operation in proposal.operations or () for topic in topics_of(operation.args)}
+    ids = {name: topic.id for name in sorted(topics & snapshot.topics.keys()) if (topic := snapshot.topics[name]).id}
+    return {**snapshot.based_on, **({"topic_ids": ids} if ids else {})}
 
 
 DENIED_BY: Mapping[str, frozenset[str]] = {

@@ -1,6 +1,7 @@
 """A hash of all that an action can do: whether a decision on one revision also holds for another.
 
-It covers the operations whole: what is done, the way back, and the values that may be overwritten. Texts, times,
+It covers the operations whole: what is done, the way back, the values that may be overwritten, and the ids of the
+topics: a topic that was created again under the name is not the one that was decided about. Texts, times,
 expected effects and vetoes are left out: they change with every sample and change nothing on a cluster.
 """
 
@@ -24,6 +25,8 @@ def content_hash(action: ActionRecord) -> str:
     )
     if action.operations is not None:
         content += (list(action.operations),)
+    if topic_ids := action.based_on.get("topic_ids"):
+        content += (topic_ids,)
     return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

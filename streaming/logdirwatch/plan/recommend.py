@@ -40,8 +40,7 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
         proposals = _on_old_inventory(Situation(alert, snapshot, policy, now_ms, look), why)
     else:
         proposals = _on_all(Situation(alert, snapshot, policy, now_ms, look))
-    based_on = {"state_at_ms": None, "inventory_at_ms": None} if snapshot is None else snapshot.based_on
-    found = [record(proposal, alert, based_on, policy, now_ms) for proposal in proposals]
+    found = [record(proposal, alert, snapshot, policy, now_ms) for proposal in proposals]
     # Actions without vetoes come first, and with them those that end the vetoes of others.
     found.sort(key=lambda action: bool(action.vetoes))
     return [structs.replace(action, position=number) for number, action in enumerate(found)]

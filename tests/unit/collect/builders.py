@@ -103,7 +103,7 @@ def cluster_response(*brokers, version=2, error_code=0):
     return reencoded(response, version)
 
 
-def topics_response(*topics, cursor=None):
+def topics_response(*topics, cursor=None, topic_id=None):
     response = DescribeTopicPartitionsResponse
     topic = response.DescribeTopicPartitionsResponseTopic
     return reencoded(
@@ -114,7 +114,7 @@ def topics_response(*topics, cursor=None):
                     version=0,
                     error_code=error_code,
                     name=name,
-                    topic_id=None,
+                    topic_id=topic_id,
                     is_internal=name.startswith("__"),
                     partitions=[
                         topic.DescribeTopicPartitionsResponsePartition(version=0, **fields) for fields in partitions

@@ -39,10 +39,11 @@ def test_its_execution_is_known_by_its_id_and_says_what_can_be_undone():
 
 
 def test_an_execution_is_the_action_as_it_was_begun():
-    accepted = action(ActionKind.REASSIGN, revision=4)
+    accepted = action(ActionKind.REASSIGN, revision=4, based_on={"topic_ids": {"t": "one"}})
     record = begun(accepted, "me", NOW_MS)
     assert (record.version, record.action_id, record.revision, record.kind) == (1, accepted.action_id, 4, accepted.kind)
     assert (record.cluster, record.by, record.operations, record.back) == ("c", "me", [], False)
+    assert record.topic_ids == {"t": "one"}
     assert (record.started_at_ms, record.at_ms) == (NOW_MS, NOW_MS)
     plan = as_action(begun(made(), "me", NOW_MS))
     assert (made().version, plan.version) == (1, 1)

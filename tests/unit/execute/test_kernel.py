@@ -25,6 +25,7 @@ from logdirwatch.execute.steps import Move, Settle
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS, ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_plan
 from logdirwatch.text.units import human_ms
 from tests.unit.execute.test_decide import BETWEEN, KEY, ON_ITS_WAY, WITHIN, shown
@@ -176,7 +177,7 @@ def test_a_topic_that_was_created_again_is_another_one():
     record = replace(World().record, topic_ids={"t": "one"})
     assert isinstance(kernel.next_of(WITHIN, shown(topic_ids={"t": "one"}), record), Do)
     found = kernel.next_of(WITHIN, shown(topic_ids={"t": "two"}), record)
-    assert found == Stuck("topic t was deleted and created again since it began")
+    assert found == Stuck(f"t {ANOTHER_TOPIC}")
 
 
 def test_nothing_is_assigned_while_a_broker_is_silent_that_has_to_place_it_first():

@@ -57,6 +57,7 @@ def topic(
     reassigned=(),
     remote_copy_lag_bytes=None,
     unread=None,
+    topic_id=None,
 ):
     """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading.
 
@@ -74,7 +75,7 @@ def topic(
         )
         for number, replicas in enumerate(assignments)
     )
-    return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal, remote_copy_lag_bytes)
+    return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal, remote_copy_lag_bytes, topic_id)
 
 
 def _readers(unread, number):

@@ -17,7 +17,7 @@ DRAFT = ProposedAction(ActionKind.REPLACE_DISK, {"broker": 1, "log_dir": "/d1"},
 
 
 def recorded(**fields):
-    return record(replace(DRAFT, **fields), alert(), {}, policy(), NOW_MS)
+    return record(replace(DRAFT, **fields), alert(), None, policy(), NOW_MS)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_another_veto_and_none_leave_it_as_it_is(holds):
 @pytest.mark.parametrize("kind", list(ActionKind))
 def test_no_record_of_any_kind_contradicts_itself(kind):
     for name, veto in PAIRS:
-        (item,) = record(draft(kind, name=name, veto=veto), alert(), {}, policy(), NOW_MS).preconditions
+        (item,) = record(draft(kind, name=name, veto=veto), alert(), None, policy(), NOW_MS).preconditions
         assert item["holds"] is False

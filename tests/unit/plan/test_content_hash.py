@@ -108,6 +108,12 @@ class TestTheAcceptance:
         assert decide(old, accepts(content_hash=SEEN.content_hash), LATER).status is ActionStatus.ACCEPTED
         assert decide(old, accepts(content_hash=NOW.content_hash), LATER).status is ActionStatus.PROPOSED
 
+    def test_a_topic_that_was_created_again_is_other_content(self):
+        seen, now = (cut(1 << 40, number, based_on={"topic_ids": {"t": one}}) for number, one in ((3, "a"), (4, "b")))
+        said = accepts(content_hash=seen.content_hash)
+        assert decide(seen, said, LATER).status is ActionStatus.ACCEPTED
+        assert decide(now, said, LATER).status is ActionStatus.PROPOSED
+
     def test_it_is_refused_once(self):
         said = accepts(revision=3)
         assert decide(decide(NOW, said, LATER), said, LATER) is None

@@ -63,13 +63,15 @@ class LogDirsAnswer:
 class Topic:
     """One topic's partitions as DescribeTopicPartitions lists them.
 
-    ``readers`` are consumer groups that committed an offset, the first few by name; None if unknown.
+    ``readers`` are consumer groups that committed an offset, the first few by name; None if unknown. ``id`` tells it
+    from another topic of its name (KIP-516); a release before 2.8 has none.
     """
 
     name: str
     is_internal: bool
     partitions: tuple[PartitionInfo, ...]
     readers: tuple[str, ...] | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Decodes kafka-python's response objects to answers. Pure: no network, no clock."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kafka import errors
@@ -115,7 +116,7 @@ def controller(response: Any) -> Node | None:
 def topic_page(response: Any) -> TopicPage:
     """Decode one page of DescribeTopicPartitions; topics deleted meanwhile are left out."""
     topics = tuple(
-        Topic(topic.name, bool(topic.is_internal), tuple(_partition(part) for part in topic.partitions))
+        Topic(topic.name, bool(topic.is_internal), tuple(map(_partition, topic.partitions)), id=_topic_id(topic))
         for topic in response.topics
         if topic.error_code == 0
     )
@@ -136,6 +137,11 @@ def hidden_topics(response: Any) -> tuple[str, ...]:
     """Decode which topics of DescribeTopicPartitions or Metadata the user may not see; deleted ones do not count."""
     hidden = errors.TopicAuthorizationFailedError.errno
     return tuple(topic.name for topic in response.topics if topic.error_code == hidden)
+
+
+def _topic_id(topic: Any) -> str | None:
+    found = getattr(topic, "topic_id", None)
+    return str(found) if found and found.int else None
 
 
 def _partition(partition: Any) -> PartitionInfo:
@@ -160,7 +166,7 @@ def merged(pages: Sequence[TopicPage]) -> tuple[Topic, ...]:
     for topic in (topic for page in pages for topic in page.topics):
         earlier = topics.get(topic.name)
         partitions = (*earlier.partitions, *topic.partitions) if earlier else topic.partitions
-        topics[topic.name] = Topic(topic.name, topic.is_internal, partitions)
+        topics[topic.name] = replace(topic, partitions=partitions)
     return tuple(topics.values())
 
 

@@ -212,6 +212,7 @@ def topic_records(
             configs=dict(configs.values.get(topic.name, {})),
             overridden=_overridden(configs, topic.name),
             is_internal=topic.is_internal,
+            topic_id=topic.id,
             collector=origin.collector,
             part=number,
             parts=len(parts),

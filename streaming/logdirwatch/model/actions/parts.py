@@ -126,6 +126,9 @@ class BasedOn(RecordPart, frozen=True, kw_only=True):
 
     state_at_ms: Annotated[int | None, "Time of the states of brokers and directories."] = NULL
     inventory_at_ms: Annotated[int | None, "Time of the inventory of replicas."] = NULL
+    topic_ids: Annotated[
+        dict[str, str], "Kafka's ids of the topics that it changes, by name: it holds for no other topic of that name."
+    ] = EMPTY_MAP
 
 
 class Observed(RecordPart, frozen=True, kw_only=True):

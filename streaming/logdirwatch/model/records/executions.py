@@ -48,7 +48,7 @@ class ExecutionRecord(Struct, frozen=True, kw_only=True):
         "and then where they leave.",
     ] = {}
     begun: Annotated[dict[str, str], "What of it has begun in the present step, in the same form."] = {}
-    topic_ids: Annotated[dict[str, str], "Ids of the topics that it has changed, by name."] = {}
+    topic_ids: Annotated[dict[str, str], "Ids of the topics that it is for, by name."] = {}
     touches: Annotated[
         list[str] | None,
         "The brokers and topics that it touches, as `brokers ID` and `topics NAME`: what runs beside it touches none "

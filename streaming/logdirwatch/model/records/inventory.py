@@ -12,6 +12,7 @@ from logdirwatch.model.scalars import (
     Count,
     LogDirPath,
     Long,
+    Name,
     NodeId,
     PartitionNumber,
     PartNumber,
@@ -97,6 +98,9 @@ class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topi
         list[str] | None, "Keys of configs that are set on the topic itself, the others are inherited; null: unknown."
     ] = None
     is_internal: Annotated[bool, "Whether Kafka reports the topic as internal."] = False
+    topic_id: Annotated[
+        Name | None, "Kafka's id of the topic (KIP-516): another topic of its name has another one; null: unknown."
+    ] = None
     collector: CollectorName = ""
     part: PartNumber = 0
     parts: Annotated[

@@ -137,6 +137,7 @@ def _topic(topic: Topic, seen: LiveCluster) -> model.Topic:
         configs=seen.topic_configs.values.get(topic.name, {}),
         overridden=None if overridden is None else frozenset(overridden),
         is_internal=topic.is_internal,
+        id=topic.id,
     )
 
 

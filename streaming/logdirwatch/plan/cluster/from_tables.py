@@ -38,7 +38,7 @@ _NUMBERS = tuple(name for name in _same(LogDir, LOG_DIR_STATE) if name not in {"
 _DIRECTORY_COLUMNS = ("broker", "log_dir", "status", "cause", *_NUMBERS, "strays", "at_ms")
 _REPLICA_COLUMNS = _same(Replica, REPLICA_STATE)
 _PARTITION_COLUMNS = _same(Partition, TOPIC_STATE)
-_TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
+_TOPIC_COLUMNS = ("configs", "overridden", "is_internal", "topic_id")
 
 
 def facts_from(read: Read, cluster: str) -> ClusterSnapshot | None:
@@ -133,6 +133,7 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
         configs=layout.known(dict(row["configs"] or ())),
         overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
         is_internal=bool(row["is_internal"]),
+        id=row["topic_id"],
     )
     return replace(topic, remote_copy_lag_bytes=_copy_lag(topic, lags)) if topic.is_tiered else topic
 

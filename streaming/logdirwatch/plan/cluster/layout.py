@@ -83,7 +83,8 @@ class Topic:
     """One topic; ``configs`` are the effective values, ``overridden`` the keys set on the topic itself.
 
     A missing key is unknown, and so are all overrides if ``overridden`` is None. ``remote_copy_lag_bytes`` are the
-    bytes that remote storage lacks (``RemoteCopyLagBytes``, KIP-963); None: unknown.
+    bytes that remote storage lacks (``RemoteCopyLagBytes``, KIP-963); None: unknown. ``id`` tells it from another topic
+    of its name (KIP-516).
     """
 
     name: str
@@ -92,6 +93,7 @@ class Topic:
     overridden: frozenset[str] | None = None
     is_internal: bool = False
     remote_copy_lag_bytes: int | None = None
+    id: str | None = None
 
     @property
     def is_tiered(self) -> bool:

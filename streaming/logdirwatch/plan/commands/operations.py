@@ -215,6 +215,17 @@ def _is_rolling(args: OperationArgs) -> bool:
     return set(ordered) == named and len(ordered) == len(named) and args.waves is None
 
 
+ANOTHER_TOPIC = "is another topic than the one it was planned for: deleted and created again, or of another cluster"
+"""The end of a sentence about a topic whose id is not the one that an action names."""
+
+
+def topics_of(args: OperationArgs) -> set[str]:
+    """Return the topics that an operation changes."""
+    moved = args.reassignment.partitions if args.reassignment else ()
+    elected = args.election.partitions if args.election else ()
+    return {one.topic for one in (*moved, *elected)} | ({args.topic} if args.topic else set())
+
+
 def replicas_of(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[int]]:
     """Return the replicas by partition; none of a plan that names a partition or a replica twice."""
     partitions = () if plan is None else plan.partitions

@@ -134,9 +134,7 @@ class _Planner:
         self, proposals: Iterable[ProposedAction], alert: AlertRecord, snapshot: ClusterSnapshot
     ) -> list[ActionRecord]:
         """Return proposals without vetoes as actions, except those that are accepted, running or rejected."""
-        found = [
-            record(one, alert, snapshot.based_on, self._policy, self._now_ms) for one in proposals if not one.vetoes
-        ]
+        found = [record(one, alert, snapshot, self._policy, self._now_ms) for one in proposals if not one.vetoes]
         known = {action.action_id for action in self._known}
         return [action for action in found if action.action_id not in known]
 

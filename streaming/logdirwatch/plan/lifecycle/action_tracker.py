@@ -220,8 +220,7 @@ class ActionTracker:
         known = list(self._actions[alert.alert_id].values())
         has_zookeeper = alert.evidence.has_zookeeper is True or (seen is not None and seen.has_zookeeper)
         step = investigate(changed(alert, evidence={}), policy, UNREADABLE, has_zookeeper=has_zookeeper)
-        based_on = {"state_at_ms": None, "inventory_at_ms": None}
-        return transitions.keep_waiting(known, [record(step, alert, based_on, policy, now_ms)], now_ms)
+        return transitions.keep_waiting(known, [record(step, alert, None, policy, now_ms)], now_ms)
 
     def _is_aside(self, alert: AlertRecord) -> bool:
         return self._aside.get(alert.alert_id) == alert.revision

@@ -71,7 +71,7 @@ def follow_ups(
             proposals.append(proposal)
             snapshot = with_room_for(proposal, snapshot)
     lasting = (replace(proposal, valid_ms=VALID_MS) for proposal in proposals)
-    return [record(proposal, alert, snapshot.based_on, policy, now_ms) for proposal in lasting]
+    return [record(proposal, alert, snapshot, policy, now_ms) for proposal in lasting]
 
 
 def _may_be_done(action: ActionRecord) -> bool:

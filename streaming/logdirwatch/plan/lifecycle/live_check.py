@@ -17,7 +17,7 @@ from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
-from logdirwatch.plan.commands.operations import NOT_KNOWN, UNKNOWN, from_record, plan_of
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, NOT_KNOWN, UNKNOWN, from_record, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.owners.owner import why_reverted
 from logdirwatch.plan.proposal import Policy
@@ -44,7 +44,7 @@ def reasons_against(
     except NOT_KNOWN:
         return [f"it {UNKNOWN}"]
     snapshot = with_excluded_log_dirs(snapshot, policy.limits)
-    found = [*_of_record(action, now_ms)]
+    found = [*_of_record(action, now_ms), *_of_topics(action, snapshot)]
     if action.status in OPEN:
         reverted = why_reverted(action, None if policy.owner is None else policy.owner.kind)
         found += [
@@ -107,6 +107,14 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
     for item in action.preconditions:
         if item.get("holds") is False and item.get("name") not in _NO_OBSTACLE:
             yield f"when it was planned this did not hold: {item['text']}"
+
+
+def _of_topics(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
+    """Yield the topics that are not those it was planned for; on another cluster all of them are others."""
+    for name, known in (action.based_on.get("topic_ids") or {}).items():
+        topic = snapshot.topics.get(name)
+        if topic is not None and topic.id not in {None, known}:
+            yield f"{name} {ANOTHER_TOPIC}"
 
 
 def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:

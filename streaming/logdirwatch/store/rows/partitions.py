@@ -9,7 +9,7 @@ from logdirwatch.store.rows.scans import MarkerKey, Part, Whole, source_columns
 from logdirwatch.store.rows.single import SOURCE_NAMES, Row
 from logdirwatch.store.schema.definitions import TOPIC_STATE
 
-OF_TOPIC = ("is_internal", "configs", "overridden")
+OF_TOPIC = ("is_internal", "configs", "overridden", "topic_id")
 OF_PARTITION = (
     *("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing"),
     *("groups", "slowest_group", "unread_ratio"),

@@ -110,6 +110,7 @@ TOPIC_STATE = Table(
         is_internal          boolean    Whether Kafka calls the topic internal
         configs              map<string,string>  Topic configuration in effect
         overridden           array<string>       Keys of configs that are set on the topic itself; null: unknown
+        topic_id             string     Kafka's id of the topic (KIP-516); null: unknown
         inventory_at_ms      bigint     Scan that first reported these values; log_dir_inventory has the newest scan
     """)
     + SOURCE,

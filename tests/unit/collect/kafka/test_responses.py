@@ -1,5 +1,7 @@
 """What brokers encode is what the collector understands, errors included."""
 
+from uuid import UUID
+
 import pytest
 from kafka import errors
 
@@ -111,6 +113,12 @@ def test_a_partition_without_leader_has_none():
 def test_a_topic_deleted_meanwhile_is_left_out():
     page = responses.topic_page(topics_response(("gone", 3, []), ("__t", 0, [partition_fields()])))
     assert [(topic.name, topic.is_internal) for topic in page.topics] == [("__t", True)]
+
+
+@pytest.mark.parametrize(("given", "found"), [(UUID(int=7), str(UUID(int=7))), (UUID(int=0), None), (None, None)])
+def test_a_topic_has_the_id_that_kafka_gave_it(given, found):
+    page = responses.topic_page(topics_response(("t", 0, [partition_fields()]), topic_id=given))
+    assert responses.merged([page, page])[0].id == found
 
 
 def test_pages_that_cut_a_topic_are_joined():

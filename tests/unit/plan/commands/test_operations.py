@@ -61,7 +61,7 @@ def cancelled():
 
 
 def published(proposal):
-    return record(proposal, space_alert(), {"state_at_ms": NOW_MS}, policy(), NOW_MS)
+    return record(proposal, space_alert(), None, policy(), NOW_MS)
 
 
 class TestCommands:

@@ -19,7 +19,7 @@ from logdirwatch.model.vocabulary import (
 )
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
-from logdirwatch.plan.commands.operations import UNKNOWN, as_data, cancel_moves, prefer_leaders, reassign
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, UNKNOWN, as_data, cancel_moves, prefer_leaders, reassign
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
@@ -174,6 +174,13 @@ class TestReassignment:
     def test_a_deleted_topic(self):
         (reason,) = against(planned(ActionKind.REASSIGN), *FAILED[:3])
         assert reason == "t-0 does not exist any more"
+
+    @pytest.mark.parametrize(("now", "holds"), [("one", True), (None, True), ("two", False)])
+    def test_a_topic_that_was_created_again(self, now, holds):
+        before, after = ([*FAILED[:3], still(topic("t", (1, 2), topic_id=each)), *FAILED[4:]] for each in ("one", now))
+        found = planned(ActionKind.REASSIGN, parts=before)
+        assert found.based_on["topic_ids"] == {"t": "one"}
+        assert against(found, *after) == ([] if holds else [f"t {ANOTHER_TOPIC}"])
 
     def test_what_cannot_be_asked_is_no_yes(self):
         unknown = topic("t", (1, 2))

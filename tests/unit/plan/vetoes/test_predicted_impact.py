@@ -44,7 +44,7 @@ def drafted(kind, *steps, data_loss=False, against=()):
 @pytest.mark.parametrize("kind", list(ActionKind), ids=str)
 class TestEveryKind:
     def record(self, *args, **fields):
-        return record(drafted(*args, **fields), alert(), {}, policy(), NOW_MS)
+        return record(drafted(*args, **fields), alert(), None, policy(), NOW_MS)
 
     @pytest.mark.parametrize("data_loss", [False, True])
     def test_what_takes_a_leader_away_is_vetoed_and_cannot_be_pasted(self, kind, data_loss):
