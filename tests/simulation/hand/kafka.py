@@ -182,8 +182,10 @@ class Kafka:
         return self._rests is not None and self._rests == self._state()
 
     def _state(self) -> object:
-        in_sync = [(one.replicas, frozenset(one.isr)) for one in self.partitions.values()]
-        return dict(self.logs), dict(self.futures), self.offline | self.dead, in_sync
+        """Return all that is waited for: not how much producers write to what is in sync."""
+        in_sync = {(*key, broker) for key, one in self.partitions.items() for broker in one.isr}
+        logs = {held: copy.path if held in in_sync else copy for held, copy in self.logs.items()}
+        return logs, dict(self.futures), self.offline | self.dead, in_sync
 
     def _write(self, key: Key, partition: Partition, seconds: float) -> None:
         """Let producers write: what is in sync has it at once."""
