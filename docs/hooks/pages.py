@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -23,10 +24,17 @@ UNSEARCHED = ("decisions/", "contributing/", "project/changelog.md", "benchmarks
 """Pages for those who build logdirwatch: the search of its users leaves them out."""
 
 
+WORDS: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("search_words.yaml").read_text(encoding="utf-8")
+)
+"""What readers search for, by the page that answers it."""
+
+
 def on_page_markdown(_markdown: str, *, page: Page, **_: object) -> None:
-    """Keep the pages of ``UNSEARCHED`` out of the search."""
+    """Keep the pages of ``UNSEARCHED`` out of the search, and have the others found by their words."""
     if page.file.src_uri.startswith(UNSEARCHED):
         page.meta["search"] = {"exclude": True}
+    page.meta["tags"] = WORDS.get(page.file.src_uri, [])
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

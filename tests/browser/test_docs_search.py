@@ -10,29 +10,14 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
+import yaml
 
 from tests.browser.visits import PATIENCE_MS
 
 ROOT = Path(__file__).parents[2]
 
-FIRST = {
-    "disk full": "runbooks/log_dir_offline/",
-    "disk filling": "runbooks/log_dir_space/",
-    "TLS": "guides/sasl-tls/",
-    "SASL": "guides/sasl-tls/",
-    "password": "guides/sasl-tls/",
-    "install": "deployment/",
-    "helm": "kubernetes/",
-    "slack": "notifications/",
-    "pagerduty": "guides/pagerduty/",
-    "stale": "troubleshooting/",
-    "silence": "concepts/planned/",
-    "replace disk": "guides/replace-a-disk/",
-    "noise": "guides/tune-noise/",
-    "capacity": "guides/capacity/",
-    "upgrade": "upgrading/",
-    "uninstall": "guides/uninstall/",
-}
+WORDS = yaml.safe_load((ROOT / "docs" / "hooks" / "search_words.yaml").read_text(encoding="utf-8"))
+FIRST = {word: page.removesuffix(".md") + "/" for page, words in WORDS.items() for word in words}
 
 
 class Quiet(SimpleHTTPRequestHandler):
