@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
+import msgspec
 import pytest
 from kafka import TopicPartition, TopicPartitionReplica
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
@@ -20,6 +22,7 @@ from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.executions import is_unfinished
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
+from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import (
     FOLLOWER_THROTTLE,
     LOG_DIR_THROTTLE,
@@ -27,10 +30,13 @@ from logdirwatch.model.vocabulary import (
     THROTTLED_REPLICAS,
     ActionKind,
     ActionStatus,
+    AlertStatus,
+    Decision,
     ExecutionState,
 )
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, UNKNOWN
 from logdirwatch.plan.commands.throttles import Limit, Limits
 from logdirwatch_lab.config import CLUSTER
 from logdirwatch_lab.fill import FillWith
@@ -52,7 +58,7 @@ from tests.kafka.applying import (
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.simulation.hand.kafka import Kafka
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.plan.builders import action
+from tests.unit.plan.builders import action, space_alert
 
 STATES_OF_A_MOVE = ["claimed", "checked", "throttled", "started", "copying", "verified", "cleaned", "done"]
 
@@ -150,16 +156,7 @@ def test_new_replicas_are_born_where_they_are_to_be_and_go_back(own, disks, admi
 
 
 def test_a_cut_is_made_once_and_taken_back_but_not_over_somebody_elses(own, admin, made, apply):
-    cut = operations.topic_config(made, "retention.ms", "7200000", now="9000000", old="9000000")
-    planned = published(
-        own,
-        kind=ActionKind.LOWER_RETENTION,
-        target={"broker": None, "log_dir": None, "topic": made},
-        configs={made: {"retention.ms": {"from": "9000000", "to": "7200000"}}},
-        operations=operations.as_data([cut]),
-        expected={"frees_bytes": 0, "on": [], "needs_ms": 0},
-        undo={"configs": {made: {"retention.ms": "9000000"}}},
-    )
+    planned = _cut(own, made)
     done = apply(planned.action_id, "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert configs(admin, ConfigResourceType.TOPIC, made)["retention.ms"] == "7200000"
@@ -171,6 +168,75 @@ def test_a_cut_is_made_once_and_taken_back_but_not_over_somebody_elses(own, admi
     undone = apply(planned.action_id, "--undo", "--yes")
     assert undone.returncode == 0, undone.stdout + undone.stderr
     assert configs(admin, ConfigResourceType.TOPIC, made)["retention.ms"] == "9000000"
+
+
+def _cut(own, made, **fields):
+    step = operations.topic_config(made, "retention.ms", "7200000", now="9000000", old="9000000")
+    return published(
+        own,
+        kind=ActionKind.LOWER_RETENTION,
+        target={"broker": None, "log_dir": None, "topic": made},
+        configs={made: {"retention.ms": {"from": "9000000", "to": "7200000"}}},
+        operations=operations.as_data([step]),
+        expected={"frees_bytes": 0, "on": [], "needs_ms": 0},
+        undo={"configs": {made: {"retention.ms": "9000000"}}},
+        **fields,
+    )
+
+
+def _rejected_by_a_slow_clock(own, made):
+    planned = _cut(own, made)
+    for decision, at_ms in ((Decision.ACCEPT, now()), (Decision.REJECT, now() - 90_000)):
+        said = DecisionRecord(
+            version=1, id=planned.action_id, decision=decision, by="ann", reason="no", at_ms=at_ms,
+            content_hash=planned.content_hash,
+        )  # fmt: skip
+        clients.write(own.telemetry, topics.DECISIONS, [(said.id, msgspec.json.encode(said))])
+    return planned
+
+
+def _no_longer_needed(own, made):
+    planned = _cut(own, made)
+    over = changed(space_alert(), alert_id=planned.alert_id, cluster=CLUSTER, revision=2, status=AlertStatus.RESOLVED)
+    send_records(own, topics.ALERTS, over)
+    return planned
+
+
+def _another_topic(own, made):
+    return _cut(own, made, based_on={"topic_ids": {made: str(uuid.uuid4())}})
+
+
+def _fewer_replicas(own, made):
+    plans = [to_json([Assignment(made, 0, brokers, ("any",) * len(brokers))]) for brokers in ((1,), (1, 2))]
+    forged = operations.reassign(*plans, "f", limits=Limits(), back=Limits())
+    return published(own, kind=ActionKind.REASSIGN, operations=operations.as_data([forged]), reassignment=None)
+
+
+def _another_undo(own, made):
+    planned = _cut(own, made)
+    (step,) = planned.operations
+    other = operations.as_data([operations.topic_config(made, "retention.ms", "1", now="7200000", old="7200000")])
+    send_records(own, topics.ACTIONS, changed(planned, operations=[{**step, "inverse": other[0]}], revision=2))
+    return planned
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (_rejected_by_a_slow_clock, "ann rejected it"),
+        (_no_longer_needed, "its alert is over"),
+        (_another_topic, ANOTHER_TOPIC),
+        (_fewer_replicas, UNKNOWN),
+        (_another_undo, "is not what its content_hash stands for"),
+    ],
+)
+def test_what_nobody_wants_now_or_somebody_forged_changes_nothing(own, admin, made, apply, wrong, says):
+    refused = apply(wrong(own, made).action_id, "--yes")
+    assert refused.returncode == 1
+    assert says in refused.stdout + refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert configs(admin, ConfigResourceType.TOPIC, made)["retention.ms"] == "9000000"
+    assert set(places(admin, made)) == {1, 2}
 
 
 def test_what_was_accepted_is_all_that_is_done(own, disks, admin, made, apply):
