@@ -1,13 +1,15 @@
 """What ``logdirwatch watch`` costs, and how long a scrape of a large fleet takes.
 
-    python bench/bench_watch.py [--minutes 2] [--brokers 4] [--log-dirs 3]
+    python bench/bench_watch.py [--minutes 2] [--brokers 4] [--log-dirs 3] [--protocol-only]
 
 Watches a local cluster in which nothing happens, without a configuration, and prints the seconds until the first
 sentence, the share of a core that it took after its start, and its memory (RSS). Then prints the processor seconds of a
-scrape of 2,000 brokers with 12 directories each, whose samples have every value.
+scrape of 2,000 brokers with 12 directories each, whose samples have every value. With ``--protocol-only`` the brokers
+are a process that only answers as they do (more than a machine can run), with 40 replicas a directory.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from logdirwatch_lab.config import ClusterSpec
 
 MIB = 1 << 20
 FLEET, FLEET_LOG_DIRS = 2_000, 12
+REPLICAS_OF_A_LOG_DIR = 40
 
 
 def main() -> None:
@@ -35,12 +38,17 @@ def main() -> None:
     arguments.add_argument("--minutes", type=float, default=2.0)
     arguments.add_argument("--brokers", type=int, default=4)
     arguments.add_argument("--log-dirs", type=int, default=3)
+    arguments.add_argument("--protocol-only", action="store_true")
     chosen = arguments.parse_args()
+    seconds = chosen.minutes * 60
     with tempfile.TemporaryDirectory() as home:
+        if chosen.protocol_only:
+            watch_protocol(chosen.brokers, chosen.log_dirs, Path(home), seconds)
+            return
         cluster = LocalCluster(Path(home), ClusterSpec(chosen.brokers, chosen.log_dirs))
         cluster.up()
         try:
-            watch(cluster.bootstrap_servers, Path(home), chosen.minutes * 60)
+            watch(cluster.bootstrap_servers, Path(home), seconds)
         finally:
             cluster.down()
     scrape()
@@ -64,6 +72,19 @@ def watch(servers: str, home: Path, seconds: float) -> None:
     finally:
         service.terminate()
         service.wait()
+
+
+def watch_protocol(brokers: int, log_dirs: int, home: Path, seconds: float) -> None:
+    """Watch brokers that only speak the protocol, in a process of their own."""
+    partitions = brokers * log_dirs * REPLICAS_OF_A_LOG_DIR // 3
+    line = [sys.executable, "bench/watch_brokers.py", str(brokers), str(log_dirs), str(partitions)]
+    answering = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": "."}, stdout=subprocess.PIPE, text=True)
+    assert answering.stdout is not None
+    try:
+        watch(answering.stdout.readline().strip(), home, seconds)
+    finally:
+        answering.kill()
+        answering.wait()
 
 
 def used_s(process: psutil.Process) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka.admin import NewTopic
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.calls import Call, ChangeConfig, PlaceReplicas
@@ -66,9 +67,18 @@ class Brokers(Kafka):
     # -- what others do
 
     def delete(self, topic: str) -> None:
-        """Delete a topic."""
-        self._admin.delete_topics([topic])
+        """Delete a topic, whichever broker has just died."""
+        wait_until(lambda: self._is_deleted(topic), DEADLINE_S, "the topic to be deleted")
         self.refresh()
+
+    def _is_deleted(self, topic: str) -> bool:
+        try:
+            self._admin.delete_topics([topic])
+        except UnknownTopicOrPartitionError:
+            return True
+        except KafkaError:
+            return False
+        return True
 
     def create_again(self, topic: str) -> None:
         """Delete a topic: no partition has its name afterwards."""

@@ -63,7 +63,7 @@ class FakeBroker(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
 
-    def __init__(self, versions, broker=1):
+    def __init__(self, versions, broker=1, poll_s=0.01):
         super().__init__(("127.0.0.1", 0), Handler)
         self.versions = versions
         self.broker = broker
@@ -75,7 +75,7 @@ class FakeBroker(socketserver.ThreadingTCPServer):
         self.refused_groups = set()
         self.answers = {}
         self.asked = []
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))
+        self._thread = threading.Thread(target=self.serve_forever, args=(poll_s,))
         self._thread.start()
 
     @property
