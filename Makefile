@@ -155,7 +155,7 @@ dist: $(STAMP) ## build the source distribution, and from it the wheel, into dis
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
 
-lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, exposure of the systemd units, imports of all tests and the documentation build
+lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary, exposure of the systemd units, imports of all tests and benches, and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
@@ -166,6 +166,7 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, voca
 	@.ci/units
 	@# A test that imports a name which is gone fails here, not after the servers of its tier have started.
 	$(PYTEST) --collect-only -qq tests/browser tests/chart tests/cluster tests/kafka tests/prometheus tests/scenarios tests/spark tests/sql tests/versions
+	@cd bench && PYTHONPATH=.:.. $(abspath $(BIN))/python -c 'import importlib, pkgutil; [importlib.import_module(one.name) for one in pkgutil.iter_modules(["."])]'
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure

@@ -38,7 +38,7 @@ import yaml
 
 from logdirwatch import settings as configuration
 from logdirwatch.autopilot.feed import TOPICS
-from logdirwatch.autopilot.settings import EXECUTABLE
+from logdirwatch.plan.action_types import EXECUTABLE
 from logdirwatch.executions import is_running
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.model import topics

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the fleet is that of the t
 from flask.testing import FlaskClient
 
 from lakehouse import machine
-from logdirwatch.cli.console.command import capacity_of
+from logdirwatch.cli.console.capacity import capacity_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.tables.opening import table_reader
 from logdirwatch.config.section import HOUR_MS

@@ -13,6 +13,7 @@ from tests.unit.report.rows import TIB, broker, log_dir, partition
 
 HOUR_MS = 3_600_000
 WEEK_MS = 168 * HOUR_MS
+LOST_MS = 11 * 60_000
 BAD = ("filling", "critical", "saturated", "offline")
 SEVERITIES = {
     "filling": Severity.WARNING,
@@ -28,19 +29,21 @@ PARTITIONS_A_TOPIC = 64
 
 @dataclass
 class Fleet:
-    """How large it is; ``bad_ratio`` of the directories, ``replicas`` in each directory."""
+    """How large it is; ``bad_ratio`` of the directories, ``replicas`` in each one; ``lost_rack`` does not answer."""
 
     brokers: int = 2_000
     log_dirs: int = 12
     bad_ratio: float = 0.01
     replicas: int = 10
+    racks: int = 20
+    lost_rack: int | None = None
     cluster: str = "prod"
     draw: random.Random = field(default_factory=lambda: random.Random(7))
 
     def write(self, tables: Written, now_ms: int) -> None:
         """Write its tables."""
         found = list(self._log_dirs(now_ms))
-        bad = [row for row in found if row["status"] != "online"]
+        bad = [row for row in found if row["status"] in BAD]
         tables.write("broker_state", *self._brokers(now_ms))
         tables.write("log_dir_state", *found)
         tables.write("log_dir_inventory", *self._inventories(now_ms))
@@ -56,17 +59,24 @@ class Fleet:
         for number in range(self.brokers):
             fresh = {"at_ms": now_ms, "last_seen_ms": now_ms, "since_ms": now_ms - 30 * 24 * HOUR_MS}
             host = f"kafka-{number}.example.net"
-            yield broker(number, self.cluster, rack=f"r{number % 20}", host=host, **fresh)
+            if self._is_lost(number):
+                fresh |= {"status": "offline", "last_seen_ms": now_ms - LOST_MS, "since_ms": now_ms - LOST_MS}
+            yield broker(number, self.cluster, rack=f"r{number % self.racks}", host=host, **fresh)
+
+    def _is_lost(self, number: int) -> bool:
+        return self.lost_rack is not None and number % self.racks == self.lost_rack
 
     def _log_dirs(self, now_ms: int) -> Iterator[dict[str, Any]]:
         for number in range(self.brokers):
             for path in range(self.log_dirs):
                 status = self.draw.choice(BAD) if self.draw.random() < self.bad_ratio else "online"
+                status = "unknown" if self._is_lost(number) else status
                 used = self.draw.uniform(*USED.get(status, (0.3, 0.75)))
                 growth = self.draw.uniform(0, 1.2e6)
                 full_ms = int(TIB * (1 - used) / growth * 1000)
                 fields = {
                     "status": status,
+                    "last_status": "online" if status == "unknown" else None,
                     "cause": "failed" if status == "offline" else None,
                     "growth_bytes_per_s": growth,
                     "full_at_ms": now_ms + full_ms if full_ms < WEEK_MS else None,
@@ -184,6 +194,19 @@ class Fleet:
                 at_ms=now_ms,
                 affected={"replica_count": self.replicas, "at_min_isr": self.replicas} if is_offline else {},
                 summary=f"{place} is offline: disk failure (not full)" if is_offline else f"{place} is {status}",
+            )
+
+        for number in filter(self._is_lost, range(self.brokers)):
+            yield alert(
+                f"{self.log_dirs * self.brokers + number:032x}",
+                rule=Rule.BROKER_OFFLINE,
+                severity=Severity.PAGE,
+                broker=number,
+                log_dir=None,
+                to_status="offline",
+                opened_at_ms=now_ms - LOST_MS,
+                at_ms=now_ms,
+                summary=f"Broker {number} is offline: no answer for {LOST_MS // 60_000} min",
             )
 
     def _actions(self, bad: list[dict[str, Any]], now_ms: int) -> Iterator[Any]:

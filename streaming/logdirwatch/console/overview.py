@@ -17,7 +17,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Severity
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
 from logdirwatch.text.units import human_age, human_ms
-from logdirwatch.text.words import counted
+from logdirwatch.text.words import counted, natural
 
 WORST_FIRST = (
     LogDirStatus.OFFLINE,
@@ -66,16 +66,29 @@ def worst_first(brokers: Iterable[Broker]) -> list[Broker]:
 
 def worst_rank(broker: Broker) -> int:
     """Return the rank of the worst status of a broker and its directories, 0 for the worst of all."""
-    found = [broker.status, *(log_dir.status for log_dir in broker.log_dirs or ())]
-    return min(_RANKS.get(status, len(_RANKS)) for status in found)
+    return _rank(worst(broker))
+
+
+def worst(broker: Broker, *, is_past: bool = False) -> str:
+    """Return the worst status of a broker and its directories, the last one that was known if that is past."""
+    return min((shown(one, is_past=is_past) for one in (broker, *(broker.log_dirs or ()))), key=_rank)
+
+
+def shown(one: Broker | LogDir, *, is_past: bool) -> str:
+    """Return the status whose colour something has: without news of a whole cluster the last one, hatched."""
+    return one.last_status if is_past and one.last_status else one.status
+
+
+def _rank(status: str) -> int:
+    return _RANKS.get(status, len(_RANKS))
 
 
 def racks(brokers: Iterable[Broker]) -> list[Rack]:
-    """Return brokers by rack, those without one last."""
+    """Return brokers by rack, r2 before r10, those without one last."""
     by_rack: dict[str | None, list[Broker]] = {}
     for broker in brokers:
         by_rack.setdefault(broker.rack, []).append(broker)
-    return [Rack(name, by_rack[name]) for name in sorted(by_rack, key=lambda name: (name is None, name or ""))]
+    return [Rack(name, by_rack[name]) for name in sorted(by_rack, key=lambda name: (name is None, natural(name or "")))]
 
 
 def counts(alerts: Sequence[AlertRecord] | None, clusters: Iterable[ClusterStatus]) -> list[Count]:
@@ -150,7 +163,7 @@ def _lag(clusters: Iterable[ClusterStatus]) -> Vital:
 
 
 COLUMNS = 200
-FEWEST_COLUMNS = 60
+FEWEST_COLUMNS = 40
 NO_DIRECTORIES = "none"
 SHADES = 4
 
@@ -159,7 +172,8 @@ SHADES = 4
 class Heatmap:
     """The variables of the template, in units of a square; ``paths`` by the name of their colour.
 
-    ``brokers`` are the ids in the order of the columns, ``stride`` is the height of a row of brokers with its gap.
+    ``brokers`` are the ids in the order of the columns, nothing between two racks; ``stride`` is the height of a row of
+    brokers with its gap, and ``racks`` are their names in order.
     """
 
     width: int
@@ -168,35 +182,38 @@ class Heatmap:
     columns: int
     paths: dict[str, str]
     brokers: str
+    racks: str
 
 
-def heatmap(brokers: Sequence[Broker]) -> Heatmap:
-    """Return the drawing of brokers by rack and id."""
-    ordered = sorted(brokers, key=lambda broker: (broker.rack or "", broker.broker))
-    stride = max((len(broker.log_dirs or ()) for broker in ordered), default=0) + 1
-    stride = max(2, stride)
+def heatmap(brokers: Sequence[Broker], *, is_past: bool = False) -> Heatmap:
+    """Return the drawing of brokers by rack and id, with the last colours that were known if it ``is_past``."""
+    by_rack = racks(sorted(brokers, key=lambda broker: broker.broker))
+    ordered = [broker for rack in by_rack for broker in (*rack.brokers, None)][:-1]
+    stride = max(2, 1 + max((len(broker.log_dirs or ()) for broker in brokers), default=0))
     columns = min(COLUMNS, max(FEWEST_COLUMNS, len(ordered)))
     strokes: dict[str, list[str]] = defaultdict(list)
     for number, broker in enumerate(ordered):
         row, column = divmod(number, columns)
-        for colour, top, length in _runs(broker.log_dirs):
+        for colour, top, length in () if broker is None else _runs(broker.log_dirs, is_past):
             strokes[colour].append(f"M{column} {row * stride + top}v{length}")
     rows = -(-len(ordered) // columns)
-    ids = " ".join(str(broker.broker) for broker in ordered)
+    ids = " ".join("" if broker is None else str(broker.broker) for broker in ordered)
     paths = {colour: "".join(drawn) for colour, drawn in strokes.items()}
-    return Heatmap(columns, rows * stride, stride, columns, paths, ids)
+    names = ", ".join(rack.name or "without a rack" for rack in by_rack)
+    return Heatmap(columns, rows * stride, stride, columns, paths, ids, names)
 
 
-def _runs(log_dirs: Iterable[LogDir] | None) -> Iterable[tuple[str, int, int]]:
+def _runs(log_dirs: Iterable[LogDir] | None, is_past: bool) -> Iterable[tuple[str, int, int]]:
     """Yield each run of directories of one colour, as colour, first and number."""
     top = 0
-    for colour, run in groupby([NO_DIRECTORIES] if log_dirs is None else map(_colour, log_dirs)):
+    for colour, run in groupby([NO_DIRECTORIES] if log_dirs is None else [_colour(one, is_past) for one in log_dirs]):
         length = len(list(run))
         yield colour, top, length
         top += length
 
 
-def _colour(log_dir: LogDir) -> str:
-    if log_dir.status != LogDirStatus.ONLINE or log_dir.used_ratio is None:
-        return log_dir.status
+def _colour(log_dir: LogDir, is_past: bool) -> str:
+    status = shown(log_dir, is_past=is_past)
+    if status != LogDirStatus.ONLINE or log_dir.used_ratio is None:
+        return status
     return f"used{min(SHADES - 1, int(log_dir.used_ratio * SHADES))}"

@@ -111,6 +111,8 @@ def application(
         is_blocked=is_blocked,
         execution_look=execution_look,
         counted_noun=counted,
+        worst=overview.worst,
+        shown_status=overview.shown,
         refresh_s=settings.refresh_s,
         most_cells=MOST_CELLS,
         has_capacity=capacity is not None,
@@ -525,7 +527,7 @@ def _section(status: ClusterStatus, chosen: Filter) -> Section:
     """Return the brokers that match a filter; without one those that are not healthy, and the others by rack."""
     brokers = status.brokers or []
     is_small = len(brokers) <= MOST_UNFOLDED
-    drawn = heatmap(brokers) if len(brokers) >= FEWEST_DRAWN and not chosen else None
+    drawn = heatmap(brokers, is_past=status.is_past) if len(brokers) >= FEWEST_DRAWN and not chosen else None
     if chosen:
         found = overview.worst_first(chosen.brokers(status.cluster, brokers))
         return Section(status, paged_of(found, BROKERS_A_PAGE), [], drawn, is_small)

@@ -1,6 +1,7 @@
 """Counts, lists, times and ids, formatted the same everywhere."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
@@ -27,6 +28,11 @@ def utc(at_ms: int) -> str:
         return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
         return "an unknown time"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return the key that sorts a name by the numbers in it: r2 before r10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def shortened(text: str, characters: int) -> str:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from logdirwatch.console.brokers import line, ordered, summary
-from logdirwatch.console.overview import counts, heatmap, is_healthy, racks, vitals, worst_first
+from logdirwatch.console.overview import counts, heatmap, is_healthy, racks, vitals, worst, worst_first
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.report.affected import Touched, touched
 from logdirwatch.report.status.cluster import brokers
@@ -49,9 +49,14 @@ class TestOrder:
         assert [is_healthy(one) for one in brokers([broker()], [log_dir()])] == [True]
 
     def test_racks_are_in_order_and_those_without_one_last(self):
-        rows = [broker(1), broker(2, rack="b"), broker(3, rack="a"), broker(4, rack="b")]
+        rows = [broker(1), broker(2, rack="r10"), broker(3, rack="r2"), broker(4, rack="r10")]
         told = [(rack.name, [one.broker for one in rack.brokers]) for rack in racks(brokers(rows, []))]
-        assert told == [("a", [3]), ("b", [2, 4]), (None, [1])]
+        assert told == [("r2", [3]), ("r10", [2, 4]), (None, [1])]
+
+    def test_a_broker_is_as_bad_as_its_worst_directory(self):
+        dirs = [log_dir(1, "/a", status="unknown"), log_dir(1, "/b", status="offline")]
+        assert [worst(one) for one in brokers([broker(1)], dirs)] == ["offline"]
+        assert [worst(one) for one in brokers([broker(1)], [log_dir(1)])] == ["online"]
 
 
 class TestVitals:
@@ -91,6 +96,16 @@ class TestHeatmap:
         drawn = heatmap(brokers([broker(1), broker(2)], [*dirs, log_dir(2, status="offline")]))
         assert drawn.paths == {"used1": "M0 0v2", "used3": "M0 2v1", "offline": "M1 0v1"}
         assert (drawn.brokers, drawn.stride) == ("1 2", 4)
+
+    def test_a_column_is_left_between_two_racks_and_their_names_are_in_its_order(self):
+        drawn = heatmap(brokers([broker(1, rack="r10"), broker(2, rack="r2")], [log_dir(1), log_dir(2)]))
+        assert drawn.paths == {"used2": "M0 0v1M2 0v1"}
+        assert (drawn.brokers, drawn.racks) == ("2  1", "r2, r10")
+
+    def test_what_was_last_known_is_drawn_when_nothing_else_is(self):
+        known = brokers([broker(1)], [log_dir(1, status="unknown", last_status="offline")])
+        assert list(heatmap(known, is_past=True).paths) == ["offline"]
+        assert list(heatmap(known).paths) == ["unknown"]
 
     def test_every_directory_of_a_large_fleet_is_drawn_in_few_bytes(self):
         rows = [broker(number) for number in range(2_000)]

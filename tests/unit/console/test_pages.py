@@ -104,8 +104,16 @@ class TestFleet:
         site.cluster(*dirs, log_dir(log_dir="/bad", status="offline"))
         page = site.text("/")
         assert page.count('class="cell') == 1
-        assert '<td class="others">7 directories online, 0 % to 60 % used</td>' in page
+        assert '<span class="status online"> online</span> 7 directories, 0 % to 60 % used</td>' in page
         assert page.count('href="/broker?cluster=prod&amp;broker=7"') == 1
+
+    def test_without_a_heartbeat_the_last_colours_stay_under_a_hatch_and_the_words_say_unknown(self, site):
+        site.tables.write("broker_state", broker(7, at_ms=NOW_MS - 3_600_000))
+        site.tables.write("log_dir_state", log_dir(7, status="saturated", used=0.97, at_ms=NOW_MS - 3_600_000))
+        page = site.text("/")
+        assert 'class="cell saturated past"' in page
+        assert 'class="status saturated past"' in page
+        assert "unknown, was saturated" in page
 
     def test_what_holds_for_several_clusters_is_said_once(self, site):
         site.tables.write("broker_state", broker(cluster="a", at_ms=NOW_MS), broker(cluster="b", at_ms=NOW_MS))
