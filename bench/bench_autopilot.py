@@ -38,12 +38,12 @@ import yaml
 
 from logdirwatch import settings as configuration
 from logdirwatch.autopilot.feed import TOPICS
-from logdirwatch.plan.action_types import EXECUTABLE
 from logdirwatch.executions import is_running
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.model import topics
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.vocabulary import ExecutionState
+from logdirwatch.plan.action_types import EXECUTABLE
 from logdirwatch.settings import Settings
 from logdirwatch_lab.cluster import LocalCluster
 from logdirwatch_lab.config import CLUSTER, ClusterSpec

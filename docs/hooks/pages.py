@@ -24,9 +24,7 @@ UNSEARCHED = ("decisions/", "contributing/", "project/changelog.md", "benchmarks
 """Pages for those who build logdirwatch: the search of its users leaves them out."""
 
 
-WORDS: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_name("search_words.yaml").read_text(encoding="utf-8")
-)
+WORDS: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("search_words.yaml").read_text(encoding="utf-8"))
 """What readers search for, by the page that answers it."""
 
 
