@@ -65,7 +65,7 @@ def lines(board: Board, clusters: Iterable[str], check: Check, now_ms: int) -> I
                 yield f"{label} does not hold on the cluster: {'; '.join(reasons)}"
             else:
                 yield f"{label} would start now"
-                yield from (f"  {step}: {calls_of(step)}" for step in steps_of(action.operations or (), back=False))
+                yield from (f"  {step}: {calls_of(step)}" for step in steps_of(action.operations, back=False))
 
 
 def _against(action: ActionRecord, check: Check) -> list[str]:

@@ -49,7 +49,7 @@ _LISTS = frozenset(THROTTLED_REPLICAS)
 def _fits_kind(action: ActionRecord, _facts: Facts, _now_ms: int) -> str | None:
     """Return the operation that does something else than the action's kind."""
     executes = ACTION_TYPES[action.kind].executes
-    for operation in from_record(action.operations or ()):
+    for operation in from_record(action.operations):
         if executes is None or not executes(operation, action.target):
             return f"has an operation that {action.kind} must not have: {operation.op}"
         if not all(_limits_only(args) for args in (operation.args, operation.inverse.args)):
@@ -102,7 +102,7 @@ def cuts(action: ActionRecord, *, back: bool = False) -> list[Cut]:
     """Return every value that an action sets on a topic, or its undo, which is for people to decide on."""
     return [
         Cut(step.name, step.key, step.value, (step.value,) if back else step.before)
-        for step in steps_of(action.operations or (), back=back)
+        for step in steps_of(action.operations, back=back)
         if isinstance(step, SetConfig) and step.entity == "topics" and step.key not in THROTTLED_REPLICAS
     ]
 
@@ -137,7 +137,8 @@ def _said(cut: Cut, value: str, least: str) -> str:
 
 
 def _moved(action: ActionRecord) -> Iterator[str]:
-    for one in from_record(action.operations or ()):
+    """Yield the topic of each partition that an action moves."""
+    for one in from_record(action.operations):
         if one.args.reassignment is not None:
             yield from (str(entry["topic"]) for entry in plan_of(one.args)["partitions"])
 
@@ -207,7 +208,7 @@ def _kind(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
 
 def _record(action: ActionRecord, facts: Facts, _now_ms: int) -> str | None:
     """Ask the record itself, as ``apply`` does: no veto, operations, a matching hash, a status to start from."""
-    by = str((action.decision or {}).get("by") or "")
+    by = str((action.decision or {}).get("by", ""))
     if facts.is_unattended(action) and by.startswith(MARK):
         # The planner was quicker than its own acceptance: it accepts what the action says by now.
         action = replace(action, decision=None)
@@ -327,7 +328,7 @@ def alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """
     hold, beside = hold_of(facts.others_on(action.cluster)), facts.beside(action.cluster)
     if hold is None or may_pass(hold):
-        touches = touched(action.operations or ()) if facts.touches is None else facts.touches
+        touches = touched(action.operations) if facts.touches is None else facts.touches
         hold = next((one for one in beside if share(touches, one.touches)), None)
     if hold is not None:
         return f"waits: {held_by(hold, now_ms)}"
@@ -343,7 +344,7 @@ def alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
 
 def _need(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Delete history only while the alert that it serves fires, by samples that pass the stream now."""
-    if not any(map(is_cut, steps_of(action.operations or (), back=False))):
+    if not any(map(is_cut, steps_of(action.operations, back=False))):
         return None
     against = facts.shown.reason_against(action.alert_id, action.cluster, now_ms)
     return None if against is None else f"waits: {against}"
@@ -369,7 +370,7 @@ def _budget(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     allowed = facts.cluster(action.cluster)
     if allowed is None:
         return None
-    partitions = sum(_partitions(one) for one in action.operations or ())
+    partitions = len(list(_moved(action)))
     if partitions > allowed.max_partitions:
         return f"moves {partitions} partitions, more than max_partitions ({allowed.max_partitions})"
     recent = [
@@ -393,12 +394,6 @@ def _over_bytes(action: ActionRecord, allowed: AutopilotClusterSettings, spent: 
     if spent + wanted > limit:
         return f"waits: {human_bytes(spent)} were begun within the last hour (max_bytes_per_hour)"
     return None
-
-
-def _partitions(operation: dict[str, object]) -> int:
-    args = operation.get("args")
-    plan = args.get("reassignment") if isinstance(args, dict) else None
-    return len(plan["partitions"]) if isinstance(plan, dict) else 0
 
 
 RULES: Mapping[str, Rule] = {

@@ -86,7 +86,7 @@ def _touched(action: ActionRecord, place: Place) -> list[str]:
     """Return what an action touches, as the live cluster shows it."""
     try:
         with clients.admin(place.monitored) as admin:
-            return touched(action.operations or (), AdminCluster(admin).hosts)
+            return touched(action.operations, AdminCluster(admin).hosts)
     except (NoAnswerError, RefusedError) as error:
         raise UserError(f"the brokers of its topics cannot be seen: {error}") from None
 

@@ -44,9 +44,9 @@ def _undecided(action: ActionRecord) -> str | None:
 def _unknown(action: ActionRecord) -> str | None:
     """Return that the operations or their undo have no steps: they are of a later release, or forged."""
     try:
-        from_record(action.operations or ())
+        from_record(action.operations)
         for back in (False, True):
-            steps_of(action.operations or (), back=back)
+            steps_of(action.operations, back=back)
     except NOT_KNOWN:
         return UNKNOWN
     return None

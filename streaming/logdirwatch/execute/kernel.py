@@ -52,7 +52,7 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
 
 def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
     """Yield what somebody else did to the partitions of a step."""
-    for topic in _other_topics(seen, record):
+    for topic in _other_topics(seen, record.topic_ids):
         yield f"{topic} {ANOTHER_TOPIC}"
     ours = changes.changed(record)
     for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
@@ -61,9 +61,9 @@ def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
         yield f"somebody else moves {topic}-{partition} back"
 
 
-def _other_topics(seen: Seen, record: ExecutionRecord) -> Sequence[str]:
+def _other_topics(seen: Seen, ids: Mapping[str, str]) -> Sequence[str]:
     """Return the topics that are not those that the execution is for, though they have their names."""
-    return sorted(topic for topic, known in record.topic_ids.items() if seen.topic_ids.get(topic, known) != known)
+    return sorted(topic for topic, known in ids.items() if seen.topic_ids.get(topic, known) != known)
 
 
 def _present(step: Move, seen: Seen, begun: Collection[Change] = ()) -> tuple[Move, str | None]:
@@ -108,9 +108,7 @@ def running(step: Step, seen: Seen) -> frozenset[Begun]:
     if step.rolling is not None:
         return rolling.running(step.rolling, seen)
     between = (
-        one.key
-        for one in step.there
-        if _is_between(one, step.here[one.key]) and _goes_there(one, seen.partitions.get(one.key))
+        one.key for one in step.there if _is_between(step, one) and _goes_there(one, seen.partitions.get(one.key))
     )
     within = (held for one in step.there for held, _ in _copies_within(one, step.here[one.key], seen))
     return frozenset((*between, *within))
@@ -127,20 +125,20 @@ def _led_back(step: Step, seen: Seen) -> Iterable[TopicPartition]:
         return
     for one in step.there:
         here, partition = step.here[one.key], seen.partitions.get(one.key)
-        if partition is not None and _is_between(one, here):
+        if partition is not None and _is_between(step, one):
             is_back = _goes_to(partition, [frozenset(here.replicas)])
             if is_back or set(partition.adding) & set(here.replicas) - set(one.replicas):
                 yield one.key
         for broker, path in one.chosen:
-            copy, future = seen.replicas.get((*one.key, broker)), seen.futures.get((*one.key, broker))
+            copy, future = (found.get((*one.key, broker), _NOWHERE) for found in (seen.replicas, seen.futures))
             old = here.directory_of(broker) if broker in here.replicas else None
-            if copy is not None and future is not None and copy.path == path != future.path == old:
+            if copy.path == path != future.path == old:
                 yield one.key
 
 
-def _is_between(one: Assignment, here: Assignment) -> bool:
+def _is_between(step: Move, one: Assignment) -> bool:
     """Tell whether a partition moves between brokers: of another one, every reassignment is somebody else's."""
-    return set(one.replicas) != set(here.replicas)
+    return set(one.replicas) != set(step.here[one.key].replicas)
 
 
 def _goes_there(one: Assignment, partition: PartitionSeen | None) -> bool:
@@ -204,7 +202,7 @@ def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -
     partition until it restarts (KAFKA-19458): it may end by itself, unless it ``must_end``.
     """
     step, _ = _present(step, seen)
-    turned, others = has_turned(record), _other_topics(seen, record)
+    turned, others = has_turned(record), _other_topics(seen, record.topic_ids)
     cancels: dict[str, Call] = {}
     goes_on: list[str] = []
     leaves: list[str] = []
@@ -220,7 +218,7 @@ def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -
                 leaves.append(not_cleaned([f"{one.label} on broker {held[2]}"]))
         goes_on += [f"{one.label} within broker {broker}, which does not answer" for broker in _unseen(one, here, seen)]
         goals = [frozenset(one.replicas), *([frozenset(here.replicas)] if turned else [])]
-        if partition is not None and _is_between(one, here) and _goes_to(partition, goals):
+        if partition is not None and _is_between(step, one) and _goes_to(partition, goals):
             if partition.can_be_cancelled:
                 cancels[one.label] = Reassign({one.key: None})
             else:

@@ -34,12 +34,12 @@ class Settle:
 Step = SetConfig | Throttle | Move | Order | Elect | Cancel | Settle
 
 
-def steps_of(operations: Sequence[Mapping[str, Any]], *, back: bool) -> list[Step]:
-    """Return the steps of a record's operations; ``back``: those that undo them, the last operation first.
+def steps_of(operations: Sequence[Mapping[str, Any]] | None, *, back: bool) -> list[Step]:
+    """Return the steps of a record's operations, if it has any; ``back``: those that undo them, the last one first.
 
     Raises msgspec.ValidationError for an operation of a later release.
     """
-    found = unpacked(operations)
+    found = unpacked(operations or ())
     steps = [step for one in (reversed(found) if back else found) for step in _STEPS[one.op](one, back)]
     return steps[:-1] if steps and isinstance(steps[-1], Settle) else steps
 

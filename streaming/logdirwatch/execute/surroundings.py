@@ -118,7 +118,7 @@ def with_others(first: Surroundings, others: Iterable[Around]) -> Surroundings:
 
 
 def touched(
-    operations: Sequence[Mapping[str, Any]], hosts: Callable[[frozenset[str]], Iterable[int]] = lambda _: ()
+    operations: Sequence[Mapping[str, Any]] | None, hosts: Callable[[frozenset[str]], Iterable[int]] = lambda _: ()
 ) -> list[str]:
     """Return what operations and their undo touch, as ``brokers ID`` and ``topics NAME``.
 

@@ -52,7 +52,7 @@ def carried_out(world: World, actions: list[ActionRecord]) -> Plan:
     plan = Plan(actions)
     free_s = dict.fromkeys(world.brokers, float(PERSON_S))
     for action in plan.ready:
-        for operation in from_record(action.operations or ()):
+        for operation in from_record(action.operations):
             if operation.op is OperationKind.SET_TOPIC_CONFIG:
                 plan.cuts += _cut(operation)
             elif operation.op is OperationKind.REASSIGN:

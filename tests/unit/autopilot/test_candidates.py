@@ -17,6 +17,8 @@ def test_the_severest_alert_comes_first_then_the_least_invasive_action():
         for name, severity, position in (("p", "page", 9), ("s", "warning", 1), ("f", "warning", 0), ("o", "odd", None))
     )
     assert candidates([odd, second, first, page], "c") == [page, first, second, odd]
+    unplaced = replace(first, action_id="u", position=None, at_ms=first.at_ms - 1)
+    assert candidates([first, unplaced], "c") == [unplaced, first], "one of an earlier release has no position"
 
 
 def test_only_what_can_start_is_looked_at():

@@ -1,5 +1,6 @@
 """Each rule: what it lets pass, and what it says against the rest."""
 
+import dataclasses
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from logdirwatch.execute.need import Shown
 from logdirwatch.execute.surroundings import touched
 from logdirwatch.executions import share
 from logdirwatch.model.records.executions import ENDED
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, ExecutionState
+from logdirwatch.model.vocabulary import (
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    ActionKind,
+    ActionStatus,
+    Decision,
+    ExecutionState,
+)
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.kafka_tools import Tools
@@ -23,6 +31,7 @@ from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
+from logdirwatch.text.units import human_ms
 from tests.unit.autopilot.world import (
     HOUR_MS,
     MIB,
@@ -44,6 +53,7 @@ from tests.unit.autopilot.world import (
 from tests.unit.plan.builders import NOW_MS, action, directory, replica, slowly, space_alert, topic
 from tests.unit.plan.builders import facts as cluster
 
+ALL_RATES = Limits({1: dict.fromkeys((LOG_DIR_THROTTLE, *REPLICATION_THROTTLES), 5)})
 FLOORED = PlanSettings(topics=[{"topic": "t", "min_retention_ms": 2 * HOUR_MS, "min_retention_bytes": 10 * MIB}])
 
 
@@ -76,7 +86,7 @@ def says(made, given, rule, text, now_ms=NOW_MS):
 
 @pytest.mark.parametrize(
     "made",
-    [move(), between(), cut(), cordon(), order(), election(), cancel(), clear()],
+    [move(), move(limits=ALL_RATES), between(), cut(), cordon(), order(), election(), cancel(), clear()],
     ids=lambda made: str(made.kind),
 )
 def test_what_is_accepted_and_allowed_starts(made):
@@ -90,13 +100,15 @@ def test_by_default_nothing_is_allowed():
 
 def replace_settings(given, **clusters):
     settings = given.settings.model_copy(update={"clusters": clusters})
-    return type(given)(**{**given.__dict__, "settings": settings})
+    return dataclasses.replace(given, settings=settings)
 
 
 def test_nothing_starts_before_telemetry_is_read_or_while_it_is_away():
     made = move()
     says(made, facts(made, read_at_ms=None), "telemetry", "not been read yet")
     says(made, facts(made, read_at_ms=NOW_MS - 20_000), "telemetry", "could not be read for 20 s")
+    longest_ms = facts(made).settings.telemetry_max_age_ms
+    assert against(made, facts(made, read_at_ms=NOW_MS - longest_ms)) is None
 
 
 @pytest.mark.parametrize(
@@ -182,8 +194,10 @@ class TestFloors:
 
     @pytest.mark.parametrize("key", ["retention.ms", "retention.bytes"])
     @pytest.mark.parametrize("owner", [None, 1, 10 * HOUR_MS])
-    def test_every_value_below_the_higher_floor_is_refused_and_no_other(self, key, owner):
-        plan = PlanSettings(topics=[{"topic": "t", "min_retention_ms": owner, "min_retention_bytes": owner}])
+    @pytest.mark.parametrize("general", [0, HOUR_MS])
+    def test_every_value_below_the_higher_floor_is_refused_and_no_other(self, key, owner, general):
+        owned = {"topic": "t", "min_retention_ms": owner, "min_retention_bytes": owner}
+        plan = PlanSettings(min_retention_ms=general, topics=[owned])
         least = max(owner or 0, plan.min_retention_ms if key == "retention.ms" else 0)
         for value in {-1, 0, 1, least - 1, least, least + 1}:
             found = against(made := cut(str(value), key=key), facts(made, plan=plan))
@@ -272,7 +286,9 @@ class TestDecisions:
     def test_a_rejection_counts_for_unattended_kinds_too(self):
         made = move()
         said = {made.action_id: accepted(made, Decision.REJECT)}
-        says(made, facts(made, said=said, unattended=True), "decision", "was rejected by ann: because")
+        given = facts(made, said=said, unattended=True)
+        says(made, given, "decision", "was rejected by ann: because")
+        assert given.acceptance(made, NOW_MS) is None
 
     def test_an_unattended_kind_needs_none(self):
         made = move()
@@ -280,12 +296,27 @@ class TestDecisions:
 
 
 class TestUnattended:
-    def test_a_cut_needs_a_floor_that_somebody_declared(self):
-        made = cut()
+    @pytest.mark.parametrize(
+        ("made", "setting"),
+        [
+            (cut(), "min_retention_ms"),
+            (cut(str(20 * MIB), key="retention.bytes"), "min_retention_bytes"),
+        ],
+        ids=["an age", "a size"],
+    )
+    def test_a_cut_needs_a_floor_that_somebody_declared(self, made, setting):
         given = facts(made, said={}, unattended=True)
-        says(made, given, "data_loss", "nobody declared a floor (min_retention_ms in plan.topics) for t")
+        says(made, given, "data_loss", f"nobody declared a floor ({setting} in plan.topics) for t")
         assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
         assert against(made, facts(made)) is None
+
+    def test_no_floor_tells_what_a_default_deletes(self):
+        made = cut(None)
+        says(made, facts(made, said={}, unattended=True, plan=FLOORED), "data_loss", "nobody declared a floor")
+
+    def test_what_remote_storage_keeps_needs_no_floor(self):
+        made = cut("1", key="local.retention.ms")
+        assert against(made, facts(made, said={}, unattended=True)) is None
 
     def test_what_calls_itself_a_restoration_needs_one_too(self):
         one = operations.topic_config("t", "retention.ms", "7200000", now="9000000", old=None)
@@ -316,8 +347,9 @@ class TestUnattended:
         made = of(ActionKind.RESTORE_RETENTION, one, target=target, preconditions=asked)
         assert against(made, facts(made, said={}, unattended=True, plan=FLOORED)) is None
 
-    def test_what_the_machine_checks_does_not(self):
-        made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": None}])
+    @pytest.mark.parametrize("holds", [None, False])
+    def test_what_the_machine_checks_does_not(self, holds):
+        made = move(preconditions=[{"name": "no_reassignment_runs", "text": "none", "holds": holds}])
         assert against(made, facts(made, said={}, unattended=True)) is None
 
     def test_what_comes_late_needs_an_acceptance(self):
@@ -344,22 +376,33 @@ class TestUnattended:
         assert "born_elsewhere" in {one["name"] for one in made.preconditions if one["holds"] is None}
         assert against(made, facts(made, said={}, unattended=True)) is None
 
-    def test_the_next_one_of_an_alert_waits_for_the_effect_of_the_last_one(self):
+    @pytest.mark.parametrize("ends", [(0,), (0, 1_000), (1_000, 0)])
+    @pytest.mark.parametrize("is_planned_after_ms", [-1, 0, 1])
+    @pytest.mark.parametrize("early_ms", [-1, 0, 1, 2, HOUR_MS])
+    def test_the_next_one_of_an_alert_is_planned_after_the_last_one_whose_effect_is_seen(
+        self, ends, is_planned_after_ms, early_ms
+    ):
         made, last = move(), cut()
-        ended = execution(last, state=ExecutionState.DONE)
-        alerts = {made.action_id: "alert", last.action_id: "alert"}
-        given = facts(made, said={}, unattended=True, executions=[ended], alerts=alerts)
-        says(made, given, "settled", "waits 15 min")
-        later = NOW_MS + HOUR_MS
-        given = facts(made, said={}, unattended=True, executions=[ended], alerts=alerts, read_at_ms=later)
-        fresh = replace(made, expires_at_ms=later + 1)
-        says(fresh, given, "settled", "until it is planned again", now_ms=later)
-        assert against(replace(fresh, at_ms=later), given, later) is None
+        ended = [execution(last, state=ExecutionState.DONE, at_ms=NOW_MS + end) for end in ends]
+        given = facts(made, said={}, unattended=True)
+        last_ms = NOW_MS + max(ends)
+        now_ms = last_ms + given.settings.settle_ms - early_ms
+        alerts = dict.fromkeys((made.action_id, last.action_id), made.alert_id)
+        given = dataclasses.replace(given, executions=ended, alerts=alerts, read_at_ms=now_ms)
+        fresh = replace(made, at_ms=last_ms + is_planned_after_ms, expires_at_ms=now_ms)
+        if early_ms > 0:
+            says(fresh, given, "settled", f"waits {human_ms(early_ms)}: another action of its alert", now_ms)
+        elif is_planned_after_ms <= 0:
+            says(fresh, given, "settled", "waits until it is planned again", now_ms)
+        else:
+            assert against(fresh, given, now_ms) is None
 
     def test_where_the_planner_was_quicker_than_its_acceptance_it_accepts_again(self):
         made = replace(move(), decision={"decision": "accept_other_content", "by": "autopilot a", "at_ms": 1})
-        assert against(made, facts(made, said={}, unattended=True)) is None
-        says(replace(made, decision={**made.decision, "by": "ann"}), None, "record", "look at it and accept it again")
+        unattended = facts(made, said={}, unattended=True)
+        assert against(made, unattended) is None
+        says(made, facts(made), "record", "look at it and accept it again")
+        says(replace(made, decision={**made.decision, "by": "ann"}), unattended, "record", "look at it and accept it")
 
     def test_an_accepted_one_does_not_wait(self):
         made, last = move(), cut()
@@ -402,6 +445,13 @@ class TestRepetition:
         for unattended in (False, True):
             given = facts(made, executions=[stuck], unattended=unattended)
             says(made, given, "repeated", "is stuck (the disk is full): logdirwatch apply --resume")
+
+    def test_the_execution_counts_that_began_last(self):
+        made = move()
+        stuck = execution(made, state=ExecutionState.STUCK)
+        done = execution(made, state=ExecutionState.DONE, started_at_ms=NOW_MS + 1)
+        for known in ([stuck, done], [done, stuck]):
+            says(made, facts(made, executions=known), "repeated", "was carried out (done)")
 
     def test_an_unattended_one_is_repeated_when_it_is_proposed_anew_after_a_while(self):
         made, later = move(), NOW_MS + HOUR_MS
@@ -478,6 +528,7 @@ class TestBudgets:
         assert against(made, facts(made, allowed=allowed)) is None
         spent = execution(cut(), state=ExecutionState.DONE, bytes=1)
         says(made, facts(made, allowed=allowed, executions=[spent]), "budget", "waits: 1 B were begun")
+        assert against(made, facts(made, allowed=allowed, executions=[replace(spent, bytes=None)])) is None
         says(made, facts(made, allowed={"max_bytes_per_hour": 1}), "budget", "copies 1 MiB, more than")
         unknown = move(expected={"frees_bytes": None, "on": [], "needs_ms": None})
         says(unknown, facts(unknown, allowed=allowed), "budget", "an unknown number of bytes")
@@ -488,14 +539,22 @@ class TestBudgets:
         says(made, facts(made, allowed={"max_bytes_per_hour": MIB}), "budget", "copies 2 MiB")
 
 
+def test_every_rule_answers_for_itself_whatever_the_others_refuse():
+    for made in (move(operations=None), cut(operations=None)):
+        for given_facts in (facts(made), facts(made, said={}), replace_settings(facts(made))):
+            found = [RULES[name](made, given_facts, NOW_MS) for name in RULES]
+            assert all(reason is None or reason for reason in found)
+
+
 def test_every_rule_is_tested_by_its_name():
     text = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in RULES if f'"{name}"' not in text] == []
 
 
-def test_another_kind_never_fits():
-    made = of(ActionKind.ELECT_LEADERS, RETENTION)
-    assert action(ActionKind.ELECT_LEADERS).kind is made.kind
+@pytest.mark.parametrize("kind", [ActionKind.ELECT_LEADERS, ActionKind.EXPAND_DISK])
+def test_another_kind_never_fits(kind):
+    made = of(kind, RETENTION)
+    assert action(kind).kind is made.kind
     assert RULES["fits_kind"](made, facts(move()), NOW_MS)
 
 
@@ -505,6 +564,15 @@ def test_history_is_deleted_only_while_the_alert_fires_and_samples_pass(made):
     later = NOW_MS + 600_000
     says(made, facts(made, read_at_ms=later), "need", "the last sample of c passed the stream 10 min ago", later)
     assert against(move(), facts(move(), shown=Shown())) is None
+
+
+def test_one_cut_among_several_changes_needs_the_alert():
+    raised = operations.topic_config("t", "retention.bytes", str(2 * MIB), now=str(MIB), old=str(MIB))
+    target = {"broker": None, "log_dir": None, "topic": "t"}
+    made = of(ActionKind.LOWER_RETENTION, raised, RETENTION, target=target)
+    says(made, facts(made, shown=Shown()), "need", "nothing shows that room is needed")
+    only_raises = of(ActionKind.RESTORE_RETENTION, raised, target=target)
+    assert against(only_raises, facts(only_raises, shown=Shown())) is None
 
 
 def moved(number, source, target, topic):
@@ -555,6 +623,8 @@ class TestSeveralAtOnce:
         apart = replace(running, touches=["brokers 9", "topics u"])
         assert against(made, facts(made, executions=[apart], running=here)) is None
         says(made, facts(made, executions=[apart]), "alone", "is copying and unfinished")
+        stuck = replace(apart, state=ExecutionState.STUCK)
+        says(made, facts(made, executions=[stuck], running=here), "alone", "is stuck")
         taken = replace(apart, by="a person at the terminal")
         says(made, facts(made, executions=[taken], running=here), "alone", "by a person at the terminal on c is")
         says(made, facts(made, executions=[apart], running=here, touches=["brokers 9"]), "alone", "is copying")

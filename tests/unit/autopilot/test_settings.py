@@ -1,10 +1,12 @@
 """What the section takes, and what it says about the rest."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from logdirwatch import settings as configuration
 from logdirwatch.autopilot.judge import described, is_open
-from logdirwatch.autopilot.settings import AutopilotSettings, WindowSettings
+from logdirwatch.autopilot.settings import WEEK, AutopilotSettings, WindowSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.action_types import EXECUTABLE
@@ -70,10 +72,26 @@ def test_a_window_is_open_on_its_days_and_past_midnight(window, hours, expected)
     assert is_open([WindowSettings(**window)], "UTC", MONDAY_MS + int(hours * HOUR_MS)) is expected
 
 
+CLOCKS = st.times().map(lambda at: at.strftime("%H:%M"))
+WINDOWS = st.builds(WindowSettings, days=st.sampled_from([WEEK, WEEK[:3], WEEK[3:]]), opens=CLOCKS, closes=CLOCKS)
+
+
+@given(st.lists(WINDOWS, min_size=1, max_size=3), st.integers(0, 7 * 24 * 60))
+def test_of_several_windows_one_that_has_opened_and_not_closed_is_enough(windows, minutes):
+    def is_within(window, day):
+        opens, closes = (int(at[:2]) * 60 + int(at[3:]) for at in (window.opens, window.closes))
+        passed = minutes - day * 24 * 60 - opens
+        return WEEK[day % 7] in window.days and 0 <= passed < ((closes - opens) % (24 * 60) or 24 * 60)
+
+    expected = any(is_within(window, day) for window in windows for day in range(-1, 8))
+    assert is_open(windows, "UTC", MONDAY_MS + minutes * 60_000) is expected
+
+
 def test_windows_are_in_their_time_zone_and_none_means_always():
     night = [WindowSettings(days=("mon",), opens="00:00", closes="01:00")]
     assert is_open(night, "UTC", MONDAY_MS)
     assert not is_open(night, "Europe/Paris", MONDAY_MS)
     assert is_open(night, "Europe/Paris", MONDAY_MS - HOUR_MS)
+    assert is_open([WindowSettings(days=("tue",)), *night], "UTC", MONDAY_MS)
     assert is_open([], "UTC", MONDAY_MS)
     assert described(night, "Europe/Paris") == "mon 00:00-01:00 Europe/Paris"

@@ -40,6 +40,12 @@ LATE = dataclasses.replace(shown(future="/b"), stops_cleaning=True)
 
 ROLLED = dataclasses.replace(BETWEEN, rolling=Rolling((Part(KEY, 0, 5, (1, "/a"), (3, "/b")),), {}, 1, 1, 0))
 UNBORN = ("t", 0, 3)
+BOTH_ROLLED = Move(
+    (Assignment("t", 0, (3, 4), ("/b", "/b")),),
+    {KEY: Assignment("t", 0, (1, 2), ("/a", "/a"))},
+    Rolling((Part(KEY, 0, 5, (1, "/a"), (3, "/b")), Part(KEY, 1, 5, (2, "/a"), (4, "/b"))), {}, 1, 1, 0),
+)
+ROLLED_WITHIN = dataclasses.replace(WITHIN, rolling=Rolling((Part(KEY, 0, 5, (1, "/a"), (1, "/b")),), {}, 1, 1, 0))
 
 
 class TestWhatHasBegun:
@@ -62,6 +68,18 @@ class TestWhatHasBegun:
     @pytest.mark.parametrize("step", [WITHIN, FROM_ANY], ids=["from one directory", "from wherever it was"])
     def test_is_a_copy_within_a_broker_that_is_seen(self, step):
         assert kernel.running(step, shown(future="/b")) == {HELD}
+
+    def test_is_no_reassignment_of_what_moves_within_its_brokers(self):
+        comes_home = shown(PartitionSeen((1, 2, 3), (1, 3), adding=(2,), removing=(3,)), future="/b")
+        assert kernel.running(WITHIN, comes_home) == {HELD}
+        assert isinstance(kernel.next_of(WITHIN, comes_home, GOING), Wait)
+
+    def test_is_no_reassignment_that_leads_elsewhere_and_none_that_is_over(self):
+        elsewhere = shown(PartitionSeen((4, 2, 1), (1, 2), adding=(4,), removing=(1,)))
+        over = shown(PartitionSeen((3, 2), (2, 3)), at=None, new="/b", copied=100)
+        for seen, found in ((elsewhere, Stuck("somebody else reassigns t-0 to [4, 2]")), (over, Reached())):
+            assert kernel.running(BETWEEN, seen) == set()
+            assert kernel.next_of(BETWEEN, seen, World().record) == found
 
     @pytest.mark.parametrize(
         ("call", "begun"),
@@ -99,18 +117,49 @@ def test_the_place_of_a_replica_that_does_not_exist_yet_is_no_change(step, call,
     assert kernel.changed_by(step, call, shown()) == changed
 
 
+ASKS = Reassign({KEY: (3, 2)})
+
+
 @pytest.mark.parametrize(
-    ("again", "may"),
+    ("call", "again", "may"),
     [
-        (Do((Reassign({KEY: (3, 2)}),)), True),
-        (Do((Reassign({KEY: (3, 1)}),)), False),
-        (Wait(None, "why"), False),
-        (Reached(), False),
-        (Stuck("somebody else"), False),
+        (ASKS, Do((ASKS,)), True),
+        (ASKS, Do((PlaceReplicas({UNBORN: "/b"}), ASKS)), True),
+        (ASKS, Do((Reassign({KEY: (3, 2), ("u", 0): (3,)}),)), True),
+        (ASKS, Do((Reassign({KEY: (3, 1)}),)), False),
+        (ASKS, Do((Reassign({KEY: (3, 2)}, changes_factor=True),)), False),
+        (ASKS, Wait(None, "why"), False),
+        (ASKS, Reached(), False),
+        (ASKS, Stuck("somebody else"), False),
+        (PlaceReplicas({HELD: "/b"}), Do((PlaceReplicas({HELD: "/b", UNBORN: "/b"}),)), True),
+        (PlaceReplicas({HELD: "/b"}), Do((PlaceReplicas({HELD: "/c", UNBORN: "/b"}),)), False),
+        (PlaceReplicas({HELD: "/b"}), Do((ASKS,)), False),
+        (ChangeConfig("topics", "t", "k", "v"), Do((ChangeConfig("topics", "t", "k", "v"),)), True),
+        (ChangeConfig("topics", "t", "k", "v"), Do((ChangeConfig("topics", "t", "k", "w"),)), False),
     ],
 )
-def test_calls_are_made_only_if_the_second_look_decides_the_same(again, may):
-    assert kernel.may_call(Reassign({KEY: (3, 2)}), again) is may
+def test_calls_are_made_only_if_the_second_look_decides_the_same(call, again, may):
+    assert kernel.may_call(call, again) is may
+
+
+VALUE = SetConfig("topics", "t", "k", "v", ())
+LIMITED = Throttle(Limits({1: {FOLLOWER_THROTTLE: 5}}))
+
+
+@pytest.mark.parametrize(
+    ("before", "is_throttled"),
+    [
+        ((LIMITED,), True),
+        ((LIMITED, WITHIN, Settle(5), WITHIN), True),
+        ((VALUE, LIMITED), True),
+        ((LIMITED, VALUE), False),
+        ((LIMITED, VALUE, WITHIN), False),
+        ((), False),
+    ],
+)
+def test_copies_run_under_the_throttles_of_their_own_operation(before, is_throttled):
+    found = kernel.throttle_before([*before, WITHIN, Throttle(Limits())], len(before))
+    assert found is (LIMITED if is_throttled else None)
 
 
 TO_HERE = PartitionSeen((1, 2, 3), (2, 3), adding=(1,), removing=(3,))
@@ -130,6 +179,7 @@ LEADS_BACK = "somebody else moves t-0 back"
         (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), removing=(3,))), GOING, Stuck(LEADS_BACK)),
         (BETWEEN, shown(PartitionSeen((1, 2, 4), (1, 2), adding=(4,))), GOING, None),
         (ROLLED, shown(TO_HERE, new="/b"), GOING, Stuck(LEADS_BACK)),
+        (BOTH_ROLLED, shown(PartitionSeen((3, 2, 4), (3, 4), (2,), (4,)), new="/b"), GOING, Stuck(LEADS_BACK)),
     ],
 )
 def test_what_leads_back_is_somebody_elses_unless_it_was_turned_back(step, seen, record, expected):
@@ -161,6 +211,11 @@ TWO_WITHIN = Move((Assignment("t", 0, (1, 2), ("/b", "/b")),), {KEY: Assignment(
         (ROLLED, shown(ON_ITS_WAY), set()),
         (ROLLED, SAME_ORDER, set()),
         (ROLLED, dataclasses.replace(shown(), partitions={}), set()),
+        (ROLLED_WITHIN, shown(), {HELD}),
+        (ROLLED_WITHIN, shown(at="/b"), set()),
+        (ROLLED_WITHIN, shown(future="/b"), set()),
+        (ROLLED_WITHIN, shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))), set()),
+        (ROLLED_WITHIN, shown(PartitionSeen((1, 2, 3), (1, 2), removing=(3,))), set()),
     ],
 )
 def test_what_is_as_before_was_not_changed(step, seen, changed):
@@ -192,6 +247,9 @@ def test_another_number_of_replicas_is_refused_by_the_controller_unless_it_is_pl
     assert not kernel.next_of(BETWEEN, shown(), World().record).calls[1].changes_factor
 
 
+STAYS = Move((Assignment("t", 0, (3, 2), ("/b", "/a")),), {KEY: Assignment("t", 0, (1, 2), ("/a", "/a"))})
+
+
 class TestEnding:
     @pytest.mark.parametrize(
         ("step", "seen", "cancels"),
@@ -200,6 +258,8 @@ class TestEnding:
             (FROM_ANY, shown(future="/b"), {"t-0 within broker 1": PlaceReplicas({HELD: "/a"})}),
             (BETWEEN, shown(ON_ITS_WAY), {"t-0": Reassign({KEY: None})}),
             (BETWEEN, shown(PartitionSeen((3, 2, 1), (2, 3), (3,), (1,))), {"t-0": Reassign({KEY: None})}),
+            (BETWEEN, shown(PartitionSeen((3, 2), (2,), adding=(3,))), {"t-0": Reassign({KEY: None})}),
+            (BETWEEN, shown(PartitionSeen((3, 2, 1), (2, 3), removing=(1,))), {"t-0": Reassign({KEY: None})}),
             (WITHIN, shown(), {}),
             (WITHIN, shown(at="/b"), {}),
             (WITHIN, shown(future="/c"), {}),
@@ -212,6 +272,8 @@ class TestEnding:
             "within, from wherever it was",
             "between",
             "one old in sync",
+            "one that only adds",
+            "one that only removes",
             "nothing",
             "there",
             "another's copy",
@@ -228,7 +290,9 @@ class TestEnding:
         assert found == kernel.Ending({}, ("t-0, since none of the replicas that it had is in sync",))
 
     @pytest.mark.parametrize(
-        ("step", "names"), [(WITHIN, ["t-0 within broker 1, which does not answer"]), (BETWEEN, [])]
+        ("step", "names"),
+        [(WITHIN, ["t-0 within broker 1, which does not answer"]), (BETWEEN, []), (STAYS, [])],
+        ids=["within", "between", "what stays in its directory"],
     )
     def test_a_copy_of_a_silent_broker_may_go_on_once_that_is_back(self, step, names):
         seen = dataclasses.replace(shown(), replicas={}, silent=frozenset({1, 2, 3}))
@@ -450,6 +514,15 @@ def test_a_word_that_is_revoked_ends_it_before_the_next_call(at):
     assert world.cluster.throttled == set()
 
 
+@pytest.mark.parametrize(
+    ("step", "seen"),
+    [(WITHIN, shown(future="/b")), (BETWEEN, shown(ON_ITS_WAY)), (ROLLED, shown(ON_ITS_WAY))],
+    ids=["within a broker", "between brokers", "one of several copies"],
+)
+def test_what_runs_and_is_not_ours_has_somebody_else_begun(step, seen):
+    assert kernel.next_of(step, seen, World().record) == Stuck("somebody else has begun already to move t-0")
+
+
 def test_a_move_that_somebody_else_has_begun_is_neither_taken_over_nor_cancelled():
     brokers = Brokers("a")
     brokers.partitions["a", 0] = ON_ITS_WAY
@@ -621,7 +694,6 @@ class TestTheWayBack:
 U = ("u", 0)
 TWO = (Assignment("t", 0, (3, 2), ("any", "any")), Assignment("u", 0, (3, 2), ("any", "any")))
 AT = {KEY: (1, 2), U: (1, 2)}
-VALUE = SetConfig("topics", "t", "k", "v", ())
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,13 @@ def called(found):
     return {key: value for one in entries for key, value in one.items()}
 
 
+def test_progress_is_that_of_all_copies_whichever_may_run_now():
+    for seen in (RUNS, {"t": (3, 2), "places": {IN_2: "/b"}, "room": TIGHT}):
+        found = next_of(**seen)
+        assert isinstance(found, Wait)
+        assert (found.progress.of, found.progress.total_bytes) == (2, 3 * 400)
+
+
 RUNS = {"t": (3, 2, 1), "adding": {TO_3}, "begun": {TO_3}}
 TIGHT = {**ROOMY, (3, "/b"): 500}
 CANCELLED = "somebody cancelled the move of t-0 {} broker {}: it is not begun again"

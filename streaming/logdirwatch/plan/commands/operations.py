@@ -166,12 +166,12 @@ NOT_KNOWN = (msgspec.MsgspecError, LookupError, TypeError, ValueError)
 """What reading operations raises if they are of a later release, or forged."""
 
 
-def from_record(found: Iterable[Mapping[str, Any]]) -> list[Operation]:
-    """Read what :func:`as_data` wrote.
+def from_record(found: Iterable[Mapping[str, Any]] | None) -> list[Operation]:
+    """Read what :func:`as_data` wrote; None: nothing.
 
     Raises msgspec.ValidationError for an operation of a later release, and ValueError for one that contradicts itself.
     """
-    return _coherent(msgspec.convert(list(found), list[Operation]))
+    return _coherent(msgspec.convert(list(found or ()), list[Operation]))
 
 
 _OF_PARTITIONS = frozenset({OperationKind.REASSIGN, OperationKind.PREFER_LEADERS, OperationKind.CANCEL_MOVES})

@@ -65,7 +65,7 @@ def left_to_see(action: ActionRecord) -> list[str]:
 
 def _as_carried_out(action: ActionRecord) -> ActionRecord:
     """Return an action whose other fields say what its operations do: these alone are carried out."""
-    operations = from_record(action.operations or ())
+    operations = from_record(action.operations)
     reassigns = [one for one in operations if one.op is OperationKind.REASSIGN]
     there, here = (
         {"version": 1, "partitions": [entry for args in every for entry in plan_of(args)["partitions"]]}
@@ -161,7 +161,7 @@ def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
     yield from standing_against(action, snapshot, policy)
     own = set(keys_in(action.reassignment))
     others = sorted(p.label for p in snapshot.partitions.values() if p.is_reassigned and p.key not in own)
-    is_beside = any(one.args.additional for one in from_record(action.operations or ()))
+    is_beside = any(one.args.additional for one in from_record(action.operations))
     if others and not (is_beside or any(ADDITIONAL in command for command in action.commands)):
         yield f"another reassignment runs ({some_of(others, 3)}); Kafka's tool refuses a second one"
     if any(partition.adding is None for partition in snapshot.partitions.values()):
