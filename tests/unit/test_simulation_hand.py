@@ -20,6 +20,23 @@ FOUND = [
             Event(105, "plan_is_done", 698_296),
         ),
     ),
+    (
+        60_223_156,
+        (
+            Event(58, "acl_changes", 511_168),
+            Event(75, "replicas_are_reordered", 59_489),
+            Event(90, "kill", 1_005_043),
+        ),
+    ),
+    (60_254_194, (Event(51, "topic_is_created_again", 150_188), Event(53, "configs_are_reset", 448_578))),
+    (
+        60_274_644,
+        (
+            Event(18, "request_is_lost", 559_177),
+            Event(27, "acl_changes", 226_628),
+            Event(28, "plan_is_done", 701_029),
+        ),
+    ),
 ]
 """Schedules that broke a law, with the fewest events that it takes."""
 DEFECTS = {

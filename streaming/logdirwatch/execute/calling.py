@@ -54,6 +54,10 @@ class Hand:
             # Of several changes some may have been made.
             self._take_back(before, made[:-1] if len(changes.of_call(call)) == 1 else made)
             raise
+        except NoAnswerError:
+            # It may have been made, those after it were not.
+            self._take_back(before, made)
+            raise
 
     def note_begun(self, moves: frozenset[kernel.Begun]) -> None:
         """Note that copies have begun: where one neither runs nor has its effect, somebody cancelled it."""
@@ -75,6 +79,10 @@ class Hand:
         if throttle is None:
             return None
         seen = self.ports.cluster.look(throttle, ())
+        if others := kernel.other_topics(seen, self.record.topic_ids):
+            # They have no copies of ours: those of the other topics keep their throttles.
+            throttle = throttle.without(others)
+            seen = self.ports.cluster.look(throttle, ())
         found = kernel.next_of(throttle, seen, self.record)
         if not isinstance(found, Do):
             return None

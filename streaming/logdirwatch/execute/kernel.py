@@ -52,7 +52,7 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
 
 def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
     """Yield what somebody else did to the partitions of a step."""
-    for topic in _other_topics(seen, record.topic_ids):
+    for topic in other_topics(seen, record.topic_ids):
         yield f"{topic} {ANOTHER_TOPIC}"
     ours = changes.changed(record)
     for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
@@ -61,7 +61,7 @@ def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
         yield f"somebody else moves {topic}-{partition} back"
 
 
-def _other_topics(seen: Seen, ids: Mapping[str, str]) -> Sequence[str]:
+def other_topics(seen: Seen, ids: Mapping[str, str]) -> Sequence[str]:
     """Return the topics that are not those that the execution is for, though they have their names."""
     return sorted(topic for topic, known in ids.items() if seen.topic_ids.get(topic, known) != known)
 
@@ -202,7 +202,7 @@ def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -
     partition until it restarts (KAFKA-19458): it may end by itself, unless it ``must_end``.
     """
     step, _ = _present(step, seen)
-    turned, others = has_turned(record), _other_topics(seen, record.topic_ids)
+    turned, others = has_turned(record), other_topics(seen, record.topic_ids)
     cancels: dict[str, Call] = {}
     goes_on: list[str] = []
     leaves: list[str] = []

@@ -85,6 +85,9 @@ class _Run(Hand):
             is_over = isinstance(now, Halt) and now.need_is_over
             halt = Halt(stopped_for(self.record.reason), need_is_over=is_over)
             return halted(self.record, self._steps, halt, self.ports)
+        if self.record.state is ExecutionState.STUCK:
+            # Whatever ends it from here on is known to be unfinished, also after a kill.
+            self.record = self.ports.noted(self.record, ExecutionState.STARTED)
         while self.record.step < len(self._steps):
             against: Stuck | Halt | Hold | None = self.ports.permit(self.record)
             if against is None:

@@ -275,7 +275,7 @@ def _broker_restarts(one: Adversary) -> None:
 def _broker_is_replaced(one: Adversary) -> None:
     broker = one.draw.choice(one.kafka.brokers)
     one.kafka.replace(broker)
-    one.laws.is_meddled = True
+    one.laws.replaced(broker)
 
 
 def _acl_changes(one: Adversary) -> None:

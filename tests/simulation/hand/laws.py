@@ -302,6 +302,12 @@ class Laws:
         self.by.values = {at: who for at, who in self.by.values.items() if at[0] != ("topics", topic)}
         self.is_meddled = True
 
+    def replaced(self, broker: int) -> None:
+        """Note that a broker has empty disks: nobody has begun a copy between its directories."""
+        for held in [held for held in self.by.copies if held[2] == broker]:
+            del self.by.copies[held]
+        self.is_meddled = True
+
     def did(self, call: Call, who: str) -> None:
         """Note whose the things are that a call changed."""
         self.is_meddled = self.is_meddled or (who == OTHERS and not isinstance(call, ChangeConfig))

@@ -55,11 +55,10 @@ class Everybody:
         for one in self._laws:
             one.forget(topic)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "is_meddled":
-            for one in self._laws:
-                one.is_meddled = bool(value)
-        super().__setattr__(name, value)
+    def replaced(self, broker: int) -> None:
+        """Tell both."""
+        for one in self._laws:
+            one.replaced(broker)
 
 
 class Apart(Laws):

@@ -1,7 +1,7 @@
 """Throttles for the duration of the moves, each set only where none is set; those of others stay."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from logdirwatch.execute.calls import ChangeConfig, Do, Next, Reached
 from logdirwatch.execute.seen import Seen
@@ -17,6 +17,11 @@ class Throttle:
     """Throttles for the duration of the moves."""
 
     limits: Limits
+
+    def without(self, topics: Collection[str]) -> "Throttle":
+        """Return it without the lists of some topics."""
+        kept = {topic: lists for topic, lists in self.limits.topics.items() if topic not in topics}
+        return Throttle(replace(self.limits, topics=kept))
 
     def __str__(self) -> str:
         return f"set throttles where none is set: {'; '.join(one.text for one in self.limits)}"
