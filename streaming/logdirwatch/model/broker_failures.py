@@ -45,7 +45,7 @@ class BrokerFailureReason(StrEnum):
 
 
 WHAT = {
-    BrokerFailureReason.FOREIGN_FOLDER: "a folder in a log directory is not a partition",
+    BrokerFailureReason.FOREIGN_FOLDER: "a folder or file in a log directory is not Kafka's own",
     BrokerFailureReason.NODE_ID_MISMATCH: "a log directory belongs to another node.id",
     BrokerFailureReason.CLUSTER_ID_MISMATCH: "a log directory belongs to another cluster",
     BrokerFailureReason.DIRECTORY_ID_MISMATCH: "the directory.id of a log directory belongs to another or is not valid",

@@ -393,6 +393,10 @@ def test_what_is_concluded(row):
     check_conclusion(row)
 
 
+DAMAGED = entry("Error while reading checkpoint file /d0/recovery-point-offset-checkpoint",
+                "java.nio.charset.MalformedInputException: Input length = 1", CHANNEL)  # fmt: skip
+
+
 def _facts():
     return b.facts(
         b.broker(1, BrokerStatus.OFFLINE),
@@ -408,8 +412,7 @@ def _alert_of(text, rule=Rule.BROKER_OFFLINE):
     def given():
         driver = Driver()
         (_told_after if rule is Rule.BROKER_OFFLINE else _told_of_one_that_nobody_gave_up)(text)(driver)
-        (found,) = driver.open_alerts()
-        assert found.rule == rule
+        (found,) = (one for one in driver.open_alerts() if one.rule == rule)
         return b.alert(rule, log_dir=None, to="offline", cause=None, evidence=found.evidence), _facts()
 
     return given
@@ -420,6 +423,13 @@ ADVICE = [
         Advice(f"{name}, {rule}", _alert_of(text, rule), first="investigate", says=(remedy, word), lossless=True)
         for name, (text, word, remedy) in REASONS.items()
         for rule in (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
+    ),
+    Advice(
+        "all directories failed for one small file",
+        _alert_of(f"{DAMAGED}{REASONS['all directories failed'][0]}"),
+        first="investigate",
+        says=("move the damaged file /d0/recovery-point-offset-checkpoint aside", "head -n 2 DIR/*-checkpoint"),
+        lossless=True,
     ),
     Advice(
         "the broker is started after its remedy",

@@ -28,8 +28,9 @@ from logdirwatch.parse.broker_log.findings import (
 from logdirwatch.text.words import shortened
 
 PARTITION_QUIET_MS = 600_000
-DIR_CHARACTERS = 160
-"""How much of a line about a directory without a known cause explains the broker's end."""
+DIR_CHARACTERS = 240
+"""How much of the line about a directory explains the broker's end, where its cause alone does not say what to do."""
+_CAUSES_TO_EXPLAIN = frozenset({Cause.UNKNOWN, Cause.DAMAGED_FILE})
 FAILURE_QUIET_MS = 60_000
 LOADED_QUIET_MS = 10_000
 # A broker without memory keeps missing heartbeats for a while, and is stopped for it.
@@ -181,7 +182,7 @@ class NewsDesk:
                 return None
         self._told_failure = (failed.reason, now_ms)
         causes = [
-            f"{path}: {cause if cause != Cause.UNKNOWN else self._said_of_dirs[path]}"
+            f"{path}: {self._said_of_dirs.get(path, cause) if cause in _CAUSES_TO_EXPLAIN else cause}"
             for path, cause in self._told_dirs.items()
             if path and (cause != Cause.UNKNOWN or path in self._said_of_dirs)
         ]

@@ -13,7 +13,7 @@ from logdirwatch.parse.patterns import compiled
 
 _SUPPRESSED = compiled(r"\s*Suppressed: ")
 # So does Java word a rename: the error of the system follows, or is the class of the exception.
-_RENAMED = compiled(r"\w+Exception: (?P<old>/.{1,4096}?) -> /")
+_RENAMED = compiled(r"\w+Exception: .{1,4096}? -> ")
 # What a share answers while a file in the folder is open, though its owner and mode permit the rename.
 _REFUSES_RENAME = frozenset({"EACCES", "EPERM", "EBUSY"})
 DAMAGED_FILES = (

@@ -21,6 +21,9 @@ DETAIL_CHARACTERS = 300
 Judge = Callable[[str], Reason | None]
 """Returns the reason that a line gives, None if it gives none."""
 
+# Of a mapped file a page could not be read or written: Java says no more of it, whether its disk is full or fails.
+MEMORY_FAULT = r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access"
+
 # Messages that are conclusive in any entry, since only a broker that is about to end logs them.
 _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.FOREIGN_FOLDER: [r"Found directory .{0,4096} is not in the form of topic-partition"],
@@ -86,6 +89,7 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Unable to register .*(?:UNSUPPORTED_VERSION|API version problem)",
         r"Found unexpected version in .*meta\.properties",
     ],
+    Reason.LOGIN: [r"Unable to register broker .*_AUTHORIZATION_FAILED"],
     Reason.CONTROLLER_UNREACHABLE: [
         r"unable to register with the controller quorum",
         r"Received a fatal error while waiting for .*controller",
@@ -124,7 +128,12 @@ _OF_BITNAMI = "==> "
 
 # Elsewhere a broker survives these; here they are why it ends.
 _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
-    Reason.CRASHED: [r"A fatal error has been detected by the Java Runtime"],
+    Reason.CRASHED: [
+        r"A fatal error has been detected by the Java Runtime",
+        # Of the image without a JVM (apache/kafka-native).
+        r"^Segfault detected, aborting process",
+        MEMORY_FAULT,
+    ],
     Reason.JAVA: [
         r"UnsupportedClassVersionError",
         r"NoClassDefFoundError",
@@ -192,6 +201,8 @@ _LAST: Mapping[Reason, Sequence[str]] = {
         r"Couldn't resolve server",
         r"TimeoutException",
     ],
+    # Whatever ends in ".log" in a partition's folder is taken for a segment, whose name is its first offset.
+    Reason.FOREIGN_FOLDER: [r'^java\.lang\.NumberFormatException: For input string: "[^"\d]'],
     Reason.CORRUPT_LOG: [
         r"logs loading",
         r"Corrupt(?:Record|Index|Snapshot)Exception",
@@ -225,10 +236,10 @@ _ENDS = compiled(
 # Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
 _LIFECYCLE = compiled(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
 QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
-# Messages about others: clients, and brokers that register with a controller.
+# Messages about others: clients, and brokers that register with a controller; and faults that a broker survives.
 _OF_OTHERS = compiled(
     r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
-    r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)"
+    r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)|Encountered (?!fatal )[\w -]+ fault: "
 )
 # Secrets that a rejected configuration may quote.
 _SECRET = compiled(

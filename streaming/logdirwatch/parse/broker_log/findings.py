@@ -27,7 +27,7 @@ from logdirwatch.model.broker_tasks import ALTER_LOG_DIRS, CLEANER, FUTURE_TIMES
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, OPEN_FILES, READ_ERRORS, Cause, FullBy
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
-from logdirwatch.parse.broker_log.failures import QUIET, BrokerFailed, broker_failed
+from logdirwatch.parse.broker_log.failures import MEMORY_FAULT, QUIET, BrokerFailed, broker_failed
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.parse.patterns import compiled
 from logdirwatch.text.words import shortened
@@ -210,8 +210,7 @@ _MOVED = compiled(
 )
 _ENDS = compiled(r"InterruptedException|ClosedByInterruptException|CancellationException")
 _BAD_RECORD = compiled(r"\b(?:Corrupt|Invalid)RecordException\b")
-# Of a mapped file a page could not be read or written: Java says no more of it, whether its disk is full or fails.
-_MEMORY_FAULT = compiled(r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access")
+_MEMORY_FAULT = compiled(MEMORY_FAULT)
 # A producer's bad batch is its own mistake: it is refused, and what is stored stays good. At DEBUG each one is told.
 _PRODUCER = compiled(r"processing append operation on partition")
 _ANY_PARTITION = compiled(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")

@@ -8,7 +8,7 @@ with a date begins an entry only if it has a level or a logger as well: containe
 import re
 from dataclasses import dataclass, replace
 
-from logdirwatch.parse.broker_log.process_ends import HOST, level_of
+from logdirwatch.parse.broker_log.process_ends import HOST, STORAGE_TOOL, level_of
 from logdirwatch.parse.patterns import compiled
 
 _TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
@@ -81,7 +81,7 @@ _OF_JAVA = compiled(
     r"|(?:OpenJDK|Java HotSpot).*(?:warning|VM)|# There is insufficient memory|# A fatal error has been detected"
     r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap|Invalid -X"
     r"|Could not (?:create|reserve|find agent)|library initialization failed|Improperly specified|VM option '"
-    r"|Conflicting collector|Multiple (?:garbage )?collectors|Initial heap size)"
+    r"|Conflicting collector|Multiple (?:garbage )?collectors|Initial heap size|Segfault detected, aborting process)"
 )
 # The same, where unified logging (JEP 158) dates it: what it cannot open.
 _LOGGED_BY_JAVA = compiled(r"\[\d+[.,]\d+s\]\[error\s*\]\[logging\s*\] ")
@@ -103,11 +103,14 @@ class Head:
 def head_of(text: str) -> Head | None:
     """Return the head of an entry, None for a line that begins none."""
     if (dated := _AT.match(text)) is not None:
-        return _dated(dated["at"], text[dated.end() :])
-    if (levelled := _LEVEL_FIRST.match(text)) is not None:
+        text = text[dated.end() :]
+        if (found := _dated(dated["at"], text)) is not None:
+            return found
+    elif (levelled := _LEVEL_FIRST.match(text)) is not None:
         return _undated(levelled["level"], text[levelled.end() :])
     if (logged := _LOGGED_BY_JAVA.match(text)) is not None:
         text = text[logged.end() :]
+    text = text[max(text.find(STORAGE_TOOL), 0) :]
     if _OF_LIBRARIES.match(text):
         return Head("", "INFO", "", text.strip())
     if _OF_JAVA.match(text):

@@ -34,6 +34,10 @@ _OF_CHECK = r"Command \[\S*ub path \S+ \w+\] FAILED"
 """The message of Confluent's images about a directory that they checked."""
 # A shell names the script, the line and the file in the system's language; its tools begin with their own name.
 _OF_SCRIPT = compiled(rf"\S+: (?:\S+ ?)?\d+ ?\S{{0,3}} ?[:：] ?(?:cannot \w+ )?/|(?:{'|'.join(_TOOLS)}): ")
+STORAGE_TOOL = "Error while writing meta.properties file /"
+"""The message of kafka-storage.sh, which formats the directories of a broker before its first start.
+
+The images run it, and what it printed before may stand on the same line."""
 _LINE = compiled(
     r"(?:\[ *[\d.]+\] )?"
     rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to"
@@ -85,7 +89,9 @@ def reason_of(text: str) -> Reason | None:
 
 def _refusal_of(text: str) -> Reason | None:
     """Return why a script, or a tool that it runs, was refused a file."""
-    error = os_error_in(text.rstrip(), is_end=True) if _OF_SCRIPT.match(text) else None
+    is_of_tool = text.startswith(STORAGE_TOOL)
+    is_refusal = is_of_tool or _OF_SCRIPT.match(text) is not None
+    error = os_error_in(text.rstrip(), is_end=not is_of_tool) if is_refusal else None
     return None if error is None else BY_CAUSE.get(error.cause)
 
 

@@ -95,7 +95,7 @@ def test_an_error_without_any_file_is_told_as_it_is():
 
 def test_the_detail_is_the_line_that_says_so():
     (found,) = findings_of(line(STARTUP, "x.y.Z", exception=f"java.lang.Exception: x\nCaused by: {FOREIGN}"))
-    assert found.detail.startswith("a folder in a log directory is not a partition: Caused by: ")
+    assert found.detail.startswith("a folder or file in a log directory is not Kafka's own: Caused by: ")
     assert "/d0/lost+found" in found.detail
     assert found.log_dir == "/d0"
 

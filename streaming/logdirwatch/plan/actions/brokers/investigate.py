@@ -275,7 +275,8 @@ _WITHOUT_IT: Mapping[str, str] = {
     "again and deletes nothing; with ZooKeeper the start writes it",
 }
 LOOK_AT_DAMAGED_FILE = (
-    "ls -la FILE; head -c 300 FILE | od -c, FILE being the one that the log names: empty, or full of zeros?"
+    "ls -la FILE; head -c 300 FILE | od -c, FILE being the one that the log names: empty, or full of zeros? "
+    "A loss of power damages several: head -n 2 DIR/*-checkpoint, DIR being its log directory (0 and a number in each)"
 )
 
 

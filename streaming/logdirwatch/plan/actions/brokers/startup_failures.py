@@ -11,6 +11,7 @@ from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.parse.broker_log.causes import damaged_file
 from logdirwatch.parse.os_errors import os_error_in
 from logdirwatch.plan.actions.brokers import investigate
 from logdirwatch.plan.actions.brokers.investigate import (
@@ -40,8 +41,9 @@ _SETTINGS = "grep -v '^#' server.properties"
 REMEDIES: Mapping[Reason, Remedy] = {
     Reason.FOREIGN_FOLDER: Remedy(
         "move the folder that is no partition out of the log directory, then start it; where it is the file system's "
-        "own lost+found, let log.dirs name a folder below the mount, or remove it if it is empty",
-        ("ls -la DIR, DIR being the directory that its log names",),
+        "own lost+found, let log.dirs name a folder below the mount, or remove it if it is empty; where the log quotes "
+        "a name that is no number, move the file NAME.log out of the partition's folder",
+        ("ls -la DIR; find DIR -name '*.log' -not -name '[0-9]*', DIR being the directory that its log names",),
     ),
     Reason.NODE_ID_MISMATCH: Remedy(
         "mount this broker's own disks, or set node.id to what their meta.properties says; do not edit meta.properties "
@@ -151,9 +153,10 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "start it with the Java release and the options that its Kafka release supports", ("java -version",)
     ),
     Reason.CRASHED: Remedy(
-        "read its hs_err_pid*.log, which names the signal and the frame: SIGBUS in a mapped file means that its disk "
-        "is full or fails, so look at that first; else change the Java release or the native library that it names",
-        ("ls -t hs_err_pid*.log; coredumpctl list; journalctl -k; df -h",),
+        "see whether its disk is full or fails: a fault in the memory of a mapped file (SIGBUS, InternalError) means "
+        "that; else read its hs_err_pid*.log, which names the signal and the frame, and change the Java release or the "
+        "native library that it names",
+        ("df -h; journalctl -k; ls -t hs_err_pid*.log; coredumpctl list",),
     ),
     Reason.KILLED: Remedy(
         "see who killed it before it starts again: systemd or Kubernetes when its time to start or stop was over (give "
@@ -275,8 +278,8 @@ def _storage_answers(hangs: Sequence[str]) -> Runbook:
 def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
     """Return a remedy with the limit or the file that the log names."""
     said = shown.log_says or ""
-    if shown.log_reason == Reason.DAMAGED_FILE:
-        return remedy._replace(text=investigate.damaged_file_remedy(said))
+    if shown.log_reason == Reason.DAMAGED_FILE or damaged_file(said) is not None:
+        return Remedy(investigate.damaged_file_remedy(said), (investigate.LOOK_AT_DAMAGED_FILE,))
     error = os_error_in(said)
     if error is None:
         return remedy
