@@ -322,9 +322,17 @@ def _destinations(planned: Planned) -> list[tuple[int, str]]:
 
 
 def _repeated(log: Path) -> list[str]:
-    """Return the calls that were made twice; a placement before an assignment is said again until that is made."""
+    """Return the calls that were made twice.
+
+    A placement before an assignment is said again until that is made, and the deletion of a value, which has no effect
+    then, until the broker shows that it is gone.
+    """
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     calls = [line["called"] for line in lines if "called" in line]
     is_between = any(call.startswith("Reassign") for call in calls)
-    counted = Counter(call for call in calls if not (is_between and call.startswith("PlaceReplicas")))
+    counted = Counter(
+        call
+        for call in calls
+        if not (is_between and call.startswith("PlaceReplicas")) and not call.endswith("value=None)")
+    )
     return [call for call, times in counted.items() if times > 1]
