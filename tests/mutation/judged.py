@@ -37,6 +37,20 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "ended_tasks: int = 1",
     ): "the number of ended tasks counts only beside running jobs, and then it is given",
     (
+        "hold = next((one for one in beside if share(touches, one.touches)), None)",
+        "hold = next((one for one in beside if share(one.touches, touches)), None)",
+    ): "two share something, whichever is named first",
+    (
+        "rank = Severity(severity).rank if severity in set(Severity) else -1",
+        "rank = Severity(severity).rank if severity in set(Severity) else -2",
+    ): "any number is lower than the lowest rank, which is 0",
+    (
+        "ANSWER_S = 10.0",
+        "ANSWER_S = 11.0",
+    ): "a second more of a time that somebody chose",
+    ('_NOWHERE = Copy("", 0)', '_NOWHERE = Copy("", 1)'): "its size is nowhere read",
+    ('_NOWHERE = Copy("", 0)', '_NOWHERE = Copy(0, "")'): "no directory has such a path, and its size is nowhere read",
+    (
         "return max((member.alert.severity.rank for member in message.firing), default=-1)",
         "return max((member.alert.severity.rank for member in message.firing), default=-2)",
     ): "any number is lower than the lowest rank, which is 0",

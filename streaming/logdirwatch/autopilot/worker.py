@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
-from logdirwatch.autopilot.board import Board
+from logdirwatch.autopilot.board import Board, Reading
 from logdirwatch.autopilot.facts import Facts, Running
 from logdirwatch.autopilot.judge import alone, refusal
 from logdirwatch.autopilot.standing import reason_to_stop
@@ -169,7 +169,6 @@ class _Permits:
     def __init__(self, place: Place, watch: Watch) -> None:
         self._place = place
         self._watch = watch
-        self._reading = place.board.reading
         self._is_away = False
 
     def __call__(self, record: ExecutionRecord) -> Hold | Halt | None:
@@ -186,19 +185,19 @@ class _Permits:
                 )
             self._is_away = True
             return Hold()
-        self._is_away, self._reading = False, reading
+        self._is_away = False
         facts = place.board.facts(record.cluster, reading)
         action, now_ms = reading.actions.get(record.action_id), place.now_ms()
         halt = reason_to_stop(record, action, facts, now_ms)
         if halt is None and action is not None and deletes_history(record):
             reason = facts.shown.reason_against(action.alert_id, record.cluster, now_ms)
             halt = None if reason is None else Halt(reason)
-        return self._watch(record, partial(self._others, record)) if halt is None else halt
+        return self._watch(record, partial(self._others, record, reading)) if halt is None else halt
 
-    def _others(self, record: ExecutionRecord) -> Iterator[ExecutionRecord]:
+    def _others(self, record: ExecutionRecord, before: Reading) -> Iterator[ExecutionRecord]:
         """Yield what else was unfinished on the cluster before the last look at it, or is now."""
         place = self._place
-        for reading in (self._reading, place.board.newer_than(place.monotonic_ms(), ANSWER_S)):
+        for reading in (before, place.board.newer_than(place.monotonic_ms(), ANSWER_S)):
             known = () if reading is None else reading.executions
             unfinished = unfinished_of(one for one in known if one.cluster == record.cluster)
             yield from (one for one in unfinished.values() if one.action_id != record.action_id)

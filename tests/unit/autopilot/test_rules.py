@@ -459,7 +459,9 @@ class TestRepetition:
         fresh = replace(made, at_ms=later, expires_at_ms=later + 1)
         given = facts(made, executions=[done], said={}, unattended=True, read_at_ms=later, alerts={})
         assert against(fresh, given, later) is None
-        says(replace(fresh, at_ms=NOW_MS), given, "repeated", "was carried out", now_ms=later)
+        for at_ms in (NOW_MS, done.at_ms + given.settings.settle_ms):
+            says(replace(fresh, at_ms=at_ms), given, "repeated", "was carried out", now_ms=later)
+        assert against(replace(fresh, at_ms=at_ms + 1), given, later) is None
 
 
 def test_a_pause_of_a_person_or_of_the_configuration_holds():

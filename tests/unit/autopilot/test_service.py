@@ -278,7 +278,7 @@ def test_a_dry_run_says_what_would_become_of_each_action(world):
     said = lines(lambda _: [])
     assert f"c: move_log_dir {MADE.action_id} would start now" in said
     assert any(line.startswith("c: move_log_dir other waits for an acceptance") for line in said)
-    assert any("AlterReplicaLogDirs" in line for line in said)
+    assert any("1:/b" in line and "AlterReplicaLogDirs" in line for line in said)
     assert any("does not hold on the cluster: full" in line for line in lines(lambda _: ["full"]))
 
     def fails(_):

@@ -65,6 +65,7 @@ def test_every_kind_that_can_be_executed_can_be_allowed(tmp_path):
         ({"days": ["mon"], "opens": "22:00", "closes": "06:00"}, 5, False),
         ({"days": ["sun"], "opens": "22:00", "closes": "06:00"}, 5, True),
         ({"days": ["tue"]}, 12, False),
+        ({"days": ["tue"], "opens": "01:00", "closes": "03:00"}, 2, False),
         ({"days": ["mon"]}, 12, True),
     ],
 )

@@ -70,6 +70,7 @@ class TestWhatHasBegun:
         assert kernel.running(step, shown(future="/b")) == {HELD}
 
     def test_is_no_reassignment_of_what_moves_within_its_brokers(self):
+        assert kernel.running(WITHIN, shown(at=None, future="/b")) == set(), "its source is offline"
         comes_home = shown(PartitionSeen((1, 2, 3), (1, 3), adding=(2,), removing=(3,)), future="/b")
         assert kernel.running(WITHIN, comes_home) == {HELD}
         assert isinstance(kernel.next_of(WITHIN, comes_home, GOING), Wait)
@@ -263,6 +264,7 @@ class TestEnding:
             (WITHIN, shown(), {}),
             (WITHIN, shown(at="/b"), {}),
             (WITHIN, shown(future="/c"), {}),
+            (WITHIN, shown(at=None, future="/b"), {}),
             (BETWEEN, shown(PartitionSeen((1, 2, 3), (1, 2), adding=(3,))), {}),
             (BETWEEN, Seen(), {}),
             (WITHIN, shown(PartitionSeen((1, 2, 3), (1, 2, 3), (), (3,))), {}),
@@ -277,6 +279,7 @@ class TestEnding:
             "nothing",
             "there",
             "another's copy",
+            "one whose source is offline",
             "another's goal",
             "gone",
             "another's return to its brokers",
@@ -291,8 +294,13 @@ class TestEnding:
 
     @pytest.mark.parametrize(
         ("step", "names"),
-        [(WITHIN, ["t-0 within broker 1, which does not answer"]), (BETWEEN, []), (STAYS, [])],
-        ids=["within", "between", "what stays in its directory"],
+        [
+            (WITHIN, ["t-0 within broker 1, which does not answer"]),
+            (FROM_ANY, ["t-0 within broker 1, which does not answer"]),
+            (BETWEEN, []),
+            (STAYS, []),
+        ],
+        ids=["within", "within, from wherever it was", "between", "what stays in its directory"],
     )
     def test_a_copy_of_a_silent_broker_may_go_on_once_that_is_back(self, step, names):
         seen = dataclasses.replace(shown(), replicas={}, silent=frozenset({1, 2, 3}))
@@ -516,11 +524,18 @@ def test_a_word_that_is_revoked_ends_it_before_the_next_call(at):
 
 @pytest.mark.parametrize(
     ("step", "seen"),
-    [(WITHIN, shown(future="/b")), (BETWEEN, shown(ON_ITS_WAY)), (ROLLED, shown(ON_ITS_WAY))],
-    ids=["within a broker", "between brokers", "one of several copies"],
+    [
+        (WITHIN, shown(future="/b")),
+        (WITHIN, shown(at="/b", future="/a")),
+        (BETWEEN, shown(ON_ITS_WAY)),
+        (ROLLED, shown(ON_ITS_WAY)),
+    ],
+    ids=["within a broker", "within a broker, and back", "between brokers", "one of several copies"],
 )
-def test_what_runs_and_is_not_ours_has_somebody_else_begun(step, seen):
-    assert kernel.next_of(step, seen, World().record) == Stuck("somebody else has begun already to move t-0")
+@pytest.mark.parametrize("state", [ExecutionState.CHECKED, ExecutionState.CANCELLING])
+def test_what_runs_and_is_not_ours_has_somebody_else_begun(step, seen, state):
+    record = replace(World().record, state=state)
+    assert kernel.next_of(step, seen, record) == Stuck("somebody else has begun already to move t-0")
 
 
 def test_a_move_that_somebody_else_has_begun_is_neither_taken_over_nor_cancelled():
