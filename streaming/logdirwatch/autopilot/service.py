@@ -78,7 +78,6 @@ class Lane:
     """By action: what was begun, or resumed."""
     said: dict[str, tuple[str, str]] = field(default_factory=dict)
     waits_until_ms: dict[str, int] = field(default_factory=dict)
-    refused: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
     failed: set[str] = field(default_factory=set)
     """Actions that met a defect of ours, which would meet it again: they are left to a person."""
@@ -238,7 +237,6 @@ class Autopilot:
         if lane.said.get(action.action_id) == key:
             return
         lane.said[action.action_id] = key
-        lane.refused[found.rule] += 1
         log.info(
             "autopilot.not_taken", cluster=action.cluster, action=action.action_id, kind=action.kind, why=found.reason
         )

@@ -442,9 +442,12 @@ class TestRepetition:
     def test_what_is_stuck_waits_for_a_person(self):
         made = move()
         stuck = execution(made, state=ExecutionState.STUCK, reason="the disk is full")
+        later = NOW_MS + HOUR_MS
         for unattended in (False, True):
-            given = facts(made, executions=[stuck], unattended=unattended)
-            says(made, given, "repeated", "is stuck (the disk is full): logdirwatch apply --resume")
+            given = facts(made, executions=[stuck], unattended=unattended, read_at_ms=later)
+            for at_ms in (NOW_MS, later):
+                again = replace(made, at_ms=at_ms, expires_at_ms=later)
+                says(again, given, "repeated", "is stuck (the disk is full): logdirwatch apply --resume", later)
 
     def test_the_execution_counts_that_began_last(self):
         made = move()

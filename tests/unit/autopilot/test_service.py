@@ -1,12 +1,16 @@
 """What the loop does with what it reads: starts, says once why not, resumes, stands by; and what it tells of itself."""
 
 import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
 
+import msgspec
 import pytest
+from kafka.errors import KafkaConnectionError
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from logdirwatch.autopilot import candidates, worker
+from logdirwatch.autopilot import candidates, service, worker
 from logdirwatch.autopilot.board import Limits, Reading
 from logdirwatch.autopilot.metrics import AutopilotMetrics
 from logdirwatch.autopilot.service import Autopilot, Surroundings
@@ -18,14 +22,14 @@ from logdirwatch.execute.surroundings import touched
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.vocabulary import ActionKind, ExecutionState
+from logdirwatch.model.vocabulary import ActionKind, Decision, ExecutionState
 from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.settings import PlanSettings
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.autopilot.world import HOUR_MS, WEEK_MS, accepted, execution, move, moving
-from tests.unit.plan.builders import NOW_MS
+from tests.unit.plan.builders import NOW_MS, space_alert
 
 MADE = move()
 NAME = "autopilot a"
@@ -34,10 +38,13 @@ NAME = "autopilot a"
 class Turn:
     """A turn that the test gives and takes."""
 
-    ours = True
+    ours, is_given_back = True, False
 
     def is_ours(self):
         return self.ours
+
+    def close(self):
+        self.is_given_back = True
 
 
 class World:
@@ -206,9 +213,25 @@ def test_beside_an_execution_of_another_release_its_own_goes_on_and_nothing_is_b
     assert [event for event, _ in world.reads(MADE, unknown={"another": unknown})] == ["starts", "done"]
 
 
+@pytest.mark.parametrize("end", [["full"], ValueError("a defect")], ids=["waits", "is left to a person"])
+def test_one_that_does_not_begin_keeps_no_other_from_it(world, end):
+    world.end = end
+    other = replace(move(), action_id="other", position=1)
+    world.reads(MADE, other)
+    world.reads(MADE, other)
+    assert world.begun == [MADE.action_id, "other"]
+
+
+def test_a_pass_is_a_sign_of_life(world):
+    world.service.ticked_s -= 1_000
+    world.reads()
+    assert world.metrics().is_ill() is None
+
+
 def test_who_was_fenced_goes_on_when_nobody_else_carries_anything_out(world):
     world.end = FencedError("another one took over")
     assert world.reads(MADE)[1:] == [("fenced", "another one took over")]
+    assert world.gauges()["executions_total", "c", "fenced"] == 1
     persons = execution(MADE, "a person at the terminal", state=ExecutionState.COPYING)
     assert [event for event, _ in world.reads(MADE, executions=[persons])] == ["not_taken"]
     world.end = execution(MADE, state=ExecutionState.DONE)
@@ -287,3 +310,116 @@ def test_a_dry_run_says_what_would_become_of_each_action(world):
     assert any("does not hold on the cluster: no answer" in line for line in lines(fails))
     world.service.board.post(Reading(began_ms=NOW_MS))
     assert lines(fails) == ["c: no action is open"]
+
+
+class Consumer:
+    """The telemetry topics, one partition each; ``errors`` are those of the readings, one after another."""
+
+    def __init__(self, *records, errors=()):
+        self.records, self.errors, self.assigned, self.at = records, iter(errors), [], {}
+
+    def partitions_for_topic(self, topic):
+        return {0}
+
+    def assign(self, parts):
+        self.assigned = list(parts)
+
+    def seek_to_beginning(self):
+        self.at = dict.fromkeys(self.assigned, 0)
+
+    def end_offsets(self, parts):
+        if (error := next(self.errors, None)) is not None:
+            raise error
+        return {part: len(self.of(part)) for part in parts}
+
+    def position(self, part):
+        return self.at[part]
+
+    def poll(self, timeout_ms):
+        found = {}
+        for part in self.assigned:
+            found[part] = self.of(part)[self.at[part] :][:1]
+            self.at[part] += len(found[part])
+        return found
+
+    def of(self, part):
+        values = [(key, value) for topic, key, value in self.records if topic == part.topic]
+        return [
+            SimpleNamespace(
+                topic=part.topic,
+                partition=0,
+                offset=number,
+                timestamp=NOW_MS,
+                key=key.encode(),
+                value=msgspec.json.encode(value),
+            )
+            for number, (key, value) in enumerate(values)
+        ]
+
+
+class Stop(threading.Event):
+    """Is set at the last of some waits."""
+
+    def __init__(self, waits):
+        super().__init__()
+        self.most, self.waits = waits, []
+
+    def wait(self, timeout=None):
+        self.waits.append(timeout)
+        if len(self.waits) == self.most:
+            self.set()
+        return self.is_set()
+
+
+PAUSE = replace(accepted(MADE, Decision.PAUSE), id="c", cluster="c", until_ms=NOW_MS + HOUR_MS)
+DONE = execution(move(), state=ExecutionState.DONE)
+WRITTEN = [
+    (topics.ACTIONS, MADE.action_id, MADE),
+    (topics.DECISIONS, MADE.action_id, replace(accepted(MADE), cluster="c")),
+    (topics.EXECUTIONS, DONE.execution_id, replace(DONE, started_at_ms=NOW_MS - HOUR_MS)),
+    (topics.ALERTS, space_alert().alert_id, space_alert()),
+]
+
+
+def runs(world, monkeypatch, consumer, waits):
+    """Let the service run for some passes; return the log, and how long it waited after each."""
+    opened = []
+    monkeypatch.setattr(service.clients, "consumer", lambda _, **how: opened.append(how) or nullcontext(consumer))
+    stop = Stop(waits)
+    with capture_logs() as logs:
+        world.service.run(stop)
+    assert {tuple(how.items()) for how in opened} == {
+        (("auto_offset_reset", "earliest"), ("isolation_level", "read_committed"))
+    }
+    return [entry["event"].removeprefix("autopilot.") for entry in logs], stop.waits
+
+
+def test_it_reads_the_topics_from_their_beginning_to_their_end(world, monkeypatch):
+    runs(world, monkeypatch, Consumer(*WRITTEN, (topics.DECISIONS, PAUSE.id, PAUSE)), 1)
+    reading = world.service.board.reading
+    assert reading.actions == {MADE.action_id: MADE}
+    assert [one.decision for one in reading.said.values()] == [Decision.ACCEPT]
+    assert {name: one.until_ms for name, one in reading.pauses.items()} == {"c": PAUSE.until_ms}
+    assert [one.execution_id for one in reading.executions] == [DONE.execution_id]
+    assert list(reading.shown.alerts) == [space_alert().alert_id]
+    assert (reading.began_ms, world.begun) == (NOW_MS, []), "it is paused"
+
+
+def test_while_the_topics_are_away_it_says_so_once_and_goes_on_with_their_return(world, monkeypatch):
+    world.end = DONE
+    away = KafkaConnectionError("reset")
+    logs, waits = runs(world, monkeypatch, Consumer(*WRITTEN, errors=[None, away, away, None]), 4)
+    told = [event for event in logs if event.startswith("telemetry")]
+    assert told == ["telemetry.failed", "telemetry.recovered"]
+    assert waits == [service.TICK_S, service.AWAY_S, service.AWAY_S, service.TICK_S]
+    assert world.begun[0] == MADE.action_id
+
+
+def test_at_its_end_it_gives_its_turn_back_and_leaves_nobody_waiting(world, monkeypatch):
+    world.end = DONE
+    logs, _ = runs(world, monkeypatch, Consumer(*WRITTEN), 1)
+    (lane,) = world.service.lanes.values()
+    assert (lane.running, lane.ended["done"], logs[-1]) == ({}, 1, "done")
+    assert lane.place.stop.is_set()
+    assert world.turn.is_given_back
+    assert world.service.board.newer_than(NOW_MS + 1, DEADLINE_S) is None
