@@ -42,6 +42,8 @@ from logdirwatch.text.printable import name_or_mask, printable
 from logdirwatch.text.words import did_you_mean
 
 _Section = TypeVar("_Section", bound=BaseModel)
+NAME_ITSELF = "[key]"
+"""Pydantic's last step to a name, such as a cluster's, that is wrong itself."""
 
 
 class _Environment(EnvSettingsSource):
@@ -173,7 +175,9 @@ def find_config(explicit: Path | None) -> Path | None:
     if named is not None:
         return named
     home = Path(os.environ.get(f"{environment.PREFIX}HOME", ".logdirwatch")).expanduser().absolute()
-    return next((path for path in (Path("logdirwatch.yaml"), local_cluster_config(home)) if path.is_file()), None)
+    usual = (Path("logdirwatch.yaml"), local_cluster_config(home))
+    # Also a folder, which container engines make of a file that they do not find, and a link that leads nowhere.
+    return next((path for path in usual if path.exists() or path.is_symlink()), None)
 
 
 def load(path: Path | None = None) -> Settings:
@@ -183,7 +187,8 @@ def load(path: Path | None = None) -> Settings:
     """
     where = str(path) if path else "the environment"
     content = _read_yaml(path) if path else {}
-    if (problem := environment.unusable(os.environ, Settings.model_fields)) is not None:
+    sections = {name: _section_of(field.annotation) is not None for name, field in Settings.model_fields.items()}
+    if (problem := environment.unusable(os.environ, sections)) is not None:
         raise _refused("the environment", problem)
     try:
         return Settings(**content)
@@ -229,7 +234,8 @@ def _problem(where: Sequence[int | str], kind: str, message: str) -> str:
     is_no_object = kind.endswith("_type") and kind != "string_type"
     if variable and is_no_object and (reason := environment.why_not_json(os.environ[variable])):
         return f"{variable} {reason}"
-    place = ".".join(name_or_mask(str(step)) for step in where) + (f" ({variable})" if variable else "")
+    steps = (name_or_mask(str(step)) for step in where if step != NAME_ITSELF)
+    place = ".".join(steps) + (f" ({variable})" if variable else "")
     return f"{place}: {_words_of(kind, message, where)}"
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperOption
 from logdirwatch import __version__
 from logdirwatch.cli import standard_streams
 from logdirwatch.cli.context import Context
+from logdirwatch.config.environment import is_text
 from logdirwatch.errors import UserError
 from logdirwatch.text.printable import printable_lines
 
@@ -144,6 +145,13 @@ def __getattr__(name: str) -> typer.Typer:
     return application()
 
 
+def _refuse_other_encodings(arguments: Iterable[str]) -> None:
+    """Raise UserError for an argument that no record, message or request can hold."""
+    for position, argument in enumerate(arguments):
+        if not is_text(argument):
+            raise UserError(f"argument {position} is not text in UTF-8", exit_code=2)
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     run(lambda arguments: application(*asked(arguments)))
@@ -154,6 +162,7 @@ def run(made: Callable[[list[str]], typer.Typer]) -> None:
     try:
         with standard_streams.prepared():
             standard_streams.to_stderr(debug="--debug" in sys.argv)
+            _refuse_other_encodings(sys.argv)
             arguments = ordered(sys.argv[1:])
             made(arguments)(arguments)
     except KeyboardInterrupt:  # while modules are imported; typer handles a later one

@@ -74,17 +74,21 @@ def prepared(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name: value and value.rstrip("\r\n") for name, value in sorted(variables.items())}
 
 
-def unusable(variables: Mapping[str, str], sections: Iterable[str]) -> str | None:
-    """Return what is wrong with the first variable that sets nothing or is no text, None if there is none."""
-    known = {name.upper() for name in sections}
+def unusable(variables: Mapping[str, str], sections: Mapping[str, bool]) -> str | None:
+    """Return what is wrong with the first variable that sets nothing or is no text, None if there is none.
+
+    ``sections`` are the keys at the top, each with whether there are keys below it.
+    """
+    known = {name.upper(): has_keys for name, has_keys in sections.items()}
     for name in sorted(_ours(variables)):
         if not is_text(variables[name]):
             return f"{name} is not text in UTF-8"
         section, *rest = name.upper().removeprefix(PREFIX).split(DELIMITER)
-        if section not in known and not (_OF_KUBERNETES.search(name) and not rest):
+        is_known = section in known and (known[section] or not rest)
+        if not is_known and not (_OF_KUBERNETES.search(name) and not rest):
             # Of whole names all are similar: they begin alike.
             similar = difflib.get_close_matches(section, known, n=1)
-            meant = [f"{PREFIX}{DELIMITER.join([one, *rest])}" for one in similar]
+            meant = [f"{PREFIX}{DELIMITER.join([one, *(rest if known[one] else ())])}" for one in similar]
             return f"{name}: there is no such key{did_you_mean(name.upper(), meant)}"
     return None
 

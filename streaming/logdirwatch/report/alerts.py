@@ -100,6 +100,7 @@ def _headline(alert: AlertRecord) -> str:
 
 def meaning(alert: AlertRecord, now_ms: int) -> str:
     """Return an alert's summary and, if it is stale, since when."""
+    summary = printable(alert.summary)
     if alert.stale_since_ms is None:
-        return alert.summary
-    return f"{alert.summary} [not monitored since {human_ago(alert.stale_since_ms, now_ms)}]"
+        return summary
+    return f"{summary} [not monitored since {human_ago(alert.stale_since_ms, now_ms)}]"

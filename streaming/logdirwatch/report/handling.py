@@ -15,6 +15,7 @@ from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.words import place
+from logdirwatch.text.printable import printable
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import short_id, utc
 
@@ -152,7 +153,7 @@ def phrase(what: str, spoken: Word) -> str:
     """Return a decision as ``silenced by ada until ...: why``."""
     owner = "" if spoken.owner == spoken.by else f", owner {spoken.owner},"
     until = "an unknown time" if spoken.until_ms is None else utc(spoken.until_ms)
-    return f"{what} by {spoken.by}{owner} until {until}: {spoken.reason}"
+    return printable(f"{what} by {spoken.by}{owner} until {until}: {spoken.reason}")
 
 
 Saying = tuple[DecisionRecord, AlertRecord | None]
@@ -182,7 +183,7 @@ def about(record: DecisionRecord, alert: AlertRecord | None = None) -> str:
         return short_id(record.id)
     where = (("cluster", pattern.cluster), ("broker", pattern.broker), ("log directory", pattern.log_dir))
     named = [f"{name} {value}" for name, value in where if value is not None]
-    return " of ".join([f"all {pattern.rule or 'alerts'}", *([", ".join(named)] if named else [])])
+    return printable(" of ".join([f"all {pattern.rule or 'alerts'}", *([", ".join(named)] if named else [])]))
 
 
 def sayings_view(found: Iterable[Saying], at_ms: int, width: int) -> RenderableType:
@@ -194,7 +195,7 @@ def sayings_view(found: Iterable[Saying], at_ms: int, width: int) -> RenderableT
             Text(f"up to {record.severity}" if record.severity else "all"),
             Text(f"{human_ms((record.until_ms or at_ms) - at_ms)} more"),
             Text(short_id(record.id)),
-            Text(f"by {record.by}{f', owner {record.owner}' if record.owner else ''}: {record.reason}"),
+            Text(printable(f"by {record.by}{f', owner {record.owner}' if record.owner else ''}: {record.reason}")),
         )
         for record, alert in found
     ]
@@ -209,7 +210,7 @@ def planned_view(found: Iterable[Planned], at_ms: int, width: int) -> Renderable
             Text(planned.cluster),
             Text(f"{human_ms(planned.until_ms - at_ms)} more" if planned.is_running else "over"),
             Text(utc(planned.until_ms)),
-            Text(f"by {planned.by}: {planned.reason}"),
+            Text(printable(f"by {planned.by}: {planned.reason}")),
         )
         for planned in found
     ]

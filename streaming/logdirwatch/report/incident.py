@@ -45,7 +45,7 @@ def details(alert: AlertRecord, decided: AlertDecisions, actions: Iterable[Actio
         lines += [f"  ends      when {RESPONSES[alert.rule].ends_when}", *_what_to_do(alert, actions)]
     if evidence := _evidence(alert):
         lines += ["", "evidence:", *(f"  {line}" for line in evidence)]
-    return "\n".join(map(printable_lines, lines)) + "\n"
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def _about(alert: AlertRecord, decided: AlertDecisions, now_ms: int) -> Iterator[str]:

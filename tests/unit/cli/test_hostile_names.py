@@ -38,6 +38,20 @@ def test_alerts_and_actions_are_text(run, telemetry, name):
         assert_plain(ended)
 
 
+def test_no_name_or_reason_is_a_line_of_its_own(run, telemetry):
+    name = "a\nFORGED"
+    telemetry.topics["logdir.alerts"] = [hostile_alert(name)]
+    telemetry.topics["logdir.actions"] = [action("c", reason=name)]
+    signed = ["--by", name, "--reason", name]
+    run("alerts", "ack", "a", "--owner", name, *signed)
+    run("alerts", "silence", "--log-dir", name, *signed, "--for", "1h")
+    run("maintenance", "start", "--broker", "7", "--cluster", "prod", "--for", "1h", *signed)
+    for arguments in ("alerts", "alerts show a", "alerts decisions", "maintenance list", "actions", "alerts --follow"):
+        ended = run(*arguments.split())
+        assert "\\nFORGED" in ended.out, arguments
+        assert not any(line.strip().startswith("FORGED") for line in ended.out.splitlines()), arguments
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_follows_is_a_line_a_revision(run, telemetry, name):
     for command_name, topic, record in (

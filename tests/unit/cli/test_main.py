@@ -55,6 +55,14 @@ def test_a_configuration_is_named_after_the_command(run, tmp_path):
     assert run("config", "check", "--config", "none.yaml").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("typed", "position"), [(["alerts", "ack", "a", "--by", "\udcff"], 5), (["\udcff"], 1), (["--debug", "\udcff"], 2)]
+)
+def test_an_argument_that_is_no_text_is_refused(run, typed, position):
+    ended = run(*typed)
+    assert (ended.exit_code, ended.err) == (2, f"logdirwatch: argument {position} is not text in UTF-8\n")
+
+
 def test_a_command_that_is_not_there_is_told_with_those_that_are_like_it(run):
     ended = run("colect")
     assert ended.exit_code == 2

@@ -17,7 +17,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import StrEnum
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import ToolSettings
-from logdirwatch.settings import Settings, refused_option
+from logdirwatch.settings import NAME_ITSELF, Settings, refused_option
 from logdirwatch.text.printable import printable
 
 FILE = Path("logdirwatch.yaml")
@@ -172,7 +172,8 @@ def _checked(found: dict[str, Any]) -> Settings:
     try:
         return Settings(**found)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
+        steps = error.errors()[0]["loc"]
+        where = "--cluster" if steps[-1] == NAME_ITSELF else ".".join(map(str, steps))
         raise refused_option(f"init: {where}", error) from None
 
 

@@ -149,9 +149,14 @@ def add_user(
 
 
 def _password() -> str:
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\r\n")
-    password: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    try:
+        if sys.stdin.isatty():
+            password: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        else:
+            password = sys.stdin.readline().rstrip("\r\n")
+        password.encode()
+    except UnicodeError:
+        raise UserError("a password is text in UTF-8", exit_code=2) from None
     return password
 
 

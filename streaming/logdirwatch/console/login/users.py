@@ -84,9 +84,9 @@ def add(path: Path, name: str, password: str) -> bool:
     if not NAME.fullmatch(name):
         raise UserError("a user's name has 1 to 64 letters, digits and . _ @ + -", exit_code=2)
     if not FEWEST_PASSWORD_CHARACTERS <= len(password) <= MOST_CHARACTERS:
-        raise UserError(f"a password has at least {FEWEST_PASSWORD_CHARACTERS} characters", exit_code=2)
+        raise UserError(f"a password has {FEWEST_PASSWORD_CHARACTERS} to {MOST_CHARACTERS} characters", exit_code=2)
     known = read(path) if path.exists() else {}
-    _write(path, {**known, name: generate_password_hash(password)})
+    _write(path.resolve(), {**known, name: generate_password_hash(password)})
     return name in known
 
 

@@ -116,7 +116,7 @@ def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> Renderable
             Text(where(action, between="\n")),
             Text("\n".join(effect(action))),
             Text(short_id(action.action_id)),
-            Text("\n".join([action.reason, *_unblocked(waiting.get(action.action_id, []))])),
+            Text("\n".join([printable(action.reason), *_unblocked(waiting.get(action.action_id, []))])),
         )
         for action in actions
         if not is_blocked(action)

@@ -18,6 +18,7 @@ from logdirwatch.report.layout import listing
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir, OpenAlert, PipelineAlert
 from logdirwatch.report.words import colour, place
+from logdirwatch.text.printable import printable
 from logdirwatch.text.units import bar, human_ago, human_bytes, human_ms, human_ratio
 from logdirwatch.text.words import counted, number_ranges, short_id, utc
 
@@ -230,7 +231,9 @@ def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
         yield Text(f"  {alert.rule} {short_id(alert.alert_id)} of {where}: {decisions}")
     for planned in (status.maintenance or [])[:limit]:
         yield Text(
-            f"maintenance  broker {planned.broker} until {utc(planned.until_ms)} by {planned.by}: {planned.reason}",
+            printable(
+                f"maintenance  broker {planned.broker} until {utc(planned.until_ms)} by {planned.by}: {planned.reason}"
+            ),
             style="yellow",
         )
 

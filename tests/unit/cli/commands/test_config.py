@@ -81,6 +81,7 @@ def test_the_environment_overrides_the_file(run, tmp_path, monkeypatch):
         ),
         ("host: {brokr: 1}", "host.brokr: there is no such key; did you mean broker?"),
         ("zzz: 1", "zzz: there is no such key"),
+        ("clusters: {' a': {}}", "clusters. a: expected a name of printable characters"),
         (
             "notify: {routes: [{rule: log_dir_spce}]}",
             "notify.routes.0.rule: no rule matches log_dir_spce; did you mean log_dir_space?",
@@ -152,6 +153,7 @@ NOT_JSON = "LOGDIRWATCH_{} is not JSON"
         ),
         ("HOM", "S3cr", "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_HOME?"),
         ("XYZZY", "S3cr", "LOGDIRWATCH_{}: there is no such key\n"),
+        ("HOME__X", "S3cr", "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_HOME?"),
     ],
 )
 def test_a_variable_that_is_wrong_is_named_in_one_line_without_its_value(run, monkeypatch, name, value, problem):
@@ -409,6 +411,19 @@ def test_a_file_that_cannot_be_read_is_one_line(run, tmp_path, content, problem)
     ended = run("--config", str(path), "config", "check")
     assert (ended.exit_code, ended.out) == (2, "")
     assert ended.err == f"logdirwatch: configuration {path}{problem}\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (Path.mkdir, "Is a directory"),
+        (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
+    ],
+)
+def test_a_file_in_its_usual_place_that_cannot_be_read_is_not_passed_over(run, tmp_path, make, problem):
+    make(tmp_path / "logdirwatch.yaml")
+    ended = run("config", "check")
+    assert (ended.exit_code, ended.err) == (2, f"logdirwatch: configuration logdirwatch.yaml: {problem}\n")
 
 
 CLUSTERS, PASSWORD, HOME = "clusters", "password", "home"

@@ -144,6 +144,7 @@ def test_the_password_of_any_cluster_is_an_assignment_that_a_shell_takes_and_the
 @pytest.mark.parametrize(
     ("option", "value"),
     [
+        ("--cluster", "x" * 256),
         *(("--brokers", value) for value in ("", "b1", "b1:x", "b1:0")),
         *(("--telemetry", value) for value in ("", "::1:9092")),
         *(("--cluster", value) for value in ("", "prod eu", "prod\n")),
@@ -153,6 +154,7 @@ def test_the_password_of_any_cluster_is_an_assignment_that_a_shell_takes_and_the
 def test_an_answer_that_no_configuration_can_have_is_one_line(run, tmp_path, option, value):
     ended = run("init", *changed(**{option: value}))
     assert (ended.exit_code, ended.err.count("\n")) == (2, 1)
+    assert option != "--cluster" or ended.err.startswith("logdirwatch: init: --cluster: ")
     assert not (tmp_path / "logdirwatch.yaml").exists()
 
 

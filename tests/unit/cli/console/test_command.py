@@ -89,7 +89,13 @@ def test_a_user_is_added_and_then_changed(run, config, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "password", "said"), [("ada", "short", "at least 12"), ("a b", PASSWORD, "a user's name has")]
+    ("name", "password", "said"),
+    [
+        ("ada", "short", "has 12 to 1024 characters"),
+        ("ada", "x" * 1025, "has 12 to 1024 characters"),
+        ("ada", "not in UTF-8: \udcff", "a password is text in UTF-8"),
+        ("a b", PASSWORD, "a user's name has"),
+    ],
 )
 def test_what_will_not_do_is_one_line(run, config, monkeypatch, name, password, said):
     typed(monkeypatch, password)

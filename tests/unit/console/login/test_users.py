@@ -97,6 +97,14 @@ def test_one_user_twice_is_refused(path):
         users.read(path)
 
 
+def test_a_link_stays_one(path):
+    link = path.parent / "link"
+    link.symlink_to(path.name)
+    users.add(link, "bob", PASSWORD)
+    assert link.is_symlink()
+    assert list(users.read(path)) == ["ada", "bob"]
+
+
 def test_comments_and_empty_lines_are_left_out(path):
     path.write_text(f"# people on call\n\n{path.read_text()}")
     assert list(users.read(path)) == ["ada"]
