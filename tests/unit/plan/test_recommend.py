@@ -37,6 +37,9 @@ FILLING = [
 ]
 
 
+IN_TIME = [changed(SOURCE, growth_bytes_per_s=0.1 * MIB), *FILLING[1:]]
+
+
 def recommended(an_alert, *parts, growth=None, **limits):
     return recommend(an_alert, facts(*parts, growth=growth or {}) if parts else None, policy(**limits), NOW_MS)
 
@@ -49,15 +52,15 @@ def undo_of_move(source, metadata_version="4.3-IV0"):
 
 class TestFilling:
     def test_a_move_that_is_enough_and_in_time_leaves_nothing_to_lose(self):
-        assert kinds(recommended(space_alert(), *FILLING)) == ["move_log_dir"]
+        assert kinds(recommended(space_alert(), *IN_TIME)) == ["move_log_dir"]
 
     def test_a_move_says_what_it_frees_where_and_when(self):
-        action = recommended(space_alert(), *FILLING)[0]
-        seconds = 200 * MIB * (1 + MIB / 50_000_000) / 50_000_000
+        action = recommended(space_alert(), *IN_TIME)[0]
+        seconds = 200 * MIB * (1 + 0.1 * MIB / 50_000_000) / 50_000_000
         assert action.expected["frees_bytes"] == 200 * MIB
         assert action.expected["needs_ms"] == pytest.approx(seconds * 1000 + 60_000, abs=2)
         assert action.expected["frees_by_ms"] == NOW_MS + action.expected["needs_ms"]
-        assert action.expected["time_to_full_after_ms"] == 350 * 1000
+        assert action.expected["time_to_full_after_ms"] == 3500 * 1000
         assert action.expected["on"] == [
             {"broker": 1, "log_dir": "/d1", "bytes": 200 * MIB},
             {"broker": 1, "log_dir": "/d2", "bytes": -200 * MIB},
@@ -81,7 +84,7 @@ class TestFilling:
         def in_time(rate, growth_bytes_per_s=MIB):
             full = changed(FILLING[0], growth_bytes_per_s=float(growth_bytes_per_s))
             limits = {"disk_bandwidth_bytes_per_s": growth_bytes_per_s + rate}
-            action = recommended(space_alert(), full, *FILLING[1:], **limits)[-1]
+            action = of_kind(recommended(space_alert(), full, *FILLING[1:], **limits), ActionKind.MOVE_LOG_DIR)
             return next(p["holds"] for p in action.preconditions if p["name"] == "in_time")
 
         assert in_time(50_000_000, MIB // 10) is True

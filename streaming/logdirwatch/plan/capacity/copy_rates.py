@@ -76,14 +76,14 @@ def throttle(
 ) -> int:
     """Return the throttle of a plan that copies ``copied_bytes``, in bytes per second.
 
-    The usual rate, unless the directory is full before half of ``left_ms`` has passed: then as much more as that needs
-    and as is spare, or up to :data:`UNKNOWN_BANDWIDTH` if the bandwidth is unknown. The same applies if as much is
+    The usual rate, unless it takes more than half of ``left_ms``, or than a person leaves of it: then as much more as
+    that needs and as is spare, or up to :data:`UNKNOWN_BANDWIDTH` if the bandwidth is unknown. The same applies if as much is
     written meanwhile as is copied. ``settles_ms`` pass between the copy and the freeing of the bytes.
     """
     most = ceiling(usual, spare)
     wanted = max(usual, int(ABOVE_WRITES * written_bytes_per_s))
     if left_ms is not None:
-        copying_ms = int(left_ms * SHARE_OF_TIME_LEFT) - settles_ms
+        copying_ms = int(min(left_ms * SHARE_OF_TIME_LEFT, left_ms - REACTION_MS)) - settles_ms
         wanted = max(wanted, most if copying_ms <= 0 else copied_bytes * 1000 // copying_ms + 1)
     return min(wanted, most)
 
@@ -128,7 +128,7 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
     if late_for_ms is None:
         more = f", which its disks must sustain (the usual limit is {human_rate(usual)})"
         return told + (more if rate > usual else "")
-    copying_ms = late_for_ms - settles_ms
+    copying_ms = late_for_ms - REACTION_MS - settles_ms
     if copying_ms <= 0:
         return f"{told}, too late: no rate is in time"
     wanted = copied_bytes * 1000 // copying_ms + 1
@@ -260,7 +260,8 @@ class Pace:
     def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
         """Tell whether a copy is freed before the directory is full, after others in sequence; True if unknown."""
         full_at_ms = self.full_at_ms(freed_bytes)
-        return full_at_ms is None or self.copy_ms(freed_bytes + size_bytes) + self.settles_ms < full_at_ms
+        ends_ms = REACTION_MS + self.copy_ms(freed_bytes + size_bytes) + self.settles_ms
+        return full_at_ms is None or ends_ms < full_at_ms
 
     def copy_ms(self, size_bytes: int) -> int:
         """Return how long copies of ``size_bytes`` take together, including what is written to them meanwhile."""
@@ -285,7 +286,9 @@ def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
     if by_person.is_in_time is not False:
         return replace(by_person, needs_ms=by_person.needs_ms - REACTION_MS)
     at_once = _split(sizes, pace)
-    return replace(at_once, is_in_time=None) if at_once.is_in_time else at_once
+    return replace(
+        at_once, is_in_time=None if at_once.is_in_time else False, in_time_bytes=by_person.in_time_bytes
+    )
 
 
 def _split(sizes: Sequence[int], pace: Pace) -> Waves:

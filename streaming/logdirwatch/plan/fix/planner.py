@@ -28,7 +28,7 @@ from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.freed_bytes import Freed, bytes_to_delete, in_time_bytes
+from logdirwatch.plan.relief.freed_bytes import Step, bytes_to_delete, in_time_bytes
 from logdirwatch.plan.relief.order import more_room, with_reasons
 from logdirwatch.plan.relief.planner import SpaceNeed, space_need_of
 from logdirwatch.plan.responses.response import directory_of
@@ -269,16 +269,13 @@ def freed_in_time(
     The moves of an alert run one after the other; each one that is in time postpones the moment for the next. What
     nobody has accepted yet begins later. For a running move the snapshot says what it frees.
     """
-    elapsed_ms, found = 0, list[Freed]()
+    found = list[Step]()
     for action in agreed:
         if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, snapshot):
             continue
-        needs_ms = action.expected.get("needs_ms")
         is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
-        elapsed_ms += (needs_ms or 0) if is_own_move else 0
-        takes_ms = elapsed_ms if is_own_move else needs_ms
         begins_ms = 0 if _is_taken_up(action) else REACTION_MS
-        found.append(Freed(None if takes_ms is None else begins_ms + takes_ms, _freed_of(volume, action)))
+        found.append(Step(action.expected.get("needs_ms"), _freed_of(volume, action), is_own_move, begins_ms))
     return in_time_bytes(directory, found)
 
 

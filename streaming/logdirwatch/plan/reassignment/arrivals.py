@@ -5,7 +5,6 @@ A replica brings its bytes, and its growth until retention ends it.
 
 from dataclasses import replace
 
-from logdirwatch.config.section import DAY_MS
 from logdirwatch.plan.capacity.timing import time_to_full_ms, with_growth
 from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -18,10 +17,9 @@ class Arrivals:
     """The directories that replicas of ``source`` move to, as they will grow; each replica counts for the next one."""
 
     def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> None:
-        left_ms = time_to_full_ms(source)
-        self._before_source_ms = DAY_MS if left_ms is None else left_ms
         self._source, self._snapshot = source, snapshot
-        self._lasts_ms = policy.limits.fleet_cuts_last_ms
+        self._lasts_ms, left_ms = policy.limits.fleet_cuts_last_ms, time_to_full_ms(source)
+        self._before_source_ms = self._lasts_ms if left_ms is None else left_ms
         self._with: dict[LogDirId, LogDir] = {}
         self._horizon_ms: dict[LogDirId, int] = {}
 

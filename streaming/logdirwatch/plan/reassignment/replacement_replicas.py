@@ -7,7 +7,7 @@ refuses that while one of its directories is offline.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,12 @@ class Repair:
     bytes_in: dict[LogDirId, int]
     bytes_per_broker: dict[int, int]
     later: int = 0
+    written_per_broker: dict[int, float] = field(default_factory=dict)
+
+    def copying_ms(self, rate: int) -> int:
+        """Return how long the busiest broker copies at ``rate``, with what is written to its copies meanwhile."""
+        net = {broker: max(1, rate - int(self.written_per_broker.get(broker, 0))) for broker in self.bytes_per_broker}
+        return max((size * 1000 // net[broker] for broker, size in self.bytes_per_broker.items()), default=0)
 
     @property
     def copied_bytes(self) -> int:
@@ -245,6 +251,7 @@ class _Planner:
             dict(self._bytes_in),
             dict(self._bytes_per_broker),
             later,
+            dict(self._written),
         )
 
     def _blocked(self, partition: Partition) -> Veto | None:

@@ -4,8 +4,9 @@ An action that is late does not count, nor does one of unknown duration, such as
 If it is unknown when the directory is full, all others count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
@@ -24,36 +25,43 @@ def promised_bytes(proposal: ProposedAction) -> int:
     return int(proposal.expected["frees_bytes"] or proposal.expected.get("then_frees_bytes") or 0)
 
 
+class Step(NamedTuple):
+    """The bytes that a step frees ``needs_ms`` after its begin, None: unknown; moves run one after the other.
+
+    Nothing begins before a person has read, decided and carried out what is proposed.
+    """
+
+    needs_ms: int | None
+    size_bytes: int
+    is_move: bool = False
+    begins_ms: int = REACTION_MS
+
+
+def in_time_bytes(directory: LogDir, steps: Iterable[Step]) -> int:
+    """Return what steps free before a directory is full: each one in time postpones that moment for the next."""
+    ends, moving_ms, found = list[tuple[float, int]](), 0, 0
+    for step in steps:
+        takes_ms = inf if step.needs_ms is None else step.needs_ms + (moving_ms if step.is_move else 0)
+        moving_ms += (step.needs_ms or 0) if step.is_move else 0
+        ends.append((step.begins_ms + takes_ms, step.size_bytes))
+    for at_ms, size_bytes in sorted(ends):
+        left_ms = time_to_full_ms(directory, found)
+        found += size_bytes if left_ms is None or at_ms < left_ms else 0
+    return found
+
+
+def _steps(proposals: Iterable[ProposedAction]) -> Iterator[Step]:
+    """Yield the steps of actions that may be carried out; the first waves of a move are in time before its end."""
+    for one in proposals:
+        needs_ms, early = one.expected["needs_ms"], int(one.expected.get("in_time_bytes") or 0)
+        if needs_ms is not None and not one.vetoes:
+            yield Step(0, early, begins_ms=0)
+            yield Step(needs_ms, promised_bytes(one) - early, is_move=one.reassignment is not None)
+
+
 def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; 0 if it has vetoes."""
-    if proposal.vetoes or proposal.expected["needs_ms"] is None:
-        return 0
-    frees, left_ms = promised_bytes(proposal), time_to_full_ms(source)
-    if left_ms is None or is_in_time(proposal):
-        return frees
-    # Planned after others that leave no end in sight: then it is in time if it is without them.
-    if is_in_time(proposal) is None and proposal.expected["needs_ms"] + REACTION_MS < left_ms:
-        return frees
-    return int(proposal.expected.get("in_time_bytes") or 0)
-
-
-class Freed(NamedTuple):
-    """Bytes that a step frees, and when; None: unknown."""
-
-    at_ms: int | None
-    size_bytes: int
-
-
-def in_time_bytes(directory: LogDir, steps: Iterable[Freed]) -> int:
-    """Return what steps free before a directory is full: each one in time postpones that moment for the next."""
-    if time_to_full_ms(directory) is None:
-        return sum(step.size_bytes for step in steps)
-    found = 0
-    for step in sorted((step for step in steps if step.at_ms is not None), key=lambda step: step.at_ms or 0):
-        left_ms = time_to_full_ms(directory, found)
-        if left_ms is not None and (step.at_ms or 0) < left_ms:
-            found += step.size_bytes
-    return found
+    return in_time_bytes(source, _steps([proposal]))
 
 
 def is_in_time(proposal: ProposedAction) -> bool | None:
@@ -77,7 +85,7 @@ def freed_by(proposals: Sequence[ProposedAction], source: LogDir) -> int:
         for entry in (proposal.reassignment or {"partitions": ()})["partitions"]
     }
     beside = [proposal for proposal in cuts if proposal.target["topic"] not in moved]
-    return max(_counted([*others, *beside], source), _counted(cuts, source))
+    return max(in_time_bytes(source, _steps(some)) for some in ([*others, *beside], cuts))
 
 
 def hoped_bytes(proposals: Iterable[ProposedAction], source: LogDir) -> int:
@@ -124,7 +132,7 @@ def bytes_to_delete(
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
     # One byte more is needed than what reaches the target exactly.
     above = left - spared - 1 if spared else left
-    arrives_ms = None if hoped else _late_remedy_ms(proposals, above)
+    arrives_ms = None if hoped else _late_remedy_ms(proposals, source, above)
     if arrives_ms is not None:
         wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)
     else:
@@ -132,16 +140,8 @@ def bytes_to_delete(
     return min(left, max(0, wanted))
 
 
-def _late_remedy_ms(proposals: Iterable[ProposedAction], wanted: int) -> int | None:
+def _late_remedy_ms(proposals: Iterable[ProposedAction], source: LogDir, wanted: int) -> int | None:
     """Return when the first remedy takes effect that loses nothing and suffices, but is late."""
-    late = [
-        proposal
-        for proposal in proposals
-        if not proposal.vetoes and not proposal.data_loss and is_in_time(proposal) is False
-    ]
-    enough = [proposal for proposal in late if promised_bytes(proposal) >= wanted]
-    return min((proposal.expected["needs_ms"] for proposal in enough if proposal.expected["needs_ms"]), default=None)
-
-
-def _counted(proposals: Iterable[ProposedAction], source: LogDir) -> int:
-    return sum(freed_in_time_bytes(proposal, source) for proposal in proposals)
+    enough = [one for one in proposals if not one.vetoes and not one.data_loss and promised_bytes(one) >= wanted]
+    late = (one.expected["needs_ms"] for one in enough if not freed_in_time_bytes(one, source))
+    return min((REACTION_MS + needs_ms for needs_ms in late if needs_ms), default=None)

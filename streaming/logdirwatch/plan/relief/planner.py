@@ -157,7 +157,7 @@ def _answer(
     if wanted > least or is_room_in_time:
         lost = [_lossless_first(proposal) for proposal in lost]
     waits = hoped or is_room_in_time
-    brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, wanted)
+    brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, needed, wanted)
     lost = spare_others(lost, brakes, filling_topics(source, snapshot), left_ms)
     frees = _not_enough([*lossless.proposals, *cuts], source, needed)
     instead = [*dict.fromkeys([*lossless.against, *against]), *frees]
@@ -180,25 +180,25 @@ def _brakes(
     policy: Policy,
     gentle: Sequence[ProposedAction],
     lost: Sequence[ProposedAction],
+    needed: int,
     wanted: int,
 ) -> list[ProposedAction]:
     """Return the producer quota that wins time; empty if there is no need for one.
 
-    What frees little in time does not help. In the last hour nobody's history is cut before whoever writes was
-    asked to write less, and at no time because of a runaway, or that of topics that do not fill the directory:
-    the time is won for what loses nothing.
+    What frees little in time does not help. In the last hour nobody's history is cut, and nobody waits for a remedy of
+    unknown duration, before whoever writes was asked to write less; at no time is history cut because of a runaway,
+    or that of topics that do not fill the directory: the time is won for what loses nothing.
     """
     left_ms, filling = time_to_full_ms(source), filling_topics(source, snapshot)
     if not source.is_urgent or left_ms is None:
         return []
     all_, is_cut = [*gentle, *lost], any(one.data_loss and not one.vetoes for one in lost)
     is_runaway = costs_others(lost, filling) or has_runaway(source, snapshot)
-    if sum(freed_in_time_bytes(one, source) for one in all_) <= LITTLE * wanted:
-        lasts_ms = bridges_ms([one for one in all_ if not freed_in_time_bytes(one, source)])
-    elif is_cut and (is_runaway or is_full_within_the_hour(source)):
-        lasts_ms = bridges_ms(gentle)
-    else:
+    is_little = sum(freed_in_time_bytes(one, source) for one in all_) <= LITTLE * wanted
+    is_soon = is_full_within_the_hour(source) and freed_by(gentle, source) < needed
+    if not (is_little or is_soon or (is_cut and is_runaway)):
         return []
+    lasts_ms = bridges_ms([one for one in (all_ if is_little else gentle) if not freed_in_time_bytes(one, source)])
     lasts_ms = max(lasts_ms, LONGER * left_ms) if is_runaway else lasts_ms
     return apply_decisions(propose_producer_throttle(source, snapshot, policy, lasts_ms), snapshot.decisions)
 

@@ -20,7 +20,6 @@ from logdirwatch.plan.cluster.assignment import ANY
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.reassignment.between_brokers import busiest
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
 from logdirwatch.plan.retention.limits import (
     AS_REMOTE,
@@ -264,7 +263,7 @@ class LoseBroker:
         repair = plan_rebuild(self.broker, held, lost, replace(policy, limits=limits))
         to = _places(repair, lost, self.broker)
         # Brokers copy in parallel, each within its throttle.
-        needs_ms = busiest(repair) * 1000 // policy.limits.replication_throttle_bytes_per_s
+        needs_ms = repair.copying_ms(policy.limits.replication_throttle_bytes_per_s)
         copied = repair.copied_bytes
         moves = Moves(replicas=len(to), bytes=copied, between_brokers_bytes=copied, needs_ms=needs_ms)
         after = replace(scenario, snapshot=lost).moved(to, moves)

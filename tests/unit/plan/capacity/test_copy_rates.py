@@ -24,14 +24,14 @@ LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
     ("spare", "copied", "left_ms", "rate"),
     [
         (None, 10_000, None, 100),  # when it is full is not known: the usual rate
-        (None, 10_000, 100_000, 251),  # what is spare is not known: what is in time
-        (None, 10**15, 100_000, UNKNOWN_BANDWIDTH),  # but not any rate
+        (None, 311_000, 2_500_000, 251),  # what is spare is not known: what is in time
+        (None, 10**15, 2_500_000, UNKNOWN_BANDWIDTH),  # but not any rate
         (1_000, 100, None, 100),  # when it is full is not known: the usual rate
         (50, 100, None, 50),  # never more than what is spare
-        (1_000, 100, 100_000, 100),  # time enough
-        (1_000, 10_000, 100_000, 251),  # 10,000 bytes in half of 100 s, less 10 s for the deletion
-        (1_000, 10_000_000, 100_000, 1_000),  # as much as is spare, though it does not do
-        (1_000, 100, 20_000, 1_000),  # half of the time is gone before the deletion is: as fast as may be
+        (1_000, 100, 2_500_000, 100),  # time enough
+        (1_000, 311_000, 2_500_000, 251),  # 311,000 bytes in half of 2,500 s, less 10 s for the deletion
+        (1_000, 10_000_000, 2_500_000, 1_000),  # as much as is spare, though it does not do
+        (1_000, 100, 610_000, 1_000),  # a person and the deletion take all of it: as fast as may be
     ],
 )
 def test_the_rate_follows_from_the_time_left_and_the_spare_bandwidth(spare, copied, left_ms, rate):
@@ -46,16 +46,16 @@ def test_what_producers_write_is_not_spare():
 
 
 def test_a_directory_that_is_nearly_full_is_copied_faster():
-    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+    """150 MiB last 20 minutes at 128 KiB/s: half of that, or what a person leaves of it, less a minute to delete."""
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=MIB / 8)
     parts = [source, directory(1, "/d2"), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t", size=200 * MIB)]
 
     def rate(**limits):
-        return plan_moves(source, facts(*parts), policy(log_dir_throttle_bytes_per_s=MIB + 1, **limits)).rate
+        return plan_moves(source, facts(*parts), policy(log_dir_throttle_bytes_per_s=MIB // 8 + 1, **limits)).rate
 
-    assert rate() == 200 * MIB * 1000 // 15_000 + 1, "what disks can do is not known"
-    assert rate(disk_bandwidth_bytes_per_s=3 * MIB) == 2 * MIB
-    assert rate(disk_bandwidth_bytes_per_s=100 * MIB) == 200 * MIB * 1000 // 15_000 + 1
-    assert rate(disk_bandwidth_bytes_per_s=9 * MIB) == 8 * MIB
+    assert rate() == 200 * MIB * 1000 // 540_000 + 1, "what disks can do is not known"
+    assert rate(disk_bandwidth_bytes_per_s=3 * MIB // 8) == 2 * MIB // 8
+    assert rate(disk_bandwidth_bytes_per_s=MIB) == 200 * MIB * 1000 // 540_000 + 1
 
 
 class TestWrites:
@@ -130,20 +130,20 @@ class TestOthers:
 
 
 def test_a_move_that_is_too_slow_as_a_whole_goes_in_waves():
-    """150 MiB at 1 MiB/s are full in 150 s. Both replicas at 10 MB/s take 3 minutes, the first one alone half."""
-    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+    """150 MiB at 10 KiB/s are full in 4 h 16 min. Both replicas at 15 kB/s take 5 h, the first one alone half."""
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=10240.0)
     parts = [
         directory(1, "/d2", 10 * MIB),
         directory(2),
         topic("t", (1, 2), (1, 2)),
         *(replica(1, "/d1", "t", n, 80 * MIB) for n in (0, 1)),
     ]
-    slow = policy(disk_bandwidth_bytes_per_s=MIB + 2_000_000)
+    slow = policy(disk_bandwidth_bytes_per_s=10_240 + 15_000, log_dir_throttle_bytes_per_s=15_000)
     actions = recommend(space_alert(), facts(source, *parts), slow, NOW_MS)
     assert actions[0].expected["waves"] == 2
     assert "in 2 waves" in actions[0].reason
     in_time = next(p for p in actions[0].preconditions if p["name"] == "in_time")
-    assert (in_time["holds"], "only if the first begins at once" in in_time["text"]) == (None, True)
+    assert (in_time["holds"], actions[0].expected["in_time_bytes"]) == (True, 160 * MIB)
     written = [command.splitlines()[0] for command in actions[0].commands if command.startswith("cat > ")]
     assert [line.split()[2].split("-logdir")[0] for line in written[1:]] == ["wave-1", "wave-2"]
     assert len(actions[0].reassignment["partitions"]) == 2

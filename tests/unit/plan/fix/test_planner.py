@@ -415,7 +415,7 @@ def freed(*agreed, volume=(HERE,), parts=()):
         ([move(50_000, 60_000), move(7, 60_000)], 50_007),
         ([move(10, 60_000), move(7, 60_000, alert_id="other")], 17),
         ([move(10, 60_000), cut(7, 60_000)], 17),
-        ([move(10, None), move(7, 60_000)], 17),
+        ([move(10, None), move(7, 60_000)], 7),
         ([cut(10, None)], 0),
         ([cut(10, 650_000)], 0),
         ([cut(10, 650_000, status=ActionStatus.ACCEPTED)], 10),

@@ -507,14 +507,14 @@ class TestMoveAndCutOfOneTopic:
     """Where a move is late both are proposed; retention of what moves stands still, so only one is carried out."""
 
     FULL = (
-        directory(1, used=900 * MIB, growth_bytes_per_s=0.25 * MIB),
+        directory(1, used=900 * MIB, growth_bytes_per_s=0.11 * MIB),
         directory(1, "/d2", used=10 * MIB),
         topic("t", (1,)),
         replica(1, "/d1", "t", size=400 * MIB),
     )
 
     def told(self, *kinds):
-        told = Told(facts(*self.FULL), disk_bandwidth_bytes_per_s=MIB)
+        told = Told(facts(*self.FULL), disk_bandwidth_bytes_per_s=int(0.61 * MIB))
         told.take(space_alert("critical"))
         told.revise()
         for number, kind in enumerate(kinds):
@@ -556,7 +556,7 @@ class TestMoveAndCutOfOneTopic:
 
     def test_what_else_can_be_moved_is_moved_beside_the_cut(self):
         small = [topic("u", (1,)), replica(1, "/d1", "u", size=90 * MIB)]
-        told = Told(facts(*self.FULL, *small), disk_bandwidth_bytes_per_s=MIB)
+        told = Told(facts(*self.FULL, *small), disk_bandwidth_bytes_per_s=int(0.61 * MIB))
         told.take(space_alert("critical"))
         told.revise()
         cut = next(a for a in told.actions if a.kind == "lower_retention" and a.target["topic"] == "t")

@@ -85,7 +85,7 @@ def test_what_the_replica_itself_grows_meanwhile_must_fit_as_well():
     parts = [directory(1, "/d2", 690 * MIB), OTHER_BROKER, *sized("t", 155 * MIB)]
     source = replace(FULL, growth_bytes_per_s=1.0 * MIB)
     found = facts(source, *parts)
-    assert vetoed(plan_moves(source, found, policy(log_dir_throttle_bytes_per_s=rate))) == [
+    assert vetoed(plan_moves(source, found, policy(disk_bandwidth_bytes_per_s=rate + MIB))) == [
         "destination_would_overflow"
     ]
 
@@ -206,8 +206,8 @@ def test_copies_on_their_way_to_a_destination_take_their_room_there():
 
 
 def test_one_that_is_too_late_moves_only_where_no_other_is_in_time():
-    source = replace(FULL, growth_bytes_per_s=1.0 * MIB)
-    slow = policy(disk_bandwidth_bytes_per_s=4 * MIB)
+    source = replace(FULL, growth_bytes_per_s=0.1 * MIB)
+    slow = policy(disk_bandwidth_bytes_per_s=int(0.35 * MIB))
     late, quick = 400 * MIB, 90 * MIB
     both = facts(source, directory(1, "/d2"), OTHER_BROKER, *sized("t", late, quick))
     assert moved(plan_moves(source, both, slow)) == {"t-1": "/d2"}
@@ -239,7 +239,8 @@ def outlook(mib_per_s, full_in_s=None):
         ("its growth is not known", 0.01, {"growth_bytes_per_s": None}, {}, {"/d2"}),
         ("what is not going to be full is left behind in the end", 0.0, {"growth_bytes_per_s": 3.0 * MIB}, {}, {"/d3"}),
         ("it is full within a day", 0.0, {"growth_bytes_per_s": 0.5 * MIB}, {}, {"/d3"}),
-        ("it is full, but not within a day", 0.0, {"growth_bytes_per_s": 0.005 * MIB}, {}, {"/d2"}),
+        ("it is full before there is time to add room", 0.0, {"growth_bytes_per_s": 0.005 * MIB}, {}, {"/d3"}),
+        ("it is full, but later than that", 0.0, {"growth_bytes_per_s": 0.003 * MIB}, {}, {"/d2"}),
         ("all copies take so long that it overflows", 0.0, {"growth_bytes_per_s": 4.0 * MIB}, {}, {"/d3"}),
         ("both are full sooner", 0.01, {"growth_bytes_per_s": 2.0 * MIB}, {"growth_bytes_per_s": 1.0 * MIB}, set()),
     ],

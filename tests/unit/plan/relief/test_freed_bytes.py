@@ -7,7 +7,7 @@ from logdirwatch.plan.capacity import timing
 from logdirwatch.plan.proposal import Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.relief.freed_bytes import (
     CUT_LASTS_MS,
-    Freed,
+    Step,
     after,
     bytes_to_delete,
     freed_by,
@@ -21,10 +21,11 @@ from logdirwatch.text.units import human_ms
 from tests.unit.plan.builders import directory, policy
 
 RATE = 1000.0
+PERSON_S = timing.REACTION_MS // 1000
 
 
-def place(left_s=100, *, growth=RATE, **fields):
-    """A directory that is full in so many seconds, at 1,000 bytes per second."""
+def place(left_s=PERSON_S + 100, *, growth=RATE, **fields):
+    """A directory that is full in so many seconds, at 1,000 bytes per second: 100 s after a person has begun."""
     total = 1_000_000_000
     return directory(1, used=total - int(left_s * RATE), total=total, growth_bytes_per_s=growth, **fields)
 
@@ -80,12 +81,11 @@ class TestOneAction:
     @pytest.mark.parametrize(
         ("fields", "freed"),
         [
-            ({"in_time": True}, 5),
-            ({"in_time": False}, 0),
-            ({"in_time": False, "in_time_bytes": 3}, 3),
-            ({"in_time": None}, 0),
-            ({"in_time": True, "vetoed": True}, 0),
-            ({"in_time": True, "needs_ms": None}, 0),
+            ({"needs_ms": 99_999}, 5),
+            ({"needs_ms": 100_000}, 0),
+            ({"needs_ms": 10**6, "in_time_bytes": 3}, 3),
+            ({"vetoed": True}, 0),
+            ({"needs_ms": None}, 0),
         ],
     )
     def test_it_counts_as_far_as_it_is_in_time(self, fields, freed):
@@ -93,7 +93,7 @@ class TestOneAction:
 
     @pytest.mark.parametrize(
         ("fields", "freed"),
-        [({"in_time": None}, 5), ({"in_time": False}, 5), ({"needs_ms": None}, 0), ({"vetoed": True}, 0)],
+        [({"needs_ms": 10**12}, 5), ({"needs_ms": None}, 0), ({"vetoed": True}, 0)],
     )
     def test_where_nobody_knows_when_it_is_full_any_time_will_do(self, fields, freed):
         assert freed_in_time_bytes(remedy(frees=5, **fields), STILL) == freed
@@ -110,14 +110,17 @@ class TestStepAfterStep:
             ([(90_000, 50_000), (150_000, 7)], 50_000),
             ([(None, 5), (1, 1)], 1),
             ([(200_000, 5), (1, 1)], 1),
+            ([(60_000, 10, True), (60_000, 7, True)], 10),
+            ([(60_000, 10, True), (60_000, 7)], 17),
+            ([(650_000, 5), (650_000, 7, False, 0)], 7),
             ([], 0),
         ],
     )
     def test_each_makes_it_last_for_the_next(self, steps, freed):
-        assert in_time_bytes(place(), [Freed(*step) for step in steps]) == freed
+        assert in_time_bytes(place(), [Step(*step) for step in steps]) == freed
 
     def test_where_nobody_knows_when_it_is_full_all_count(self):
-        assert in_time_bytes(STILL, [Freed(None, 5), Freed(10**12, 7)]) == 12
+        assert in_time_bytes(STILL, [Step(None, 5), Step(10**12, 7)]) == 12
 
 
 class TestTogether:
@@ -138,7 +141,7 @@ class TestTogether:
 
     def test_the_directory_lasts_longer_by_what_is_in_time(self):
         source = place(relief_bytes=4)
-        assert after(source, [cut("a", 5), remedy(frees=9, in_time=False)]).relief_bytes == 9
+        assert after(source, [cut("a", 5), remedy(frees=9, needs_ms=10**6)]).relief_bytes == 9
 
 
 class TestWhatOthersMakePossible:
@@ -202,8 +205,8 @@ class TestWhatMustBeDeleted:
         assert self.deleted(place(growth=growth, status=status), 10**7) == deleted
 
     def test_a_late_remedy_needs_only_the_time_until_it_comes(self):
-        late = remedy(frees=10**7, needs_ms=200_000, in_time=False)
-        assert self.deleted(place(100), 10**7, late) == 140_000, "1.2 times 200 s at 1,000 B/s, without the 100 s left"
+        late = remedy(frees=10**7, needs_ms=200_000)
+        assert self.deleted(place(100), 10**7, late) == 860_000, "1.2 times 600 and 200 s, without the 100 s left"
 
     @pytest.mark.parametrize(
         "late",
@@ -212,16 +215,15 @@ class TestWhatMustBeDeleted:
             remedy(frees=10**7, needs_ms=200_000, in_time=False, vetoed=True),
             remedy(frees=10**7, needs_ms=200_000, in_time=False, data_loss=True),
             remedy(frees=10**7, needs_ms=None, in_time=False),
-            remedy(frees=10**7, needs_ms=200_000, in_time=None),
         ],
-        ids=["too little", "vetoed", "loses data", "no time known", "perhaps in time"],
+        ids=["too little", "vetoed", "loses data", "no time known"],
     )
     def test_one_that_cannot_be_counted_on_does_not_spare_it(self, late):
         assert self.deleted(place(100), 10**7, late) == 10**7
 
     def test_the_first_of_several_late_ones_is_waited_for(self):
         late = [remedy(frees=10**7, needs_ms=needs, in_time=False) for needs in (300_000, 200_000)]
-        assert self.deleted(place(100), 10**7, *late) == 140_000
+        assert self.deleted(place(100), 10**7, *late) == 860_000
 
     def test_beside_a_hope_nothing_late_is_waited_for(self):
         late = remedy(frees=10**7, needs_ms=200_000, in_time=False)

@@ -139,7 +139,7 @@ def rebuild(
     rate = policy.limits.replication_throttle_bytes_per_s
     wanted = limits_of_repair(repair, rate, snapshot)
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
-    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
+    needs = repair.copying_ms(reached) + policy.tools.settings.timeout_ms
     assigned = _assigned(place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
@@ -268,7 +268,7 @@ def propose_offload(
     wanted = limits_of_repair(repair, plan.rate, snapshot)
     limits, rate = unset(wanted, snapshot), under_others(plan.rate, wanted.brokers, snapshot)
     usual, seen = policy.limits.replication_throttle_bytes_per_s, copy_rates.seen_rate(repair.bytes_in, snapshot)
-    needs = busiest(repair) * 1000 // copy_rates.as_seen(rate, usual, seen) + settles_ms(source, snapshot, policy)
+    needs = repair.copying_ms(copy_rates.as_seen(rate, usual, seen)) + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
     written = max((copy_rates.written_to(partition, snapshot) for partition in moved), default=0.0)
     too_slow = replica_vetoes.slower_than_writes(rate, written)

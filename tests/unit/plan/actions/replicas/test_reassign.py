@@ -118,8 +118,8 @@ def test_where_it_is_enough_nothing_is_cut_beside_it():
 
 
 def test_a_late_one_comes_after_the_cut_that_wins_its_time_and_the_cut_knows_of_it():
-    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=0.3 * MIB)
-    actions = recommended(source, *ALONE[1:], network_bandwidth_bytes_per_s=700_000)
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=0.03 * MIB)
+    actions = recommended(source, *ALONE[1:], network_bandwidth_bytes_per_s=70_000)
     assert [str(action.kind) for action in actions] == ["expand_disk", "lower_retention", "reassign"]
     cut, late = actions[1:]
     assert "too late: in time it needs more than" in late.reason
@@ -167,14 +167,14 @@ def test_a_dead_broker_takes_nothing():
 
 
 def test_nothing_goes_where_the_directory_is_full_before_the_copy_ends():
-    growing = directory(3, "/d1", 200 * MIB, growth_bytes_per_s=5.0 * KIB)
+    growing = directory(3, "/d1", 200 * MIB, growth_bytes_per_s=3.0 * KIB)
 
     def moved(**limits):
         (action,) = reassigned(recommended(*ALONE[:2], growing, *ALONE[3:], **limits))
         return [assignment.label for assignment in from_json(action.reassignment)]
 
     assert moved() == ["t-0"]
-    assert moved(replication_throttle_bytes_per_s=2 * KIB) == ["t-1"], "the smaller one"
+    assert moved(replication_throttle_bytes_per_s=KIB) == ["t-1"], "the smaller one"
 
 
 def test_the_writes_to_all_that_leaves_stay_below_the_rate():

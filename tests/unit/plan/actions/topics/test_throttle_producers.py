@@ -91,7 +91,7 @@ class TestBrake:
 
     def test_as_long_as_something_is_in_time_nobody_is_slowed(self):
         room = [directory(1, "/d2", 50 * MIB), topic("v", (1,)), replica(1, "/d1", "v", size=300 * MIB)]
-        quick = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=0.5 * MIB, status=LogDirStatus.CRITICAL)
+        quick = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=0.05 * MIB, status=LogDirStatus.CRITICAL)
         assert "throttle_producers" not in kinds(recommended(*self.PARTS, quick, *room))
 
     def test_a_directory_that_is_only_filling_slows_nobody(self):
