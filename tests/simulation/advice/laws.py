@@ -35,7 +35,7 @@ def _broken(world: World, plan: Plan) -> Iterator[str]:
         yield f"deletes for nothing: the directory never fills, {len(destroys)} cuts are ready"
     safe = lossless(world)
     if safe is not None:
-        if destroys:
+        if destroys and safe[-1].end_s < _seen_full_s(world):
             yield f"deletes beside a lossless way: {safe}"
         if world.is_growth_known and done.full_s.get(SOURCE, SOON_S) < SOON_S:
             yield f"does not save: full after {min(done.full_s.values()) / 3600:.2f} h, but {safe} does"
@@ -48,6 +48,12 @@ def _broken(world: World, plan: Plan) -> Iterator[str]:
             yield f"wins no time: full in {soon_s / 60:.0f} min, {gained_s / 60:.0f} min later with it"
     if min(idle.full_s.values(), default=DAY_S * 9) < HORIZON_S and not plan.ready:
         yield "says nothing"
+
+
+def _seen_full_s(world: World) -> float:
+    """Return when the directory is full as far as can be seen: without its replicas' growth nothing is known to end."""
+    growth = 0.0 if world.is_growth_known else world.growth(SOURCE)
+    return (world.totals[SOURCE] - world.used(SOURCE)) / growth if growth else float("inf")
 
 
 def _asks_first(action: ActionRecord) -> bool:

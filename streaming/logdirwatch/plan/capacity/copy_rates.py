@@ -77,8 +77,8 @@ def throttle(
     """Return the throttle of a plan that copies ``copied_bytes``, in bytes per second.
 
     The usual rate, unless it takes more than half of ``left_ms``, or than a person leaves of it: then as much more as
-    that needs and as is spare, or up to :data:`UNKNOWN_BANDWIDTH` if the bandwidth is unknown. The same applies if as much is
-    written meanwhile as is copied. ``settles_ms`` pass between the copy and the freeing of the bytes.
+    that needs and as is spare, or up to :data:`UNKNOWN_BANDWIDTH` if the bandwidth is unknown. The same applies if as
+    much is written meanwhile as is copied. ``settles_ms`` pass between the copy and the freeing of the bytes.
     """
     most = ceiling(usual, spare)
     wanted = max(usual, int(ABOVE_WRITES * written_bytes_per_s))
@@ -286,9 +286,7 @@ def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
     if by_person.is_in_time is not False:
         return replace(by_person, needs_ms=by_person.needs_ms - REACTION_MS)
     at_once = _split(sizes, pace)
-    return replace(
-        at_once, is_in_time=None if at_once.is_in_time else False, in_time_bytes=by_person.in_time_bytes
-    )
+    return replace(at_once, is_in_time=None if at_once.is_in_time else False, in_time_bytes=by_person.in_time_bytes)
 
 
 def _split(sizes: Sequence[int], pace: Pace) -> Waves:

@@ -31,6 +31,9 @@ from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.retention.plateau import with_plateau
 from logdirwatch.text.units import human_bytes, human_in, human_ms
 
+ROUNDS = 3
+"""How often more is moved off a directory that would be full again."""
+
 
 @dataclass(frozen=True)
 class LosslessRelief:
@@ -98,16 +101,22 @@ def _lasting_moves(
 ) -> LosslessRelief:
     """Return moves that free what is needed, or more if the directory were full again before room can be added.
 
-    If the largest replicas are not those that grow, these alone may do better.
+    If the largest replicas are not those that grow, these alone may do better. What is moved more may be what does not
+    grow, so that still more is needed.
     """
-    found = _moves(source, snapshot, policy, needed, now_ms)
-    short = _short_bytes(source, found, snapshot, policy)
-    if short <= 0 or not snapshot.growth or freed_by(found.proposals, source) < needed:
-        return found
+    best = _moves(source, snapshot, policy, needed, now_ms)
+    least = _short_bytes(source, best, snapshot, policy)
+    if not snapshot.growth or freed_by(best.proposals, source) < needed:
+        return best
     steady = {one.key for one in snapshot.replicas_in(source.place) if (snapshot.growth_of(one) or 0.0) <= 0}
-    growing = replace(snapshot, claimed=snapshot.claimed | steady)
-    ways = [found, *(_moves(source, one, policy, needed + short, now_ms) for one in (snapshot, growing))]
-    return min(ways, key=lambda way: _short_bytes(source, way, snapshot, policy))
+    for one in (snapshot, replace(snapshot, claimed=snapshot.claimed | steady)):
+        wanted, short = needed, least
+        for _ in range(ROUNDS if least > 0 else 0):
+            wanted += short
+            way = _moves(source, one, policy, wanted, now_ms)
+            short = _short_bytes(source, way, snapshot, policy)
+            best, least = (way, short) if short < least else (best, least)
+    return best
 
 
 def _short_bytes(source: LogDir, moves: LosslessRelief, snapshot: ClusterSnapshot, policy: Policy) -> int:

@@ -56,17 +56,23 @@ class Scenario:
 
     @classmethod
     def of(cls, snapshot: ClusterSnapshot) -> "Scenario":
-        """Return the cluster as it is; the growth of a directory is spread over its replicas by size."""
+        """Return the cluster as it is.
+
+        The growth of a directory is that of its replicas; what is not known of them is spread over the others by size.
+        """
         growth: dict[Key, float] = {}
         others: dict[LogDirId, float] = {}
         for place, directory in snapshot.directories.items():
             rate, replicas = directory.outlook_bytes_per_s, snapshot.replicas_in(place)
-            held = sum(replica.size_bytes or 0 for replica in replicas)
             if rate is None:
                 continue
-            if held:
-                growth |= {key_of(replica): rate * (replica.size_bytes or 0) / held for replica in replicas}
-            others[place] = 0.0 if held else rate
+            known = {one: max(0.0, grows) for one in replicas if (grows := snapshot.growth_of(one)) is not None}
+            told = sum(known.values())
+            share = min(1.0, rate / told) if told else 0.0
+            rest, held = rate - share * told, sum(one.size_bytes or 0 for one in replicas if one not in known)
+            for one in replicas:
+                growth[key_of(one)] = share * known[one] if one in known else rest * (one.size_bytes or 0) / (held or 1)
+            others[place] = 0.0 if held else rest
         return cls(snapshot, growth, others)
 
     def noting(self, note: str) -> "Scenario":

@@ -244,6 +244,18 @@ class TestLoseBroker:
         before, after = fills(tried(cluster, "lose-broker=1"), 3)
         assert after.growth_bytes_per_s == pytest.approx(before.growth_bytes_per_s + MIB * 400 / 500)
 
+    @pytest.mark.parametrize(
+        ("orders", "alone", "brings"),
+        [(0.0, MIB, 0.0), (MIB / 4, 0.0, MIB / 2), (MIB, 0.0, MIB), (None, MIB / 2, MIB / 2), (0.0, None, 0.0)],
+        ids=["it does not grow", "it grows", "deleted as it is written", "not known, but the rest", "all of the rest"],
+    )
+    def test_a_replica_brings_its_own_growth(self, cluster, orders, alone, brings):
+        """1 MiB/s in all: what is not known of two replicas of orders and one of alone is in these."""
+        rates = {("orders", 0): orders, ("orders", 1): orders, ("alone", 0): alone}
+        known = {((1, "/d1"), key): rate for key, rate in rates.items() if rate is not None}
+        before, after = fills(tried(replace(cluster, growth=known), "lose-broker=1"), 3)
+        assert after.growth_bytes_per_s - before.growth_bytes_per_s == pytest.approx(brings)
+
     def test_it_takes_as_long_as_the_busiest_broker_copies(self, cluster):
         outcome = tried(cluster, "lose-broker=1", replication_throttle_bytes_per_s=10 * MIB)
         assert outcome.moves.needs_ms == 40_000
