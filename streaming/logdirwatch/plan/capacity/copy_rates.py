@@ -15,7 +15,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionStatus, Rule
 from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_rate
@@ -37,11 +37,6 @@ def write_rate(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
         return known
     directory = snapshot.directories.get(replica.place)
     return None if directory is None else directory.growth_bytes_per_s
-
-
-def written_to(partition: Partition, snapshot: ClusterSnapshot) -> float:
-    """Return the bytes per second written to a partition, from the growth of its replicas; 0 if unknown."""
-    return max((snapshot.growth_of(replica) or 0.0 for replica in snapshot.replicas_of(partition.key)), default=0.0)
 
 
 def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:

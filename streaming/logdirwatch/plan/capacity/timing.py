@@ -93,11 +93,12 @@ def stays_below_limit(directory: LogDir, policy: Policy) -> bool:
 
 
 def _foreseen_bytes(directory: LogDir) -> float:
-    """Return what a week adds; where the forecast has an end, as much of what is free as a week is of the time left."""
-    if directory.full_at_ms is None or directory.sample_at_ms is None:
-        return grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS)
+    """Return what a week adds; where the forecast has an end, at the pace at which it uses up what is free."""
+    grown = grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS)
+    if directory.full_at_ms is None or directory.sample_at_ms is None or not grown:
+        return grown
     left_ms = max(1, directory.full_at_ms - directory.sample_at_ms)
-    return (directory.usable_bytes or 0) * FORESEEN_MS / left_ms
+    return grown * (directory.usable_bytes or 0) * 1000 / (left_ms * (directory.outlook_bytes_per_s or 1.0))
 
 
 def end_in_words(directory: LogDir) -> str:

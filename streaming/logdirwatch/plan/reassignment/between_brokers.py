@@ -80,7 +80,7 @@ def _placed(
     passed_over: frozenset[int],
 ) -> Offload:
     """Find destinations for candidates until they free what is needed, and not much more."""
-    written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
+    written = max((snapshot.growth_of_partitions.get(one.key, 0.0) for _, one in candidates), default=0.0)
     rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
     left = _with_a_place(candidates, snapshot, passed_over) or list(candidates)
@@ -168,7 +168,7 @@ def _candidates(
                 replica_vetoes.partition_moving(snapshot, partition),
                 replica_vetoes.partition_claimed(snapshot, partition),
                 replica_vetoes.no_live_source(snapshot, partition, without=None),
-                replica_vetoes.slower_than_writes(rate, copy_rates.written_to(partition, snapshot)),
+                replica_vetoes.slower_than_writes(rate, snapshot.growth_of_partitions.get(partition.key)),
             ]
         )
         refusals.update([veto] if veto is not None else [])

@@ -296,7 +296,7 @@ class _Planner:
 
     def _too_slow(self, partition: Partition, broker: int | None) -> Veto | None:
         """Veto a replica that is written as fast as the broker may copy, with all its other copies (KIP-73)."""
-        written = copy_rates.written_to(partition, self._snapshot)
+        written = self._snapshot.growth_of_partitions.get(partition.key, 0.0)
         return (
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
@@ -317,7 +317,7 @@ class _Planner:
     def _copied_bytes(self, partition: Partition) -> int:
         """Return the size of a new replica when it is in sync, including what is written until then."""
         size = self._snapshot.layout.size_of(partition.key) or 0
-        return size + copy_rates.copy_growth(copy_rates.written_to(partition, self._snapshot), size, self._rate)
+        return size + copy_rates.copy_growth(self._snapshot.growth_of_partitions.get(partition.key), size, self._rate)
 
     def _fit(self, partition: Partition) -> set[int]:
         """Return the brokers that may take a replica of a partition; those of one rack are treated alike."""
@@ -354,7 +354,7 @@ class _Planner:
         self._landing(destination.broker).land(self._copied_bytes(partition), destination.path)
         for broker in (destination.broker, self._sender(partition)):
             if broker is not None:
-                self._written[broker] += copy_rates.written_to(partition, self._snapshot)
+                self._written[broker] += self._snapshot.growth_of_partitions.get(partition.key, 0.0)
         self._bytes_per_broker[destination.broker] += size
         if partition.leader is not None:
             self._bytes_per_broker[partition.leader] += size

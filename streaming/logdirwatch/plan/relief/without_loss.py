@@ -13,7 +13,7 @@ from logdirwatch.plan.actions.brokers.investigate import ask_to_raise
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.capacity.copy_rates import ABOVE_WRITES, SHARE_OF_TIME_LEFT, foreign, written_to
+from logdirwatch.plan.capacity.copy_rates import foreign, throttle
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import keys_in
@@ -227,9 +227,8 @@ def _needed_rate(proposal: ProposedAction, source: LogDir, snapshot: ClusterSnap
     if left_ms is None:
         return planned
     copied = planned * proposal.expected["needs_ms"] // 1000
-    in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) + 1
-    written = sum(written_to(snapshot.partitions[key], snapshot) for key in set(keys_in(proposal.reassignment)))
-    return min(planned, max(in_half, int(ABOVE_WRITES * written) + 1))
+    written = sum(snapshot.growth_of_partitions.get(key, 0.0) for key in set(keys_in(proposal.reassignment)))
+    return throttle(1, planned, copied, left_ms, 0, written)
 
 
 def _without(broker: Broker) -> Broker:

@@ -157,9 +157,9 @@ def _stays(cut: RetentionCut) -> str:
 
 
 def _wins_ms(directory: LogDir, freed_bytes: int) -> int | None:
-    """Return how much later the directory is full."""
-    growth = directory.outlook_bytes_per_s
-    return int(freed_bytes / growth * 1000) if growth is not None and growth > 0 else None
+    """Return how much later the directory is full; None: that is not known, or never."""
+    left_ms, later_ms = time_to_full_ms(directory), time_to_full_ms(directory, freed_bytes)
+    return None if left_ms is None or later_ms is None else later_ms - left_ms
 
 
 def _wins(wins_ms: int | None, which: str = "the directory", at_least: str = "") -> str:
