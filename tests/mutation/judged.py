@@ -7,13 +7,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "seen = self._with_all_alerts(None, policy_of)",
     ): "it fails, no alert is found to be the reason, and the same is done again with the snapshot",
     (
-        "copy_rates.write_rate(replica, self._snapshot), replica.size_bytes or 0, self._rate",
-        "copy_rates.write_rate(replica, self._snapshot), replica.size_bytes or 1, self._rate",
+        "return copy_rates.copy_growth(written, replica.size_bytes or 0, self._rate)",
+        "return copy_rates.copy_growth(written, replica.size_bytes or 1, self._rate)",
     ): "one byte of a replica whose size is not known",
-    (
-        "in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) + 1",
-        "in_half = int(copied * 1000 / max(1.0, left_ms * SHARE_OF_TIME_LEFT)) - 1",
-    ): "two bytes a second of a rate that is shown in MiB a second",
     (
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0',
         'return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 1',

@@ -15,7 +15,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, ActionStatus, Rule
 from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.layout import LogDirId, Replica
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_rate
@@ -28,15 +28,6 @@ HELD_BACK_RATIO = 0.8
 """A copy seen at less than this share of the usual limit was held back by something else."""
 ABOVE_WRITES = 2
 """A copy gets at least so many times the rate of what is written to it meanwhile, where that can be had."""
-
-
-def write_rate(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
-    """Return the bytes per second written to a replica; at worst the whole growth of its directory; None if unknown."""
-    known = snapshot.growth_of(replica)
-    if known is not None:
-        return known
-    directory = snapshot.directories.get(replica.place)
-    return None if directory is None else directory.growth_bytes_per_s
 
 
 def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
@@ -234,41 +225,30 @@ class Waves:
 
 @dataclass(frozen=True)
 class Pace:
-    """The rate of the copies, the delay until deleted files are gone, and the growth of the directory.
+    """The rate of copies off the directory ``source``, and the delay until deleted files are gone.
 
     ``at_once`` is the number of copies that the broker runs in parallel.
     """
 
+    source: LogDir
     bytes_per_s: int
     settles_ms: int
-    usable_bytes: int | None
-    growth_bytes_per_s: float | None
     at_once: int = 1
-
-    @classmethod
-    def of(cls, source: LogDir, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
-        """Return the pace of copies off a directory, including what other steps add to it and take from it."""
-        growth, left_ms = source.outlook_bytes_per_s, time_to_full_ms(source)
-        usable = None if growth is None or left_ms is None else int(left_ms * growth / 1000)
-        return cls(bytes_per_s, settles_ms, usable, growth, at_once)
 
     def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
         """Tell whether a copy is freed before the directory is full, after others in sequence; True if unknown."""
-        full_at_ms = self.full_at_ms(freed_bytes)
         ends_ms = REACTION_MS + self.copy_ms(freed_bytes + size_bytes) + self.settles_ms
-        return full_at_ms is None or ends_ms < full_at_ms
+        return ends_ms < self.full_at_ms(freed_bytes)
 
     def copy_ms(self, size_bytes: int) -> int:
         """Return how long copies of ``size_bytes`` take together, including what is written to them meanwhile."""
-        grown = int(max(0.0, self.growth_bytes_per_s or 0.0) * size_bytes / self.bytes_per_s)
+        grown = copy_growth(self.source.outlook_bytes_per_s, size_bytes, self.bytes_per_s)
         return (size_bytes + grown) * 1000 // self.bytes_per_s
 
-    def full_at_ms(self, freed_bytes: int) -> float | None:
-        """Return in how many milliseconds the directory is full if ``freed_bytes`` are freed before; None: unknown."""
-        growth = self.growth_bytes_per_s
-        if growth is None or growth <= 0 or self.usable_bytes is None:
-            return None
-        return (self.usable_bytes + freed_bytes) / growth * 1000
+    def full_at_ms(self, freed_bytes: int) -> float:
+        """Return when the directory is full if ``freed_bytes`` are freed before; infinite: never, or unknown."""
+        left_ms = time_to_full_ms(self.source, freed_bytes)
+        return math.inf if left_ms is None else left_ms
 
 
 def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
@@ -288,13 +268,13 @@ def _split(sizes: Sequence[int], pace: Pace) -> Waves:
     everything = tuple(range(len(sizes)))
     needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms
     full_at_ms, most = pace.full_at_ms(0), max(pace.at_once, math.ceil(len(sizes) / MOST_WAVES))
-    if full_at_ms is None or needs_ms < full_at_ms:
+    if needs_ms < full_at_ms:
         parts = tuple(everything[begin : begin + most] for begin in range(0, len(sizes), most))
-        return Waves(parts, needs_ms, None if full_at_ms is None else True, sum(sizes))
+        return Waves(parts, needs_ms, None if full_at_ms == math.inf else True, sum(sizes))
     groups: list[tuple[int, ...]] = []
     left, elapsed_ms, freed, is_in_time, in_time_bytes = list(everything), 0, 0, True, 0
     while left:
-        budget_ms = (pace.full_at_ms(freed) or 0) - pace.settles_ms - elapsed_ms
+        budget_ms = pace.full_at_ms(freed) - pace.settles_ms - elapsed_ms
         group = _first_fit(left, sizes, pace, budget_ms)[:most] if len(groups) < MOST_WAVES - 1 else ()
         if not group:
             group = tuple(left if len(groups) == MOST_WAVES - 1 else left[:most])

@@ -138,7 +138,7 @@ def _in_time_first(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, candidates: list[tuple[int, Partition]]
 ) -> list[tuple[int, Partition]]:
     """Return the candidates that can be copied before the directory is full; all if none can."""
-    pace, total = Pace.of(source, _most(source, snapshot, policy), settles_ms(source, snapshot, policy)), 0
+    pace, total = Pace(source, _most(source, snapshot, policy), settles_ms(source, snapshot, policy)), 0
     quick = []
     for size, partition in candidates:
         if pace.is_in_time(total + size, 0):

@@ -115,7 +115,7 @@ class _Planner:
     def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, most: int) -> None:
         self._source, self._snapshot, self._policy = source, snapshot, policy
         self._most, self._rate = most, most
-        self._pace = Pace.of(source, most, delete_delay_ms(source.broker, snapshot))
+        self._pace = Pace(source, most, delete_delay_ms(source.broker, snapshot))
         self._space, self._needed = Space(snapshot), 0
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
@@ -242,10 +242,10 @@ class _Planner:
         return veto is None
 
     def _growth_meanwhile(self, replica: Replica) -> int:
-        """Return the growth of a replica while it moves: retention and cleaning do not run on it."""
-        return copy_rates.copy_growth(
-            copy_rates.write_rate(replica, self._snapshot), replica.size_bytes or 0, self._rate
-        )
+        """Return what a replica, at worst all of its directory, grows while it moves, without retention or cleaning."""
+        written = self._snapshot.growth_of(replica)
+        written = self._source.growth_bytes_per_s if written is None else written
+        return copy_rates.copy_growth(written, replica.size_bytes or 0, self._rate)
 
     def _assignment(self, replica: Replica, path: str) -> Assignment:
         replicas = self._snapshot.partitions[replica.key].replicas

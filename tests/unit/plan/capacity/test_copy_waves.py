@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from logdirwatch.plan.capacity.copy_rates import MOST_WAVES, Pace, in_waves
 from logdirwatch.plan.capacity.timing import REACTION_MS
+from tests.unit.plan.builders import directory
 
 MINUTE_MS = 60_000
 
 
 def pace(usable, growth, *, rate=10, settles=0, at_once=100):
-    return Pace(rate, settles, usable, growth, at_once)
+    return Pace(directory(1, used=0, total=usable, growth_bytes_per_s=growth), rate, settles, at_once)
 
 
 def test_with_time_enough_there_is_one_wave():

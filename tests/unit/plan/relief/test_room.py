@@ -53,6 +53,20 @@ def test_with_a_lower_limit_it_is_needed_sooner():
     assert ROOM & {action.kind for action in answered(watched(), destination_max_ratio=0.75, cut_ratio=0.75)}
 
 
+@pytest.mark.parametrize(("limit_mib", "is_bought"), [(740, False), (None, True)])
+def test_no_room_is_bought_for_growth_that_retention_ends(limit_mib, is_bought):
+    """700 MiB at 450 B/s: full in six days, unless it ends below 85 %."""
+    limits = {} if limit_mib is None else {"retention.bytes": str(limit_mib * MIB)}
+    parts = facts(
+        watched(growth=450.0, days=6),
+        topic("t", (1,), configs=limits),
+        replica(1, "/d1", "t", size=700 * MIB),
+        growth={((1, "/d1"), ("t", 0)): 450.0},
+    )
+    found = recommend(space_alert(), parts, policy(), NOW_MS)
+    assert bool(ROOM & {action.kind for action in found}) is is_bought
+
+
 @pytest.mark.parametrize(
     ("source", "why"),
     [

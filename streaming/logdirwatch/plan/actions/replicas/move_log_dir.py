@@ -132,7 +132,7 @@ def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Po
 
 def _pace_of(source: LogDir, rate: int, snapshot: ClusterSnapshot) -> Pace:
     broker = source.broker
-    return Pace.of(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
+    return Pace(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
 
 
 def _at_which_rate(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
