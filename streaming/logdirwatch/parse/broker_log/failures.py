@@ -148,6 +148,8 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     Reason.TOPIC_ID_MISSING: [r"InconsistentTopicIdException"],
     Reason.UNSUPPORTED_VERSION: [
         r"[Uu]nsupported feature",
+        # Of a meta.properties from ZooKeeper mode (0) or KRaft (1), up to Kafka 3.6.
+        r"Expected version \d+, but got version \d+",
         r"unable to support feature",
         r"does not support (?:feature|metadata\.version|the cluster MetadataVersion)",
         r"not supported in the current MetadataVersion",

@@ -108,8 +108,9 @@ REMEDIES: Mapping[Reason, Remedy] = {
     Reason.DAMAGED_FILE: Remedy(investigate.damaged_file_remedy(""), (investigate.LOOK_AT_DAMAGED_FILE,)),
     Reason.UNSUPPORTED_VERSION: Remedy(
         "start it with the release that it ran before, or one that supports the cluster's metadata.version; do not "
-        "downgrade the cluster's features for it",
-        ("ls -d /opt/kafka*; kafka-features.sh --bootstrap-server HOST:PORT describe",),
+        "downgrade the cluster's features for it; where it expects version 1 and gets 0, its directories are of "
+        "a broker in ZooKeeper mode: migrate the cluster, or mount others",
+        (_META_ZOOKEEPER, "ls -d /opt/kafka*; kafka-features.sh --bootstrap-server HOST:PORT describe"),
     ),
     Reason.DUPLICATE_BROKER: Remedy(
         "stop the other process with its node.id if that is the wrong one; after a crash the old registration"
