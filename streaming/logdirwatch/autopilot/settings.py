@@ -1,7 +1,7 @@
 """What the autopilot may do: nothing, unless a cluster and a kind of action are named."""
 
 from datetime import time
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, field_validator
@@ -11,7 +11,7 @@ from logdirwatch.config.servers import Listen
 from logdirwatch.model.vocabulary import ActionKind
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-WEEK: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEK: tuple[Weekday, ...] = get_args(Weekday)
 
 
 def _clock(text: str) -> str:

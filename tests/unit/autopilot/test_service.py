@@ -15,6 +15,7 @@ from logdirwatch.autopilot.board import Limits, Reading
 from logdirwatch.autopilot.metrics import AutopilotMetrics
 from logdirwatch.autopilot.service import Autopilot, Surroundings
 from logdirwatch.autopilot.settings import AutopilotSettings
+from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory, answer
 from logdirwatch.errors import UserError
 from logdirwatch.execute.journal import FencedError
 from logdirwatch.execute.ports import StopAskedError
@@ -22,6 +23,7 @@ from logdirwatch.execute.surroundings import touched
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import HeartbeatRecord
 from logdirwatch.model.vocabulary import ActionKind, Decision, ExecutionState
 from logdirwatch.parse.reading import Unreadable
 from logdirwatch.plan.cluster.assignment import Assignment
@@ -110,6 +112,8 @@ class World:
         return AutopilotMetrics(self.service, 15_000)
 
     def gauges(self):
+        labels = {name for metric in self.metrics().collect() for sample in metric.samples for name in sample.labels}
+        assert labels <= {"cluster", "state", "rule"}
         return {
             (sample.name.removeprefix("logdirwatch_autopilot_"), *sample.labels.values()): sample.value
             for metric in self.metrics().collect()
@@ -381,6 +385,19 @@ WRITTEN = [
 ]
 
 
+def heartbeat(number, at_ms):
+    beat = HeartbeatRecord(
+        version=1,
+        cluster="c",
+        collector=str(number),
+        timestamp_ms=at_ms,
+        interval_ms=10_000,
+        samples_overdue_ms=0,
+    )
+    (sign,) = answer(HeartbeatMemory(), [beat])
+    return replace(sign, alert_id=f"heartbeat {number}")
+
+
 def runs(world, monkeypatch, consumer, waits):
     """Let the service run for some passes; return the log, and how long it waited after each."""
     opened = []
@@ -395,13 +412,17 @@ def runs(world, monkeypatch, consumer, waits):
 
 
 def test_it_reads_the_topics_from_their_beginning_to_their_end(world, monkeypatch):
-    runs(world, monkeypatch, Consumer(*WRITTEN, (topics.DECISIONS, PAUSE.id, PAUSE)), 1)
+    over = replace(PAUSE, id="other", cluster="other", until_ms=NOW_MS)
+    pauses = [(topics.DECISIONS, one.id, one) for one in (PAUSE, over)]
+    beats = [heartbeat(number, NOW_MS - age_ms) for number, age_ms in enumerate((9_000, 1_000, 5_000))]
+    runs(world, monkeypatch, Consumer(*WRITTEN, *pauses, *((topics.ALERTS, one.alert_id, one) for one in beats)), 1)
     reading = world.service.board.reading
     assert reading.actions == {MADE.action_id: MADE}
     assert [one.decision for one in reading.said.values()] == [Decision.ACCEPT]
     assert {name: one.until_ms for name, one in reading.pauses.items()} == {"c": PAUSE.until_ms}
     assert [one.execution_id for one in reading.executions] == [DONE.execution_id]
-    assert list(reading.shown.alerts) == [space_alert().alert_id]
+    assert set(reading.shown.alerts) == {space_alert().alert_id, *(one.alert_id for one in beats)}
+    assert reading.shown.passed_ms == {"c": NOW_MS - 1_000}, "the last one that any collector's samples show"
     assert (reading.began_ms, world.begun) == (NOW_MS, []), "it is paused"
 
 

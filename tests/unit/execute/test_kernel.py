@@ -336,6 +336,11 @@ class TestLists:
         set_now = Seen(configs={("topics", "t"): {THROTTLED_FOLLOWERS: merged}})
         assert limits_to_clear(found.limits, set_now) == [ChangeConfig(*LISTED[:3], after)]
 
+    def test_of_other_topics_are_left_out_and_the_rates_of_brokers_are_not(self):
+        lists = {topic: {THROTTLED_FOLLOWERS: "0:3"} for topic in ("t", "u")}
+        kept = Throttle(Limits({1: {FOLLOWER_THROTTLE: 5}}, lists)).without({"t"})
+        assert {one.name for one in kept.limits} == {"1", "u"}
+
     @pytest.mark.parametrize("now", ["*", "0:2,0:3,0:7"])
     def test_what_others_throttle_already_is_left_to_them(self, now):
         step = Throttle(Limits({}, {"t": {THROTTLED_FOLLOWERS: LISTED.value}}))
@@ -481,6 +486,17 @@ class TestEveryEndOfAWave:
         assert "the copy of b-0 could not be cancelled: no ACL" in ended.reason
         assert (world.cluster.running, ("brokers", "3") in world.cluster.throttled) == (["b"], True)
 
+    def test_asks_again_where_the_answer_to_a_cancellation_is_lost_and_says_so(self):
+        class Deaf(Brokers):
+            def call(self, call):
+                super().call(call)
+                if call == Reassign({("b", 0): None}):
+                    raise NoAnswerError("lost")
+
+        ended, world = run(at_looks(Deaf("a", "b"), _4=FOREIGN))
+        assert (ended.state, world.cluster.running, world.cluster.throttled) == (ExecutionState.STUCK, [], set())
+        assert any("the cluster does not answer (lost)" in line for line in world.said)
+
     def test_clears_throttles_entity_by_entity_and_names_what_is_left(self):
         ended, world = run(at_looks(Brokers("a"), _4=died(("brokers", "3"))))
         assert ended.reason.endswith("throttles are left: broker 3 (3 is not alive)")
@@ -492,6 +508,22 @@ def test_what_changes_between_the_intent_and_the_call_is_not_overwritten():
     ended, world = run(at_looks(Brokers("a"), _2=changed("a", replicas=(1, 2, 4), isr=(1, 2, 4))))
     assert not any(isinstance(call, Reassign) for call in world.cluster.made)
     assert ended.reason == "the replicas of a-0 are [1, 2, 4]: somebody else changed them"
+
+
+@pytest.mark.parametrize(("error", "state"), [(NoAnswerError, "done"), (RefusedError, "stuck")])
+def test_what_cannot_be_seen_again_after_the_intent_is_not_called_and_not_ours(error, state):
+    def fails(brokers):
+        changes_before.append(len(brokers.made))
+        raise error("lost")
+
+    changes_before = []
+    brokers = at_looks(Brokers("a"), _2=fails, _6=changed("a", replicas=(3, 2), isr=(3, 2), adding=(), removing=()))
+    ended, _ = run(brokers)
+    begun = [number for number, call in enumerate(brokers.made) if isinstance(call, Reassign)]
+    assert ended.state == state
+    assert len(begun) == (1 if state == "done" else 0)
+    assert all(number >= changes_before[0] for number in begun)
+    assert bool(ended.changed) is (state == "done")
 
 
 def test_a_move_that_somebody_cancels_is_not_begun_again_until_a_person_resumes_it():
@@ -614,6 +646,7 @@ def test_a_leader_that_is_written_to_makes_no_progress():
     )
     assert before.total_bytes < after.total_bytes
     assert before.done == after.done
+    assert progress(WITHIN, shown(future="/b", copied=5)).done != progress(WITHIN, shown(future="/b", copied=6)).done
 
 
 @pytest.mark.parametrize(
