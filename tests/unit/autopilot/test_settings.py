@@ -88,7 +88,7 @@ def test_of_several_windows_one_that_has_opened_and_not_closed_is_enough(windows
     assert is_open(windows, "UTC", MONDAY_MS + minutes * 60_000) is expected
 
 
-@pytest.mark.parametrize(("number", "day"), enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun")))
+@pytest.mark.parametrize(("number", "day"), [*enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))])
 def test_every_day_of_the_week_has_its_name(number, day):
     noon_ms = MONDAY_MS + (24 * number + 12) * HOUR_MS
     assert is_open([WindowSettings(days=[day])], "UTC", noon_ms)

@@ -30,6 +30,7 @@ def shown(partition, **fields):
 
 def test_it_is_one_step_and_its_way_back_begins_the_moves_again():
     assert steps_of(operations.as_data([OPERATION]), back=False) == [REASSIGNED]
+    assert str(REASSIGNED) == "cancel the moves of t-0"
     assert steps_of(operations.as_data([OPERATION]), back=True) == [
         Throttle(AGAIN),
         Move((THERE,), {KEY: HERE}),

@@ -135,6 +135,7 @@ def test_what_is_packed_is_unpacked_as_it_was(form):
     found = packed(data)
     assert len(msgspec.json.encode(found)) < len(msgspec.json.encode(data)) / 4
     assert as_data(unpacked(found)) == data
+    assert [one["op"] for one in found] == ["packed"], "journals have it"
 
 
 def test_what_is_small_stays_as_it_is():
