@@ -16,6 +16,9 @@ from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Se
 DECIDABLE = {Decision.ACCEPT: (ActionStatus.PROPOSED,), Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED)}
 """The statuses of an action in which it can be accepted and rejected."""
 
+MOST_CHARACTERS = 1_000
+"""Of a reason, which every list and message about the alert shows."""
+
 SENT_WITHIN_MS = 5_000
 """A decision is sent at once: one that is older when Kafka takes it was made by a clock that is behind."""
 

@@ -265,7 +265,7 @@ def _section_of(annotation: Any) -> type[BaseModel] | None:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)  # noqa: S506 - it is a safe one
+        content = yaml.load(_text_of(path), _Loader)  # noqa: S506 - it is a safe one
     except OSError as error:
         raise UserError(f"configuration {path}: {error.strerror}", exit_code=2) from None
     except Exception as error:  # not UTF-8, an impossible date: PyYAML raises many kinds of errors
@@ -279,6 +279,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
+def _text_of(path: Path) -> str:
+    with path.open(encoding="utf-8-sig") as file:
+        text = file.read(MOST_CHARACTERS + 1)
+    if len(text) > MOST_CHARACTERS:
+        raise _TooLargeError(f"more than {MOST_CHARACTERS} characters")
+    return text
+
+
+MOST_CHARACTERS = 10_000_000
 MOST_VALUES = 1_000_000
 
 
@@ -287,7 +296,7 @@ class _DuplicateKeyError(yaml.MarkedYAMLError):
 
 
 class _TooLargeError(ValueError):
-    """More values than MOST_VALUES: aliases of aliases make billions of a few lines."""
+    """A file that is larger than a configuration can be: aliases of aliases make billions of values of a few lines."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -305,7 +314,7 @@ class _Loader(yaml.SafeLoader):
         """Return the file's values; raises an error for too many, those of an alias counted wherever it stands."""
         node: yaml.Node | None = super().get_single_node()
         if node is not None and _size(node, {}) > MOST_VALUES:
-            raise _TooLargeError
+            raise _TooLargeError(f"more than {MOST_VALUES} values, those of aliases counted wherever they stand")
         return node
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
@@ -338,7 +347,7 @@ def _size(node: yaml.Node, known: dict[int, float]) -> float:
 
 def _unreadable(error: Exception) -> str:
     if isinstance(error, _TooLargeError):
-        return f"more than {MOST_VALUES} values, those of aliases counted wherever they stand"
+        return str(error)
     if isinstance(error, _DuplicateKeyError):
         return "the key is there already"
     if isinstance(error, UnicodeError):

@@ -8,7 +8,7 @@ import typer
 
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms, read_into, telemetry, waiting_for_kafka
-from logdirwatch.decisions import Severities
+from logdirwatch.decisions import MOST_CHARACTERS, Severities
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -43,9 +43,11 @@ class Signed(NamedTuple):
 
 
 def signed(by: str, reason: str) -> Signed:
-    """Return who decided and why; raises UserError when one of them is blank."""
+    """Return who decided and why; raises UserError when one of them is blank or too long."""
     if not by.strip() or not reason.strip():
         raise UserError("a decision needs a name (--by) and a reason (--reason)", exit_code=2)
+    if max(len(by), len(reason)) > MOST_CHARACTERS:
+        raise UserError(f"a name and a reason have at most {MOST_CHARACTERS} characters", exit_code=2)
     return Signed(by.strip(), reason.strip())
 
 

@@ -56,7 +56,9 @@ class LogDirCapacity(Section):
     broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
     log_dir: str = Field("*", description="Shell pattern of log directory paths.")
     capacity: ByteSize = Field(
-        gt=0, description="Size of its file system, such as 4TB or 3500GiB; its use is then that of its replicas."
+        gt=0,
+        lt=1 << 63,
+        description="Size of its file system, such as 4TB or 3500GiB; its use is then that of its replicas.",
     )
 
 

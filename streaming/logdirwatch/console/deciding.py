@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from logdirwatch.console.login.gate import said
 from logdirwatch.console.login.sessions import Session
-from logdirwatch.decisions import DECIDABLE, AlertDecisions, Severities
+from logdirwatch.decisions import DECIDABLE, MOST_CHARACTERS, AlertDecisions, Severities
 from logdirwatch.errors import UnconfirmedError, UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import Decision
@@ -20,7 +20,6 @@ from logdirwatch.text.words import short_id, utc
 
 log = structlog.get_logger(__name__)
 
-MOST_CHARACTERS = 1_000
 ON_ALERTS = {"acknowledge": Decision.ACKNOWLEDGE, "silence": Decision.SILENCE}
 ON_ACTIONS = {"accept": Decision.ACCEPT, "reject": Decision.REJECT}
 

@@ -33,7 +33,9 @@ class KafkaSettings(Section):
 class TopicSettings(Section):
     """Settings of the telemetry topics."""
 
-    replication_factor: int = Field(1, ge=1, description="Replication factor of the telemetry topics; 3 in production.")
+    replication_factor: int = Field(
+        1, ge=1, le=32_767, description="Replication factor of the telemetry topics; 3 in production."
+    )
     events_partitions: int = Field(
         3, ge=1, description="Partitions of logdir.events; each permanently occupies a task slot of fast_lane."
     )

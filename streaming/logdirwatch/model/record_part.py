@@ -96,7 +96,20 @@ def converted(found: Mapping[str, Any], kind: type[P]) -> P:
     try:
         return msgspec.convert(found, kind)
     except msgspec.ValidationError:
-        return msgspec.convert({name: value for name, value in found.items() if _fits(name, value, kind)}, kind)
+        return msgspec.convert(_fitting(found, kind), kind)
+
+
+def fitting(found: Mapping[str, Any], kind: type[RecordPart]) -> Mapping[str, Any]:
+    """Return the fields of a part that fit, and those that this release does not know, as they are on the wire."""
+    try:
+        msgspec.convert(found, kind)
+    except msgspec.ValidationError:
+        return _fitting(found, kind)
+    return found
+
+
+def _fitting(found: Mapping[str, Any], kind: type[RecordPart]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if _fits(name, value, kind)}
 
 
 def as_written(given: Mapping[str, Any], kind: type[RecordPart]) -> dict[str, Any]:

@@ -72,6 +72,10 @@ def senders(settings: NotifySettings) -> dict[str, dict[str, Sender]]:
         found[name] = {
             name if len(channels) == 1 else f"{name}#{number}": channel for number, channel in enumerate(channels, 1)
         }
+        if twice := [
+            channel for channel in found[name] for other in found if other != name and channel in found[other]
+        ]:
+            raise UserError(f"notify.receivers.{name}: {twice[0]} is also the name of a URL of another", exit_code=2)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from logdirwatch.config.section import HOUR_MS, Ms, Section
+from logdirwatch.config.section import HOUR_MS, Ms, Name, Section
 from logdirwatch.config.servers import Listen, is_web_url
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
@@ -53,7 +53,9 @@ class ReceiverSettings(Section):
     urls: tuple[SecretStr, ...] = Field(
         (), description="apprise URLs such as slack://... or mailto://...; {group} is replaced by the group's id."
     )
-    urls_file: str | None = Field(None, description="File with further apprise URLs, one per line, # for comments.")
+    urls_file: str | None = Field(
+        None, description="File with further apprise URLs, one per line, # for comments; read at the start."
+    )
     alertmanager: tuple[SecretWebUrl, ...] = Field(
         (), description="Base URLs of a cluster of Alertmanagers; user:password@ is used and never shown."
     )
@@ -130,7 +132,7 @@ class SwitchSettings(Section):
 class NotifySettings(Section):
     """Which receivers get alerts (``logdirwatch notify``)."""
 
-    receivers: dict[str, ReceiverSettings] = Field({}, description="Receivers by name.")
+    receivers: dict[Name, ReceiverSettings] = Field({}, description="Receivers by name.")
     routes: tuple[RouteSettings, ...] = Field(
         (), description="Which alerts go to which receivers; none: every alert from warning up goes to every receiver."
     )

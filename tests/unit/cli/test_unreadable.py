@@ -95,6 +95,7 @@ TYPED_WRONG = (
         "(detect.maintenance_max_ms)",
     ),
     (("alerts", "ack", "x", "--by", "", "--reason", "r"), "a decision needs a name"),
+    (("maintenance", "end", "--cluster", "c", "--broker", "1", "--by", "x" * 1_001), "have at most 1000 characters"),
     (("alerts", "healthy", "x", "--by", "ada", "--reason", " "), "a decision needs a name (--by) and a reason"),
     (("actions", "accept", "x", "--by", "ada", "--reason", ""), "a decision needs a name (--by) and a reason"),
     (("alerts", "ack", "", *SIGNED), "an id needs at least one character"),

@@ -213,6 +213,12 @@ def test_a_url_that_is_unknown_is_named_by_its_place():
     assert SECRET not in str(error.value)
 
 
+def test_two_channels_have_no_name_in_common():
+    receivers = {"ops": {"urls": ["json://h:1", "json://h:2"]}, "ops#2": {"urls": ["json://h:3"]}}
+    with pytest.raises(UserError, match=r"notify\.receivers\.ops#2: ops#2 is also the name of a URL of another"):
+        senders(NotifySettings.model_validate({"receivers": receivers}))
+
+
 def test_urls_come_from_a_file_too(tmp_path):
     path = tmp_path / "urls"
     path.write_text("# the team's\njson://127.0.0.1:1\n\njson://127.0.0.1:2\n")
@@ -563,5 +569,5 @@ def test_its_configurations_are_valid(block):
 
 
 def test_apprise_knows_its_urls():
-    assert len(URLS) == 4
+    assert len(URLS) == 5
     assert [url for url in URLS if service(url) is None] == []

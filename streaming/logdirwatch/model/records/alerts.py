@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
-from logdirwatch.model.record_part import RecordPart
+from logdirwatch.model.record_part import RecordPart, fitting
 from logdirwatch.model.scalars import BrokerId, ClusterName, EpochMs, Long, Name, Revision, Version
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
@@ -80,9 +80,10 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     ] = None
 
     def __post_init__(self) -> None:
-        """Read the evidence as the rule says that it is."""
+        """Read the evidence as the rule says that it is, and of what is affected what fits its fields."""
         if not isinstance(self.evidence, Evidence):
             force_setattr(self, "evidence", evidence_of(self.rule, self.evidence))
+            force_setattr(self, "affected", fitting(self.affected, Affected))
 
     @property
     def log_dirs(self) -> frozenset[str]:

@@ -26,6 +26,22 @@ def test_open_alerts_are_printed_one_record_a_line(run, telemetry):
     assert json.loads(ended.out)["from"] == "online"
 
 
+@pytest.mark.parametrize(
+    "affected",
+    [
+        {"replica_count": "x", "leaderless": [1], "examples": 5, "replica_bytes": {}},
+        {"examples": [1, None], "hurt_topics": "x", "hurt_groups": 5, "brokers": 1e300},
+    ],
+)
+def test_what_is_affected_is_shown_without_the_fields_that_do_not_fit(run, telemetry, affected):
+    record = msgspec.to_builtins(alert("a")) | {"affected": {**affected, "under_min_isr": 3, "later": 1}}
+    telemetry.topics["logdir.alerts"] = [msgspec.json.encode(record)]
+    ended = run("alerts", "show", "a")
+    assert ended.exit_code == 0
+    assert "  affects   Partitions: 3 partitions under min ISR" in ended.out
+    assert json.loads(run("alerts", "--json").out)["affected"] == {"under_min_isr": 3, "later": 1}
+
+
 def test_all_alerts_include_the_resolved_ones(run, telemetry):
     telemetry.topics["logdir.alerts"] = [alert("y", 1, status=AlertStatus.RESOLVED), alert("x", 1)]
     assert printed(run("alerts", "--json", "--all").out) == [("x", 1), ("y", 1)]

@@ -81,6 +81,8 @@ def test_the_environment_overrides_the_file(run, tmp_path, monkeypatch):
         ),
         ("host: {brokr: 1}", "host.brokr: there is no such key; did you mean broker?"),
         ("zzz: 1", "zzz: there is no such key"),
+        ("clusters: {a: {log_dirs: [{capacity: 8EiB}]}}", "clusters.a.log_dirs.0.capacity: Input should be less than"),
+        ("notify: {receivers: {'': {urls: ['json://x']}}}", "notify.receivers.********: String should have"),
         ("clusters: {' a': {}}", "clusters. a: expected a name of printable characters"),
         (
             "notify: {routes: [{rule: log_dir_spce}]}",
@@ -193,6 +195,7 @@ ADDRESS, FILE_URL = "expected host:port", "expected http://HOST"
         ),
         ("stream.driver_memory", ["much", "2x", "0g", "2gb", "-1g"], "should match pattern"),
         ("stream.master", ["locl[2]", "nowhere"], "should match pattern"),
+        ("topics.replication_factor", ["0", "32768", "1e3"], "Input should be"),
         ("report.cost_per_tb_month", ["inf", "nan", "1e400"], "should be"),
         ("collect.metrics_interval_ms", ["9" * 20, str(2**53)], "must not exceed"),
         ("collect.collector", [" ", "a\tb", "a "], "expected a name of printable characters"),
@@ -402,6 +405,7 @@ BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" 
         (b"clusters: {prod: {client: {sasl.password: S3cr, sasl.password: b}}}", " line 1: the key is there already"),
         (BOMB, ": more than 1000000 values, those of aliases counted wherever they stand"),
         (b"home: &a [*a]", ": more than 1000000 values, those of aliases counted wherever they stand"),
+        (b"#" * 10_000_001, ": more than 10000000 characters"),
         (None, ": Is a directory"),
     ],
 )
