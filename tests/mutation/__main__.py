@@ -19,7 +19,19 @@ from tests.mutation.judged import EQUIVALENT
 from tests.mutation.reach import PACKAGE, Reach
 from tests.mutation.trying import Outcome, copies, tried
 
-PACKAGES = ("parse", "notify", "store", "jobs", "detect/columns", "detect", "fleet", "model", "plan", "execute")
+PACKAGES = (
+    "parse",
+    "notify",
+    "store",
+    "jobs",
+    "detect/columns",
+    "detect",
+    "fleet",
+    "model",
+    "plan",
+    "execute",
+    "autopilot",
+)
 CAUGHT_RATIO = 0.95
 # Imported once, not by each run of the tests; nothing of the package is among them.
 LIBRARIES = (

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from logdirwatch.execute import changes, kernel
 from logdirwatch.execute.calls import Do, PlaceReplicas, Reached, Stuck, Wait
+from logdirwatch.execute.run import _Run
 from logdirwatch.execute.seen import Copy, PartitionSeen, Seen
 from logdirwatch.execute.step_kinds.move import Move
 from logdirwatch.execute.step_kinds.rolling import Part, Rolling
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, ExecutionState
 from logdirwatch.plan.balance.files import operations
 from logdirwatch.plan.cluster.assignment import Assignment
 from tests.simulation.hand.kafka import Kafka
@@ -115,6 +116,18 @@ def called(found):
     """Return what calls ask for, by replica and by partition."""
     entries = (call.paths if isinstance(call, PlaceReplicas) else call.replicas for call in found.calls)
     return {key: value for one in entries for key, value in one.items()}
+
+
+@pytest.mark.parametrize(
+    ("state", "passed_ms", "rests"),
+    [("claimed", 0, False), ("checked", 0, True), ("copying", 59_999, True), ("copying", 60_000, False)],
+)
+def test_who_takes_an_execution_over_begins_nothing_until_what_it_has_not_seen_is_deleted(state, passed_ms, rests):
+    world = Executed()
+    run = _Run(replace(world.record, state=ExecutionState(state)), world.ports)
+    world.at_ms += passed_ms
+    step = Move(tuple(THERE.values()), HERE, Rolling(PARTS, ROOMY, 1, 1, 60_000))
+    assert run._settled(step).rolling.rests is rests
 
 
 def test_progress_is_that_of_all_copies_whichever_may_run_now():
