@@ -168,9 +168,9 @@ def human_ratio(ratio: float | None, decimals: int = 1) -> str:
     return f"{floored * 100 / steps:.{decimals}f} %"
 
 
-def bar(ratio: float | None, blocks: int = BAR_BLOCKS) -> str:
-    """Return ``ratio`` drawn in ``blocks`` characters, the last one only for a full disk; question marks for None."""
+def bar(ratio: float | None) -> str:
+    """Return ``ratio`` drawn in characters, the last one only for a full disk; question marks for None."""
     if ratio is None:
-        return "?" * blocks
-    filled = int(min(max(ratio, 0.0), 1.0) * blocks)
-    return "█" * filled + "░" * (blocks - filled)
+        return "?" * BAR_BLOCKS
+    filled = int(min(max(ratio, 0.0), 1.0) * BAR_BLOCKS)
+    return "█" * filled + "░" * (BAR_BLOCKS - filled)

@@ -9,10 +9,9 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import MetadataMode
-from tests.unit.detect.builders import POLL_MS, T0, Driver, away_for, fenced, log_dir, metrics, timeout
+from tests.unit.detect.builders import POLL_MS, Driver, away_for, fenced, log_dir, metrics, timeout
 
 
 def test_an_answering_broker_with_one_dead_directory_is_degraded():
@@ -49,37 +48,12 @@ def test_every_kind_of_failure_is_unknown_never_healthy(status, reason):
     assert driver.memory.reason == reason
 
 
-@pytest.mark.parametrize(
-    ("status", "error", "says"),
-    [
-        ("timeout", "no answer to an earlier poll yet", "has not answered for 15 s"),
-        ("error", "connection refused: it is down", "has not answered for 15 s (connection refused: it is down)"),
-        ("unauthorized", "lacks Describe", "refuses to report its disks (lacks Describe)"),
-    ],
-)
-def test_an_unknown_broker_says_for_how_long_and_what_to_do(status, error, says):
-    driver = Driver().polls(0.5)
-    for _ in range(3):
-        driver.poll(status=status, error=error)
-    (alert,) = driver.alerts
-    assert alert.summary == f"Broker 7 {says}; its disks are not monitored. Act now."
-
-
 def test_an_open_alert_goes_on_while_nobody_sees_the_directory_and_says_since_when():
     driver = timeout(Driver().polls(0.8))
     alert = driver.alerts[-1]
     assert (alert.status, alert.stale_since_ms) == ("firing", driver.at_ms)
     driver.polls(0.8)
     assert (driver.alerts[-1].status, driver.alerts[-1].stale_since_ms) == ("firing", None)
-
-
-def test_the_broker_alert_resolves_with_the_first_answer():
-    driver = Driver().polls(0.5)
-    for _ in range(3):
-        timeout(driver)
-    driver.polls(0.5)
-    assert driver.said()[-1] == ("broker_unknown", "resolved", "recovered")
-    assert (driver.memory.status, driver.status()) == ("online", "online")
 
 
 def test_the_controllers_word_makes_a_broker_offline_and_quiet_within_the_grace():
@@ -170,12 +144,6 @@ def test_a_broker_that_registers_again_is_known_again():
     driver.polls(0.5)
     assert (driver.memory.is_gone, driver.memory.status, driver.status()) == (False, "online", "online")
     assert [step.from_status for step in driver.transitions[-2:]] == [None, None]
-
-
-def test_an_old_word_of_the_controller_counts_no_more():
-    driver = Driver().polls(0.5)
-    timeout(driver, is_fenced=True, controller_at_ms=driver.at_ms + POLL_MS - 4 * POLL_MS)
-    assert driver.memory.status == "unknown"
 
 
 def test_broker_offline_takes_over_from_broker_unknown():
@@ -295,14 +263,6 @@ def test_a_reported_failure_that_turns_out_to_be_saturation_is_told_as_that():
     assert driver.said()[-2:] == [("log_dir_offline", "resolved", "unconfirmed"), ("log_dir_space", "firing", "page")]
 
 
-def test_a_collector_that_left_vouches_for_nobody():
-    driver = Driver().polls(0.5)
-    driver.poll(log_dir(), collector="gone")
-    for _ in range(8):
-        timeout(driver)
-    assert driver.said() == [("broker_unknown", "firing", "critical")]
-
-
 def test_the_alert_of_a_broker_that_timed_out_goes_on_when_the_collector_dies_too():
     driver = Driver().polls(0.5)
     for _ in range(4):
@@ -321,43 +281,10 @@ def test_the_alert_of_a_broker_that_timed_out_goes_on_when_the_collector_dies_to
     assert state_view.has_news(driver.memory, 60_000), "fleet must hear of it though no status changed"
 
 
-def test_other_partitions_at_risk_are_news_before_the_refresh():
-    driver = Driver().poll(log_dir(), partitions=PartitionHealth(leaderless=1))
-    state_view.state_record(driver.memory, [])
-    driver.poll(log_dir(), partitions=PartitionHealth(leaderless=1))
-    assert not state_view.has_news(driver.memory, 60_000)
-    driver.poll(log_dir(), partitions=PartitionHealth(leaderless=2))
-    assert state_view.has_news(driver.memory, 60_000)
-
-
-def test_a_record_that_is_not_newer_changes_nothing():
-    driver = Driver().polls(0.5, 0.5)
-    driver.show(metrics(T0 + POLL_MS, log_dir(error_code=56)))
-    driver.show(metrics(driver.at_ms, log_dir(error_code=56)))
-    assert driver.status() == "online"
-
-
-def test_a_replayed_record_changes_nothing():
-    driver = Driver().polls(0.8)
-    before = encode(driver.memory)
-    driver.show(metrics(driver.at_ms, log_dir(error_code=56)), offset=0)
-    assert encode(driver.memory) == before
-
-
 def test_a_topic_made_anew_is_read_again():
     driver = Driver().polls(0.5, 0.5)
     driver.at_ms += POLL_MS
     driver.show(metrics(driver.at_ms, log_dir(error_code=56)), offset=0)
-    assert driver.status() == "offline"
-
-
-def test_a_clock_far_ahead_is_replaced_by_kafkas_and_counted():
-    driver = Driver().polls(0.5)
-    driver.show(metrics(driver.at_ms + 3_600_000, log_dir(used=0.5)), kafka_ms=driver.at_ms + POLL_MS)
-    assert driver.memory.newest_ms == driver.at_ms + POLL_MS
-    assert driver.memory.corrected_clocks == 1
-    driver.at_ms += POLL_MS
-    driver.poll(log_dir(error_code=56))
     assert driver.status() == "offline"
 
 

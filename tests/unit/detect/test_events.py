@@ -2,19 +2,8 @@
 
 import pytest
 
-from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, Driver, log_dir, offline
-
-
-def test_an_event_with_a_directory_takes_it_offline_under_the_fast_lanes_identity():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1")
-    alert = driver.alerts[-1]
-    origin = f"logdir.events/0/0/{driver.at_ms}"
-    assert alert.alert_id == alert_id("prod", 7, "/d1", "log_dir_offline", origin)
-    assert (alert.revision, alert.cause, alert.to_status) == (1, "unknown", "offline")
-    assert driver.memory.status == "degraded"
 
 
 def test_the_next_answer_corrects_the_cause_of_an_event_as_a_second_revision():
@@ -24,14 +13,6 @@ def test_the_next_answer_corrects_the_cause_of_an_event_as_a_second_revision():
     driver.poll(offline())
     assert [(a.revision, a.cause) for a in driver.alerts] == [(1, "unknown"), (2, "full")]
     assert len({a.alert_id for a in driver.alerts}) == 1
-
-
-def test_an_event_that_no_answer_confirms_is_resolved_as_unconfirmed():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1")
-    driver.polls(0.5)
-    assert driver.said()[-1] == ("log_dir_offline", "resolved", "unconfirmed")
-    assert driver.status() == "online"
 
 
 def test_an_event_for_a_directory_that_is_offline_already_is_merged():
@@ -67,14 +48,6 @@ def test_a_line_of_the_log_from_before_a_start_of_the_broker_is_answered_but_not
     driver.event(log_dir="/d1", after_ms=-2 * POLL_MS, cause="failed", detail="append failed: Input/output error")
     assert driver.status() == "online"
     assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
-
-
-def test_a_sample_older_than_an_event_does_not_revive_the_directory():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1", after_ms=2 * POLL_MS)
-    driver.at_ms -= 2 * POLL_MS
-    driver.polls(0.5)
-    assert driver.status() == "offline"
 
 
 def test_log_dir_reset_and_recovered_make_nothing_healthy():

@@ -19,28 +19,11 @@ def suspected(driver):
     return {alert.log_dir: list(alert.evidence["why"]) for alert in driver.open_alerts()}
 
 
-def test_an_observation_is_taken_once_and_never_an_older_one():
-    driver = polled()
-    driver.host(host_dir("/d1", is_read_only=True))
-    at_ms = driver.at_ms
-    for older_ms in (0, 1):
-        driver.show(host_view(at_ms - older_ms, host_dir("/d1", is_read_only=False)))
-    assert suspected(driver) == {"/d1": ["read_only"]}
-    driver.show(host_view(at_ms + 1, host_dir("/d1", is_read_only=False)))
-    assert suspected(driver) == {}
-
-
 def test_each_directory_has_its_own_time():
     driver = polled()
     driver.host(host_dir("/d1", is_read_only=True))
     driver.show(host_view(driver.at_ms, host_dir("/d2", is_read_only=True)))
     assert suspected(driver) == {"/d1": ["read_only"], "/d2": ["read_only"]}
-
-
-def test_a_directory_that_the_broker_does_not_report_is_left_out():
-    driver = polled("/d1").host(host_dir("/other", is_read_only=True), host_dir("/d1", is_read_only=True))
-    assert suspected(driver) == {"/d1": ["read_only"]}
-    assert set(driver.memory.log_dirs) == {"/d1"}
 
 
 def test_a_clock_that_is_ahead_is_corrected_and_counted():
@@ -80,13 +63,6 @@ def test_what_a_probe_says(fields, is_suspect, is_proof):
     assert driver.memory.log_dirs["/d1"].proof_ms == (driver.at_ms if is_proof else None)
 
 
-@pytest.mark.parametrize(("fields", "ends"), [({"probe_ms": 2.0}, True), ({}, False), ({"config_error": "x"}, False)])
-def test_only_a_probe_that_passed_ends_the_suspicion(fields, ends):
-    driver = polled("/d1").host(host_dir("/d1", probe_error="write: Input/output error"))
-    driver.host(host_dir("/d1", **fields))
-    assert (suspected(driver) == {}) is ends
-
-
 @pytest.mark.parametrize(
     "error",
     ["look: not a directory", "look: Not a directory", "probe: Not a directory", "probe: No such file or directory"],
@@ -113,14 +89,6 @@ def test_a_directory_that_is_there_again_is_told_of_in_the_same_alert(fields, wh
     driver.host(host_dir("/d1", **fields))
     assert suspected(driver).get("/d1") == why
     assert len({alert.alert_id for alert in driver.alerts}) == 1
-
-
-def test_what_is_observed_is_remembered():
-    driver = polled("/d1").host(host_dir("/d1", total_inodes=100, free_inodes=25))
-    log_dir = driver.memory.log_dirs["/d1"]
-    assert (log_dir.used_inodes_ratio, log_dir.host_ms) == (0.75, driver.at_ms)
-    driver.host(host_dir("/d1"))
-    assert driver.memory.log_dirs["/d1"].used_inodes_ratio is None
 
 
 def test_an_offline_directory_is_explained_and_not_suspect_besides():

@@ -4,16 +4,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.config.section import MIB
 from logdirwatch.detect import state_view
 from logdirwatch.model.records import KernelNews, LogDirSample, PartitionHealth
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir, offline
-
-
-def test_the_first_sample_decides_at_once():
-    driver = Driver().polls(0.97)
-    assert driver.path_of() == ["saturated"]
-    assert driver.said() == [("log_dir_space", "firing", "page")]
 
 
 def test_filling_goes_through_every_level_in_one_alert():
@@ -26,20 +19,6 @@ def test_filling_goes_through_every_level_in_one_alert():
     assert [alert.to_status for alert in driver.alerts] == ["filling", "filling", "critical", "saturated"]
     assert [alert.revision for alert in driver.alerts] == [1, 2, 3, 4]
     assert len({alert.alert_id for alert in driver.alerts}) == 1
-
-
-def test_space_that_comes_back_resolves_the_alert():
-    driver = Driver().polls(0.5, 0.8, 0.8, 0.71, 0.71, 0.69, 0.69)
-    assert driver.path_of() == ["online", "filling", "online"]
-    assert driver.said()[-1] == ("log_dir_space", "resolved", "recovered")
-    assert driver.open_alerts() == []
-
-
-def test_after_a_gap_one_sample_decides():
-    driver = Driver().polls(0.5)
-    driver.at_ms += 4 * POLL_MS
-    driver.polls(0.8)
-    assert driver.status() == "filling"
 
 
 def test_error_56_needs_no_second_sample_and_closes_the_space_alert():
@@ -144,15 +123,6 @@ def test_unaccounted_bytes_and_proof_of_life_come_from_replicas():
     assert driver.memory.log_dirs["/d1"].proof_ms == driver.at_ms
 
 
-def test_reserve_of_a_small_directory_is_a_share_of_it():
-    driver = Driver()
-    small = 64 * MIB
-    driver.poll(log_dir(used=0.96, total_bytes=small))
-    driver.poll(offline())
-    assert driver.cause() == "full"
-    assert small < TOTAL
-
-
 def test_of_long_texts_only_the_beginning_is_remembered():
     text, driver = "x" * 200_000, Driver().polls(0.5)
     driver.event(log_dir="/d1", detail=text, device=text, cause="failed")
@@ -253,13 +223,6 @@ class TestSizeNotReported:
         driver.poll(self.without_size(), not_reported=["capacity"])
         assert driver.memory.log_dirs["/d1"].total_bytes is None
         assert (driver.status(), driver.alerts) == ("online", [])
-
-    def test_the_host_is_not_asked_where_kafka_reports_the_size(self):
-        driver = Driver().poll(log_dir("/d1", 0.5), not_reported=["cordons"])
-        driver.host(host_dir("/d1", total_bytes=TOTAL, usable_bytes=1))
-        driver.poll(log_dir("/d1", 0.5), not_reported=["cordons"])
-        assert driver.memory.log_dirs["/d1"].capacity_source is None
-        assert driver.status() == "online"
 
     def estimated(self, used, total_bytes=TOTAL):
         return log_dir("/d1", used, total_bytes=total_bytes, capacity_source="configuration")

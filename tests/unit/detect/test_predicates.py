@@ -5,8 +5,7 @@ from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.forecast import Grown
-from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import Cause, LogDirStatus, MetadataMode, Severity
+from logdirwatch.model.vocabulary import Cause, LogDirStatus, MetadataMode
 
 ONLINE, FILLING, CRITICAL, SATURATED = (
     LogDirStatus.ONLINE,
@@ -128,31 +127,10 @@ def test_growth_is_smoothed_and_what_was_seen_over_many_polls_counts_for_many():
     assert predicates.growth(20.0, Grown(3_000, 300_000), 5_000) == pytest.approx(10.0)
 
 
-def test_an_offline_directory_pages_only_when_partitions_hang_on_it():
-    assert predicates.offline_severity(None) is Severity.CRITICAL
-    assert predicates.offline_severity(PartitionHealth(at_min_isr=3)) is Severity.CRITICAL
-    assert predicates.offline_severity(PartitionHealth(leaderless=1)) is Severity.PAGE
-    assert predicates.offline_severity(PartitionHealth(under_min_isr=1)) is Severity.PAGE
-
-
 def broker_of(**statuses):
     return BrokerMemory(
         cluster="c", broker=1, log_dirs={f"/{path}": LogDirMemory(status=status) for path, status in statuses.items()}
     )
-
-
-@pytest.mark.parametrize(
-    ("others", "expected"),
-    [
-        ({"b": LogDirStatus.OFFLINE, "c": LogDirStatus.OFFLINE}, "last_dir"),
-        ({"b": LogDirStatus.OFFLINE, "c": ONLINE}, None),
-        ({"b": SATURATED, "c": LogDirStatus.OFFLINE}, None),
-        ({"b": LogDirStatus.UNKNOWN}, None),
-        ({}, "last_dir"),
-    ],
-)
-def test_a_broker_halts_with_a_directory_when_every_other_one_is_offline(others, expected):
-    assert predicates.halts_broker(broker_of(a=SATURATED, **others), "/a") == expected
 
 
 def test_a_broker_with_zookeeper_halts_with_any_directory_while_it_migrates():
@@ -161,10 +139,3 @@ def test_a_broker_with_zookeeper_halts_with_any_directory_while_it_migrates():
     assert predicates.halts_broker(memory, "/a") == "migration"
     memory.log_dirs["/b"].is_metadata_dir = True
     assert predicates.halts_broker(memory, "/a") is None, "it runs in KRaft mode already"
-
-
-def test_capacity_that_nobody_reported_gives_no_ratio():
-    assert predicates.used_ratio(None, 5) is None
-    assert predicates.used_ratio(0, 0) is None
-    assert predicates.used_ratio(100, None) is None
-    assert predicates.used_ratio(100, 25) == 0.75

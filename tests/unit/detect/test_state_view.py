@@ -1,13 +1,12 @@
 """When a state record is written, and what it has of the machine's memory."""
 
-import msgspec
 import pytest
 
-from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Maintenance, OpenAlert, decode
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Maintenance, decode
 from logdirwatch.detect.state.turns import seed_of
 from logdirwatch.detect.state_view import has_news, state_record
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from tests.unit.detect.builders import T0
 
 REFRESH_MS = 30_000
@@ -61,10 +60,6 @@ def test_a_broker_is_written_once_each_refresh_at_its_own_turn():
     assert has_news(broker(newest_ms=due_ms + REFRESH_MS, emitted_ms=due_ms), REFRESH_MS)
 
 
-def test_without_a_refresh_interval_everything_is_written():
-    assert has_news(broker(), 0)
-
-
 def test_a_record_counts_on_and_what_it_told_is_no_news_any_more():
     memory = broker(sequence=4, newest_ms=T0 + 5, is_silent=True, partitions=health(leaderless=1), maintenance=PLANNED)
     record = state_record(memory, [])
@@ -98,24 +93,6 @@ def test_what_the_record_says_of_the_broker():
     assert (record.reason, record.is_silent, record.transitions) == ("answers", False, [])
     assert (record.maintenance_until_ms, record.maintenance_by, record.maintenance_reason) == (None, None, None)
     assert record.absence_alerts == {}
-
-
-def test_a_running_maintenance_says_until_when_who_and_why():
-    record = state_record(broker(maintenance=PLANNED), [])
-    found = (record.maintenance_until_ms, record.maintenance_by, record.maintenance_reason)
-    assert found == (T0 + 9, "ada", "new disk")
-    over = state_record(broker(maintenance=msgspec.structs.replace(PLANNED, is_over=True)), [])
-    assert (over.maintenance_until_ms, over.maintenance_by, over.maintenance_reason) == (None, None, None)
-
-
-def test_only_alerts_about_the_brokers_absence_are_named():
-    def alert(name):
-        times = {"opened_at_ms": T0, "from_status": None, "to_status": None}
-        return OpenAlert(alert_id=name, revision=1, severity=Severity.PAGE, **times)
-
-    alerts = {Rule.BROKER_OFFLINE: alert("a"), Rule.BROKER_UNKNOWN: alert("b"), Rule.LOG_DIR_SUSPECT: alert("c")}
-    record = state_record(broker(alerts=alerts), [])
-    assert record.absence_alerts == {"broker_offline": "a", "broker_unknown": "b"}
 
 
 NUMBERS = {

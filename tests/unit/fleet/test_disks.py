@@ -136,12 +136,6 @@ def test_room_is_never_less_than_none(used, room, rebuild):
     assert (disk.room_bytes, disk.rebuild_bytes, disk.above_bytes) == (room, rebuild, 0)
 
 
-def test_each_directory_without_a_volume_is_its_own_disk_in_order_of_the_paths():
-    found = disks_of(log_dir("/a"), log_dir("/b", volume="v"), log_dir("/c"), log_dir("/d", volume="v"), broker=3)
-    assert [disk.paths for disk in found] == [("/a",), ("/b", "/d"), ("/c",)]
-    assert {disk.broker for disk in found} == {3}
-
-
 def test_a_volume_that_is_called_like_a_path_is_another_disk():
     found = disks_of(log_dir("/a"), log_dir("/b", volume="/a"))
     assert [disk.paths for disk in found] == [("/a",), ("/b",)]
@@ -161,8 +155,3 @@ def test_a_volume_of_which_nothing_is_known_has_no_numbers():
     (disk,) = disks_of(*(log_dir(path, None, "unknown", volume="v") for path in ("/a", "/b")))
     assert (disk.is_unknown, disk.used_ratio, disk.full_at_ms, disk.replica_bytes) == (True, None, None, None)
     assert (disk.above_bytes, disk.room_bytes, disk.rebuild_bytes) == (0, 0, 0)
-
-
-def test_replicas_that_nobody_counted_in_one_directory_make_those_of_the_volume_unknown():
-    (disk,) = disks_of(log_dir("/a", volume="v"), log_dir("/b", volume="v", replica_bytes=None))
-    assert disk.replica_bytes is None

@@ -3,7 +3,6 @@
 import pytest
 
 from logdirwatch.fleet import rules
-from logdirwatch.fleet.disks import Disk
 from logdirwatch.fleet.rules import Loss
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.fleet.tally import Sums
@@ -68,22 +67,6 @@ def test_a_quarter_of_the_brokers_must_fill_and_never_less_than_two(brokers, nee
     assert rules.brokers_needed(FleetSettings(), brokers) == needed
 
 
-def disk(broker, *paths, rebuild=0, replicas=0):
-    return Disk(
-        broker=broker,
-        paths=paths or ("/d1",),
-        is_filling=False,
-        is_urgent=False,
-        is_unknown=False,
-        above_bytes=0,
-        room_bytes=0,
-        rebuild_bytes=rebuild,
-        used_ratio=0.5,
-        full_at_ms=None,
-        replica_bytes=replicas,
-    )
-
-
 def test_a_partition_is_as_bad_as_the_worst_that_any_broker_says():
     healths = [
         Health(sole_replica=1, examples=["a-0"]),
@@ -109,20 +92,6 @@ def test_names_are_told_once_internal_ones_first(told, hurt):
 
 
 @pytest.mark.parametrize(
-    ("filling", "above", "room", "is_short"),
-    [(1, 10, 0, False), (2, 10, 0, True), (2, 10, 9, True), (2, 10, 10, False), (2, 0, 0, False), (3, 1, 0, True)],
-)
-def test_space_is_short_when_many_fill_and_the_others_cannot_take_it(filling, above, room, is_short):
-    sums = Sums(brokers=8, filling_brokers=filling, above_bytes=above, room_bytes=room)
-    assert rules.is_short_of_space(FleetSettings(), sums) is is_short
-
-
-@pytest.mark.parametrize(("needs", "room", "missing"), [(5, 3, 2), (3, 3, 0), (3, 5, 0)])
-def test_missing_is_what_does_not_fit(needs, room, missing):
-    assert Loss(1, None, needs, room).missing_bytes == missing
-
-
-@pytest.mark.parametrize(
     ("losses", "worst"),
     [
         ([], None),
@@ -134,32 +103,6 @@ def test_missing_is_what_does_not_fit(needs, room, missing):
 def test_the_worst_loss(losses, worst):
     found = rules.worst_loss(losses)
     assert (None if found is None else found.broker) == worst
-
-
-def test_a_broker_is_rebuilt_on_the_others():
-    disks = [
-        disk(1, "/a", rebuild=10, replicas=1),
-        disk(1, "/b", rebuild=20, replicas=2),
-        disk(2, rebuild=400, replicas=4),
-        disk(3, rebuild=500, replicas=5),
-    ]
-    assert rules.broker_losses(disks) == [Loss(1, None, 3, 900), Loss(2, None, 4, 530), Loss(3, None, 5, 430)]
-    assert rules.disk_losses(disks) == [
-        Loss(1, "/a", 1, 900),
-        Loss(1, "/b", 2, 900),
-        Loss(2, "/d1", 4, 530),
-        Loss(3, "/d1", 5, 430),
-    ]
-
-
-def test_of_a_shared_disk_the_first_directory_is_named():
-    assert rules.disk_losses([disk(1, "/a", "/b", replicas=7)]) == [Loss(1, "/a", 7, 0)]
-
-
-def test_what_nobody_counted_is_not_judged_but_its_room_counts():
-    disks = [disk(1, "/a", rebuild=10, replicas=None), disk(1, "/b", replicas=1), disk(2, rebuild=20, replicas=2)]
-    assert rules.broker_losses(disks) == [Loss(2, None, 2, 10)]
-    assert rules.disk_losses(disks) == [Loss(1, "/b", 1, 20), Loss(2, "/d1", 2, 10)]
 
 
 @pytest.mark.parametrize(

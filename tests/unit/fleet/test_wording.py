@@ -3,7 +3,6 @@
 import pytest
 
 from logdirwatch.fleet import wording
-from logdirwatch.model.evidence.base import UsedLogDir
 from logdirwatch.model.evidence.clusters import (
     BrokerSilentEvidence,
     ClusterSilentEvidence,
@@ -104,15 +103,6 @@ def test_a_cluster_short_of_space_says_how_much_and_whether_it_can_wait(urgent, 
     assert text.startswith("Cluster prod: 2 of 8 brokers have disks that are filling or soon will be, 3 GiB too much")
     assert "and the others take 1 GiB of it" in text
     assert waits(text) == answer
-
-
-@pytest.mark.parametrize(("is_planned", "answer"), [(True, "yes"), (False, "no")])
-def test_a_silent_broker_is_one_among_those_reported(is_planned, answer):
-    evidence = BrokerSilentEvidence(brokers=5, silent_brokers=2, fullest=UsedLogDir(log_dir="/d1", used_ratio=0.8))
-    text = wording.broker_silent(7, evidence, is_planned=is_planned)
-    assert text.startswith("Broker 7 is unknown: no collector reports it, while 3 of the cluster's 5 are reported")
-    assert "last seen: /d1 at 80.0 %; can wait" in text
-    assert waits(text).startswith(f"{answer}, because")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,6 @@ UNNAMED = says("Error while deleting segments for t-0 in dir /d1", "java.nio.fil
 OTHER_READ_ONLY = says(
     "Error while rolling log segment for t-0 in dir /d0", "java.io.IOException: Read-only file system"
 )
-BARE = Driver.event
 
 
 @dataclass(frozen=True)
@@ -225,7 +224,6 @@ def counts_left(*counts):
 
 
 STARTS = ("it is recovering its logs, ", " of 400: do not restart it")
-HOUR = 60 * MINUTE
 RECOVERIES = [
     Row("progress in the log", (loads(*range(1, 60)),), None),
     Row("in the words of older releases", (loads(*range(1, 60), form="({}/{} loaded in /d1)"),), None),

@@ -225,8 +225,8 @@ LIMITS = [
 ]
 
 
-def _stray(*more, at=900, size=600, name="t", number=0, path="/d1", growth=1e5):
-    disks = [b.directory(1, "/d1", at * b.MIB, growth_bytes_per_s=growth), b.directory(1, "/d2", 100 * b.MIB)]
+def _stray(*more, size=600, name="t", number=0, path="/d1"):
+    disks = [b.directory(1, "/d1", 900 * b.MIB, growth_bytes_per_s=1e5), b.directory(1, "/d2", 100 * b.MIB)]
     rest = [
         b.directory(2, "/d1", 700 * b.MIB),
         b.directory(3, "/d1", 710 * b.MIB),
@@ -253,40 +253,19 @@ def _arriving():
 
 NOTHING_ON_IT = ("move_log_dir", "reassign", "lower_retention", "delete_records", "expand_disk")
 STRAYS = [
-    Advice(
-        "a stray of an assigned partition fills a directory",
-        _stray,
-        first="investigate",
-        never=NOTHING_ON_IT,
-        says=("t-0, 600 MiB, assigned to broker 2, 3",),
-    ),
-    Advice(
-        "a replica of a topic that is gone fills it",
-        lambda: _stray(name="gone"),
-        first="investigate",
-        never=NOTHING_ON_IT,
-        says=("gone-0, 600 MiB, of a topic that the metadata does not know",),
-    ),
-    Advice(
-        "a partition that its topic has no more",
-        lambda: _stray(number=7),
-        first="investigate",
-        never=NOTHING_ON_IT,
-        says=("t-7, 600 MiB",),
-    ),
-    Advice(
-        "a topic whose name ends in a number",
-        lambda: _stray(name="a-1"),
-        first="investigate",
-        never=NOTHING_ON_IT,
-        says=("a-1-0, 600 MiB",),
-    ),
-    Advice(
-        "tables that keep no row of it name it as well",
-        _reported_stray,
-        first="investigate",
-        never=NOTHING_ON_IT,
-        says=("t-0, 600 MiB",),
+    *(
+        Advice(name, given, first="investigate", never=NOTHING_ON_IT, says=(says,))
+        for name, given, says in (
+            ("a stray of an assigned partition fills a directory", _stray, "t-0, 600 MiB, assigned to broker 2, 3"),
+            (
+                "a replica of a topic that is gone fills it",
+                lambda: _stray(name="gone"),
+                "gone-0, 600 MiB, of a topic that the metadata does not know",
+            ),
+            ("a partition that its topic has no more", lambda: _stray(number=7), "t-7, 600 MiB"),
+            ("a topic whose name ends in a number", lambda: _stray(name="a-1"), "a-1-0, 600 MiB"),
+            ("tables that keep no row of it name it as well", _reported_stray, "t-0, 600 MiB"),
+        )
     ),
     Advice(
         "a stray that is not enough",

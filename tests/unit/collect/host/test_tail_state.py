@@ -4,21 +4,8 @@ import shutil
 
 import pytest
 
-from logdirwatch.collect.host.tail import END_OF_FILE, Position, StateFile, TailState
+from logdirwatch.collect.host.tail import Position, StateFile, TailState
 from logdirwatch.errors import UserError
-
-_OPENED = []
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    while _OPENED:
-        _OPENED.pop().close()
-
-
-def read(tail):
-    return "".join("|" if piece is END_OF_FILE else piece.decode() for piece in tail.read())
 
 
 def test_the_state_comes_back_and_a_broken_one_is_a_warning(tmp_path, logged):

@@ -34,12 +34,6 @@ def test_a_lost_broker_names_who_is_hurt():
     assert SAYS in alert.summary
 
 
-def test_where_nobody_is_hurt_or_nobody_knows_nothing_is_said():
-    for health in (PartitionHealth(), PartitionHealth(hurt_topics=[], hurt_groups=[])):
-        driver = Driver().polls(0.5).poll(log_dir(error_code=56), partitions=health)
-        assert "hurt" not in driver.open_alerts()[0].summary
-
-
 @pytest.mark.parametrize(
     ("left", "says"),
     [

@@ -10,7 +10,6 @@ from logdirwatch.detect.state.broker_state import (
     Change,
     LogDirMemory,
     Maintenance,
-    OpenAlert,
     Verdict,
 )
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS, CapacitySource
@@ -122,13 +121,6 @@ def test_of_several_directories_all_must_be_confirmed_before_it_can_wait():
     assert waits(messages.offline(memory, ["/d1"])) == "yes"
 
 
-def test_clients_that_are_impacted_are_named():
-    hurt = PartitionHealth(under_min_isr=1, hurt_topics=["orders"], hurt_groups=["billing"])
-    assert "impacted: topics orders; consumer groups billing" in messages.offline(
-        broker(lost(), partitions=hurt), ["/d1"]
-    )
-
-
 WARNING, CRITICAL = Severity.WARNING, Severity.CRITICAL
 HEALS = next(trouble for trouble in KernelTrouble if trouble.heals and trouble is not KernelTrouble.NO_SPACE)
 
@@ -165,29 +157,6 @@ def test_whether_a_suspect_disk_can_wait(kinds, severity, answer):
     text = messages.suspect(broker(), "/d1", {str(kind): f"text of {kind}" for kind in kinds}, severity)
     assert text.startswith("Broker 7 /d1 is suspect: text of")
     assert f"can wait until morning: {answer}" in text
-
-
-def test_a_suspect_broker_has_no_path_and_every_suspicion_is_told():
-    text = messages.suspect(broker(), None, {"lagging": "it lags", "slow_flush": "it is slow"})
-    assert text.startswith("Broker 7 is suspect: it lags; it is slow; can wait")
-
-
-@pytest.mark.parametrize(
-    ("why", "before", "now", "answer"),
-    [
-        ("capacity", 2 * GIB, 1 * GIB, "no"),
-        ("capacity", 2 * GIB, None, "no"),
-        ("capacity", 2 * GIB, 2 * GIB, "yes"),
-        ("capacity", 2 * GIB, 3 * GIB, "yes"),
-        ("volume", 2 * GIB, 1 * GIB, "yes"),
-        ("root_volume", 2 * GIB, 3 * GIB, "no"),
-        ("reserve", 2 * GIB, 2 * GIB, "yes"),
-    ],
-)
-def test_a_changed_directory_cannot_wait_when_space_or_its_mount_was_lost(why, before, now, answer):
-    change = Change(why=why, at_ms=T0, total_bytes=before, volume=None)
-    severity = Severity.CRITICAL if answer == "no" else Severity.WARNING
-    assert waits(messages.changed(broker(), "/d1", change, LogDirMemory(total_bytes=now), severity)) == answer
 
 
 def test_another_size_is_told_before_and_now():
@@ -300,21 +269,6 @@ def test_an_offline_broker_names_its_worst_directory_as_last_seen(dirs, said):
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({}, None),
-        ({"reason": "answers"}, "answers"),
-        ({"reason": "fenced", "word": WORD}, "fenced; its log says: it was killed"),
-        ({"reason": None, "word": WORD}, None),
-        ({"reason": "answers", "maintenance": PLANNED}, f"answers; {MAINTENANCE}"),
-        ({"maintenance": PLANNED}, MAINTENANCE),
-    ],
-)
-def test_the_reason_of_a_status(fields, said):
-    assert absence_messages.standing(broker(**fields)) == said
-
-
-@pytest.mark.parametrize(
     ("path", "rule", "said"),
     [
         (None, Rule.BROKER_OFFLINE, "Broker 7 answers again since"),
@@ -326,29 +280,6 @@ def test_an_alert_that_is_held_open_says_since_when_and_until_when(path, rule, s
     text = messages.held(broker(), path, rule, 4, (T0, T0 + HOUR_MS))
     assert text.startswith(f"{said} 2023-11-14 22:13:20Z; flapping: ended 4 times within an hour")
     assert text.endswith("until 2023-11-14 23:13:20Z")
-
-
-OPEN = OpenAlert(alert_id="a" * 32, revision=1, severity=CRITICAL, opened_at_ms=T0, from_status=None, to_status=None)
-
-
-@pytest.mark.parametrize(
-    ("path", "reason", "rule", "said"),
-    [
-        ("/d1", "recovered", Rule.LOG_DIR_SPACE, "Broker 7 /d1: recovered"),
-        ("/d1", "removed", Rule.LOG_DIR_SPACE, "Broker 7 /d1: resolved, removed"),
-        (None, "offline", Rule.BROKER_UNKNOWN, "Broker 7: resolved, offline"),
-        ("/d1", "offline", Rule.LOG_DIR_OFFLINE, "Broker 7 /d1: resolved, offline"),
-        (
-            "/d1",
-            "offline",
-            Rule.LOG_DIR_SPACE,
-            "Broker 7 /d1: space alert closed: the directory is now offline (see aaaaaaaa)",
-        ),
-    ],
-)
-def test_an_alert_that_ended_says_why(path, reason, rule, said):
-    memory = broker(LogDirMemory(alerts={Rule.LOG_DIR_OFFLINE: OPEN}))
-    assert messages.resolved(memory, path, reason, rule) == said
 
 
 def test_an_unknown_directory_and_stuck_reports_can_wait():

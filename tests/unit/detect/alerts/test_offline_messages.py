@@ -116,11 +116,6 @@ def test_a_pool_below_the_volume_is_named_where_the_kernel_says_so(cause, kind, 
     assert why(log_dir(Cause.FULL, kernel=kernel, troubles=troubles)).startswith(said)
 
 
-def test_a_pool_is_not_named_where_the_kernel_said_nothing_of_the_failure():
-    troubles = {"x": Trouble(kind=KernelTrouble.POOL_FULL, text="pool", at_ms=T0)}
-    assert why(log_dir(Cause.FULL, troubles=troubles)).startswith("no space left for the broker:")
-
-
 @pytest.mark.parametrize(
     ("fields", "decided_by", "said"),
     [

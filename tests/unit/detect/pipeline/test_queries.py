@@ -200,13 +200,6 @@ def test_a_record_that_is_not_newer_changes_nothing():
     assert len(driver.alerts) == 1
 
 
-def test_a_clock_far_ahead_is_not_believed():
-    driver = Driver()
-    seen = QueryProgress(fares(T0 + 10**9, lag_ms=300_000), Origin("logdir.metrics", 0, 0, T0))
-    (alert,) = pipeline.take(driver.memory, seen, driver.settings)
-    assert alert.at_ms == T0
-
-
 loads = st.fixed_dictionaries(
     {
         "query": st.sampled_from(["store", "detect"]),

@@ -3,9 +3,9 @@
 import pytest
 
 from logdirwatch.detect.causes import INODES_OUT_RATIO
-from logdirwatch.detect.rules.host_findings import PATH_LOST, explanation, forget, note, used_inodes_ratio
-from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Trouble, Verdict
-from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
+from logdirwatch.detect.rules.host_findings import PATH_LOST, forget, note, used_inodes_ratio
+from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Verdict
+from logdirwatch.model.vocabulary import Cause, FullBy
 from tests.unit.detect.builders import T0, host_dir
 
 IO, GONE = "write: Input/output error", "look: No such file or directory"
@@ -120,14 +120,6 @@ def test_a_lost_path_comes_before_its_consequences():
     assert found == (Cause.REMOUNT, PATH_LOST, None, IO)
 
 
-def test_a_finding_holds_until_the_next_observation():
-    log_dir = LogDirMemory()
-    note(log_dir, host_dir(probe_error=IO), T0)
-    assert log_dir.host_word is not None
-    note(log_dir, host_dir(probe_ms=1.0), T0 + 1)
-    assert log_dir.host_word is None
-
-
 def kernel_line(cause, text="line", device="sdb"):
     return host_dir(kernel_error=text, kernel_cause=cause, device=device)
 
@@ -143,50 +135,10 @@ def test_a_kernel_line_is_kept_until_another_one():
     assert (log_dir.kernel.cause, log_dir.kernel.text, log_dir.kernel.at_ms) == (Cause.READ_ONLY, "other", T0 + 2)
 
 
-@pytest.mark.parametrize("cause", [None, "of a later release"])
-def test_a_line_without_a_cause_or_with_one_of_a_later_release_leaves_it_open(cause):
-    log_dir = LogDirMemory()
-    note(log_dir, kernel_line(cause), T0)
-    assert log_dir.kernel.cause is Cause.UNKNOWN
-
-
 def test_a_newer_io_error_replaces_an_older_one():
     log_dir = LogDirMemory(kernel=KernelFinding(at_ms=T0, cause=Cause.FAILED, text="first"))
     note(log_dir, kernel_line("failed", "second"), T0 + 1)
     assert log_dir.kernel.text == "second"
-
-
-def troubles(*kinds, at_ms=T0):
-    return {f"{n}": Trouble(kind=kind, text=f"{kind}{n}", at_ms=at_ms, device=f"sd{n}") for n, kind in enumerate(kinds)}
-
-
-MEDIUM, POOL, NO_SPACE = KernelTrouble.MEDIUM_ERROR, KernelTrouble.POOL_FULL, KernelTrouble.NO_SPACE
-
-
-@pytest.mark.parametrize(
-    ("kinds", "text"),
-    [
-        ([], None),
-        ([KernelTrouble.FILE_SYSTEM_ERROR], None),
-        ([MEDIUM], "medium_error0"),
-        ([NO_SPACE, POOL, MEDIUM], "medium_error2"),
-        ([NO_SPACE, POOL], "pool_full1"),
-        ([NO_SPACE], "no_space0"),
-        ([MEDIUM, MEDIUM], "medium_error1"),  # the last line of the kind
-    ],
-)
-def test_the_deepest_trouble_explains_the_others(kinds, text):
-    found = explanation(LogDirMemory(troubles=troubles(*kinds)), T0)
-    assert (None if found is None else found.text) == text
-
-
-def test_the_explanation_stands_for_a_line_that_follows_from_it():
-    log_dir = LogDirMemory(troubles=troubles(POOL))
-    note(log_dir, kernel_line("failed"), T0 + 5)
-    assert log_dir.kernel == KernelFinding(at_ms=T0 + 5, cause=Cause.FULL, text="pool_full0", device="sd0")
-    untouched = LogDirMemory(troubles=troubles(POOL))
-    note(untouched, host_dir(), T0 + 5)
-    assert untouched.kernel is None, "without a new line there is nothing to explain"
 
 
 @pytest.mark.parametrize(("until_ms", "is_kept"), [(T0 - 1, True), (T0, False), (T0 + 1, False)])

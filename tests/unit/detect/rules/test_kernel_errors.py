@@ -90,13 +90,6 @@ def test_a_line_makes_its_directory_suspect_with_its_device(line, kind, severity
     assert line in alert.summary
 
 
-def test_every_line_begins_the_weeks_anew():
-    driver = watched(MEDIUM)
-    quiet(driver, 15 * DAY_MS, every_ms=6 * HOUR_MS).host(*said(MEDIUM))
-    quiet(driver, 15 * DAY_MS, every_ms=6 * HOUR_MS)
-    assert why(driver) == ["medium_error"]
-
-
 def test_a_person_says_that_the_disk_is_good():
     driver = healthy(watched(MEDIUM))
     assert driver.open_alerts() == []
@@ -121,17 +114,6 @@ def test_the_word_of_a_person_about_another_directory_or_of_another_kind_changes
     driver = healthy(watched(MEDIUM), path="/elsewhere")
     driver.plan(HOUR_MS)
     assert why(driver) == ["medium_error"]
-
-
-def test_the_word_of_a_person_leaves_what_is_measured():
-    driver = watched(MEDIUM, is_read_only=True)
-    healthy(driver)
-    assert set(driver.memory.log_dirs["/d1"].suspicions) == {"read_only"}
-
-
-def test_a_path_that_was_back_before_anybody_looked_is_no_news():
-    assert watched(PATH, PATH_BACK).open_alerts() == []
-    assert why(watched(PATH_BACK, PATH)) == ["path_lost"]
 
 
 def test_one_path_that_is_back_says_nothing_of_another_one():
@@ -187,14 +169,6 @@ def test_a_directory_that_comes_back_after_a_failure_is_suspect_as_before():
     assert set(driver.memory.log_dirs["/d1"].troubles) == {"medium_error sdd", "device_error sde"}
     driver.polls(0.4).host(good())
     assert why(driver) == ["device_error", "medium_error"]
-
-
-def test_a_directory_whose_disk_was_replaced_meanwhile_is_not_suspect_once_somebody_says_so():
-    driver = watched(MEDIUM)
-    driver.poll(log_dir(error_code=56))
-    healthy(driver)
-    driver.polls(0.4).host(good())
-    assert driver.open_alerts() == []
 
 
 def test_older_sources_wrote_the_line_behind_the_probes_error():
@@ -256,17 +230,6 @@ def test_a_task_that_hangs_is_not_over_while_one_disk_was_not_written():
     assert driver.memory.troubles, "nothing is known of /d2"
     healthy(driver, path=None)
     assert driver.open_alerts() == []
-
-
-def test_a_summary_says_what_can_wait():
-    waits = {
-        MEDIUM: "yes, because Kafka still serves from it; but a disk that behaves like this may be failing",
-        PATH: "yes, because Kafka still serves from it and no disk is suspect",
-        "device-mapper: thin: 253:4: no free data space available.": "no, because writes wait or fail until the pool",
-    }
-    for line, words in waits.items():
-        assert f"can wait until morning: {words}" in watched(line).open_alerts()[0].summary
-    assert "may be failing" in watched(PATH, MEDIUM).open_alerts()[0].summary
 
 
 @pytest.mark.parametrize(

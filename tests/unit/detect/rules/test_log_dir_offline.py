@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.identity import alert_id
-from logdirwatch.model.vocabulary import POLLED_FAILURE, Rule
+from logdirwatch.model.vocabulary import POLLED_FAILURE
 from tests.unit.detect.builders import POLL_MS, T0, Driver, host_dir, log_dir
 
 PATHS = ("/d1", "/d2", "/d3")
@@ -105,24 +105,6 @@ def test_the_alert_ends_when_all_are_back_and_says_which_are_not():
     assert all(log_dir.carrier is None for log_dir in driver.memory.log_dirs.values())
 
 
-def test_all_back_in_one_poll_is_one_revision():
-    driver = poll(poll(Driver()), *PATHS)
-    poll(driver)
-    assert [alert.status for alert in driver.alerts] == ["firing", "resolved"]
-
-
-def test_after_a_restart_of_the_broker_what_is_still_bad_stays_told_under_the_same_alert():
-    driver = poll(poll(Driver()), *PATHS)
-    driver.poll(status="timeout")
-    assert driver.open_alerts()[0].stale_since_ms is not None
-    poll(driver, "/d2")
-    (alert,) = driver.open_alerts()
-    assert (alert.alert_id, alert.stale_since_ms) == (driver.alerts[0].alert_id, None)
-    assert away(driver) == {"/d1": ["/d2"]}
-    poll(driver)
-    assert driver.open_alerts() == []
-
-
 def test_one_that_was_back_and_fails_again_has_an_alert_of_its_own():
     driver = poll(poll(Driver()), *PATHS)
     for _ in range(5):
@@ -136,17 +118,6 @@ def test_a_directory_whose_carrier_leaves_log_dirs_is_told_of_anew():
     poll(driver, "/d2", paths=("/d2", "/d3"), configs={"log.dirs": "/d2,/d3"})
     assert away(driver) == {"/d2": ["/d2"]}
     assert [a.reason for a in driver.alerts if a.status == "resolved"] == ["no longer in log.dirs"]
-
-
-def test_a_space_alert_that_gives_way_says_to_which_alert():
-    driver = Driver().poll(log_dir("/d1", 0.8), log_dir("/d2", 0.8))
-    poll(driver, "/d1", "/d2", paths=("/d1", "/d2"))
-    opened = next(alert.alert_id for alert in driver.alerts if alert.rule == "log_dir_offline")
-    closed = [alert.summary for alert in driver.alerts if alert.reason == "offline"]
-    assert closed == [
-        f"Broker 7 {path}: space alert closed: the directory is now offline (see {opened[:8]})"
-        for path in ("/d1", "/d2")
-    ]
 
 
 def test_a_correction_is_one_revision_and_says_what_decided():
@@ -180,14 +151,6 @@ def test_what_a_collector_says_of_its_poll_is_not_quoted_as_a_line_of_the_broker
     driver = poll(Driver()).event(log_dir="/d1", cause="unknown", detail=POLLED_FAILURE)
     assert "log says" not in driver.alerts[-1].summary
     assert (driver.alerts[-1].evidence["event_detail"], driver.alerts[-1].evidence["said"]) == (None, None)
-
-
-def test_the_poll_that_confirms_a_bare_event_adds_that_space_was_left():
-    driver = poll(poll(Driver()).event(log_dir="/d1", cause="unknown", detail=POLLED_FAILURE), "/d1")
-    first, confirmed = (alert for alert in driver.alerts if alert.rule is Rule.LOG_DIR_OFFLINE)
-    assert (confirmed.revision, confirmed.evidence["error_code"]) == (first.revision + 1, 56)
-    assert confirmed.evidence["decided_by"] == "space_was_left"
-    assert "cause unknown, space was left" in confirmed.summary
 
 
 @pytest.mark.parametrize("is_first", [True, False])

@@ -92,10 +92,6 @@ def test_a_directory_in_balance_says_once_whether_it_can_wait():
     assert driver.memory.log_dirs["/d1"].lasting_growth_bytes_per_s == pytest.approx(0, abs=1e6)
 
 
-def test_a_directory_that_grows_slowly_stays_online():
-    assert grown(Driver(), 60, GIB).status() == "online"
-
-
 def test_the_forecast_can_be_switched_off():
     off = DetectSettings(thresholds=Thresholds(filling_within_ms=0, critical_within_ms=0))
     assert grown(Driver(off), 12, 16 * GIB).status() == "online"
@@ -190,20 +186,6 @@ def test_two_directories_on_one_volume_are_seen_and_speak_with_one_alert():
     assert driver.status("/d2") == "filling"
     assert [alert.log_dir for alert in driver.open_alerts()] == ["/d1"]
     assert {a.reason for a in driver.alerts if a.log_dir == "/d2" and a.status == "resolved"} == {"one volume with /d1"}
-
-
-def test_directories_that_fill_apart_are_two_volumes():
-    driver = Driver()
-    for number in range(TOGETHER + 2):
-        driver.poll(log_dir("/d1", 0.5 + number / 100), log_dir("/d2", 0.5 + number / 90))
-    assert driver.memory.log_dirs["/d2"].volume is None
-
-
-def test_directories_that_do_not_change_tell_nothing_about_their_volume():
-    driver = Driver()
-    for _ in range(3 * TOGETHER):
-        driver.poll(log_dir("/d1", 0.5), log_dir("/d2", 0.5))
-    assert driver.memory.log_dirs["/d1"].volume is None
 
 
 def test_the_host_knows_volumes_at_once_and_its_word_stays():
@@ -340,13 +322,6 @@ class TestReserveFile:
         assert driver.open_alerts()[0].evidence["why"] == "root_volume"
 
 
-def test_a_directory_that_always_lay_on_the_root_volume_is_no_news():
-    driver = Driver().polls(0.3)
-    for _ in range(2):
-        driver.host(host_dir(volume="dev 8:1", is_root_volume=True))
-    assert driver.said() == []
-
-
 def test_bytes_that_no_replica_explains_are_told_when_they_stay():
     driver = Driver()
     for _ in range(14 * 12):
@@ -359,14 +334,6 @@ def test_bytes_that_no_replica_explains_are_told_when_they_stay():
     assert driver.said()[-1] == ("unaccounted_bytes", "resolved", "recovered")
 
 
-def test_replicas_of_the_neighbour_on_one_volume_are_accounted_for():
-    driver = Driver().poll(log_dir("/d1"), log_dir("/d2"))
-    driver.host(host_dir("/d1", volume="dev 8:1"), host_dir("/d2", volume="dev 8:1"))
-    for _ in range(16 * 12):
-        driver.poll(*(log_dir(path, 0.5, replica_bytes=TOTAL // 4) for path in ("/d1", "/d2")))
-    assert driver.said() == []
-
-
 def unexplained(driver, minutes, ratio=0.25, **fields):
     for _ in range(12 * minutes):
         driver.poll(log_dir(used=0.5, replica_bytes=round(TOTAL * ratio)), **fields)
@@ -377,12 +344,6 @@ def test_bytes_that_were_explained_in_between_wait_from_the_beginning():
     driver = unexplained(unexplained(unexplained(Driver(), 14), 1, ratio=0.5), 14)
     assert driver.said() == []
     assert unexplained(driver, 2).said() == [("unaccounted_bytes", "firing", "warning")]
-
-
-def test_bytes_of_which_a_part_was_not_known_in_between_wait_from_the_beginning():
-    driver = unexplained(Driver(), 14)
-    driver.poll(log_dir(used=0.5))
-    assert unexplained(driver, 14).said() == []
 
 
 def two_alike(driver, minutes, first=0.4, second=0.19, used=0.6, apart_bytes=0):
