@@ -190,4 +190,5 @@ def _write(files: Sequence[tuple[Path, str, int]]) -> None:
             each.unlink(missing_ok=True)
         if isinstance(error, FileExistsError):
             raise UserError(f"{path} exists and is not replaced; choose another with --output", exit_code=2) from None
-        raise UserError(f"{path}: {error.strerror}") from None
+        is_usage = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
+        raise UserError(f"{path}: {error.strerror}", exit_code=2 if is_usage else 1) from None

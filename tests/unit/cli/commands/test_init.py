@@ -145,6 +145,7 @@ def test_the_password_of_any_cluster_is_an_assignment_that_a_shell_takes_and_the
     ("option", "value"),
     [
         ("--cluster", "x" * 256),
+        ("--output", "missing/logdirwatch.yaml"),
         *(("--brokers", value) for value in ("", "b1", "b1:x", "b1:0")),
         *(("--telemetry", value) for value in ("", "::1:9092")),
         *(("--cluster", value) for value in ("", "prod eu", "prod\n")),
