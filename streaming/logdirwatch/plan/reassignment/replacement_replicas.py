@@ -18,7 +18,7 @@ from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import slowed_by_others
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, NewReplicas, Space, less_full_than
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica, TopicPartition
+from logdirwatch.plan.cluster.layout import MOST_MS, LogDirId, Partition, Replica, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import EXAMPLES, Policy, Veto
 from logdirwatch.plan.reassignment.arrivals import Arrivals
@@ -137,7 +137,8 @@ class Repair:
     def copying_ms(self, rate: int) -> int:
         """Return how long the busiest broker copies at ``rate``, with what is written to its copies meanwhile."""
         net = {broker: max(1, rate - int(self.written_per_broker.get(broker, 0))) for broker in self.bytes_per_broker}
-        return max((size * 1000 // net[broker] for broker, size in self.bytes_per_broker.items()), default=0)
+        found = max((size * 1000 // net[broker] for broker, size in self.bytes_per_broker.items()), default=0)
+        return min(found, MOST_MS)
 
     @property
     def copied_bytes(self) -> int:

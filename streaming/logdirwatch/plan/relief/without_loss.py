@@ -170,8 +170,9 @@ def _outside(
     is_open = not snapshot.decisions.is_rejected(ActionKind.REASSIGN, place_target(source))
     plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
     proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.decisions)
-    assignments = plan.repair.assignments if plan.repair else ()
-    return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in assignments), plan.vetoes)
+    # What a veto keeps where it is may be cut: it is perhaps what fills the directory.
+    moved = frozenset(key for one in proposals if not one.vetoes for key in keys_in(one.reassignment))
+    return LosslessRelief(tuple(proposals), moved, plan.vetoes)
 
 
 # A throttle that no plan of logdirwatch set belongs to somebody: it may protect clients, or another move. So it is

@@ -176,6 +176,13 @@ def test_where_replicas_go_lasts_longer_than_where_they_were(grows, source_grows
     assert ("/d1" in place[0]) is not bool(planned)
 
 
+@pytest.mark.parametrize(("written", "taken"), [(999.0, {("t", 0)}), (1000.0, set())])
+def test_what_a_veto_keeps_where_it_is_is_not_taken(written, taken):
+    """Its throttle is below its write rate: its topic may be cut instead, not one that does not grow."""
+    limited = broker(1, **{"leader.replication.throttled.rate": "1000"})
+    assert found(OUTSIDE, limited, growth={(FULL.place, ("t", 0)): written}).taken == taken
+
+
 def test_a_directory_that_a_new_replica_may_only_pass_need_not():
     assert kinds(directory(3, "/d1", 645 * MIB), directory(3, "/d2", 100 * MIB)) == ["reassign"]
 

@@ -270,8 +270,7 @@ def propose_offload(
     usual, seen = policy.limits.replication_throttle_bytes_per_s, copy_rates.seen_rate(repair.bytes_in, snapshot)
     needs = repair.copying_ms(copy_rates.as_seen(rate, usual, seen)) + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
-    written = max((snapshot.growth_of_partitions.get(one.key, 0.0) for one in moved), default=0.0)
-    too_slow = replica_vetoes.slower_than_writes(rate, written)
+    too_slow = replica_vetoes.slower_than_writes(rate, max(repair.written_per_broker.values(), default=0.0))
     assigned = _assigned(source.place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     return [
         ProposedAction(
