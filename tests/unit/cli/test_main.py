@@ -56,7 +56,8 @@ def test_a_configuration_is_named_after_the_command(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "position"), [(["alerts", "ack", "a", "--by", "\udcff"], 5), (["\udcff"], 1), (["--config", "a", "\udcff"], 3)]
+    ("typed", "position"),
+    [(["alerts", "ack", "a", "--by", "\udcff"], 5), (["\udcff"], 1), (["--config", "a", "\udcff"], 3)],
 )
 def test_an_argument_that_is_no_text_is_refused(run, typed, position):
     ended = run(*typed)
