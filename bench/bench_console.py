@@ -9,7 +9,6 @@ leaves the tables there, and uses those that are there already; ``--only PATH`` 
 
 import argparse
 import gzip
-import os
 import sys
 import tempfile
 import time
@@ -20,14 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the fleet is that of the t
 from flask.testing import FlaskClient
 
 from lakehouse import machine
-from logdirwatch.cli.console.capacity import capacity_of
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.tables.opening import table_reader
-from logdirwatch.config.section import HOUR_MS
-from logdirwatch.console.pages import application
-from logdirwatch.console.reading import Reader
-from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.report.status.snapshot import Patience
+from logdirwatch.clock import wall_ms
+from tests.support.console import application_over
 from tests.support.delta import Written
 from tests.support.fleet import Fleet
 
@@ -70,21 +63,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="logdirwatch-bench-") as temporary:
         folder = chosen.keep or Path(temporary)
         if not (folder / "broker_state").exists():
-            fleet.write(Written(folder), _now_ms())
-        client = _client(folder)
+            fleet.write(Written(folder), wall_ms())
+        client = application_over(folder)[0].test_client()
         print("| page | first s | median s | bytes | gzip bytes |\n|---|---|---|---|---|")
         for page in chosen.only or PAGES:
             print(_measured(client, page, chosen.times), flush=True)
-
-
-def _client(folder: Path) -> FlaskClient:
-    os.environ |= {"LOGDIRWATCH_CONFIG": "", "LOGDIRWATCH_TABLES__PATH": str(folder)}
-    context = Context()
-    tables = table_reader(context.settings)
-    reader = Reader(tables.select, tables.rows)
-    patience = Patience(state_ms=HOUR_MS, inventory_ms=HOUR_MS, proof_ms=HOUR_MS, skew_ms=60_000)
-    capacity = capacity_of(context, tables)
-    return application(reader, ConsoleSettings(), patience, _now_ms, capacity=capacity).test_client()
 
 
 def _measured(client: FlaskClient, page: str, times: int) -> str:
@@ -98,10 +81,6 @@ def _measured(client: FlaskClient, page: str, times: int) -> str:
     raw = gzip.decompress(answer.data) if is_packed else answer.data
     sent = f"{len(answer.data):,}" if is_packed else "not packed"
     return f"| `{page}` | {taken[0]:.2f} | {sorted(taken)[len(taken) // 2]:.2f} | {len(raw):,} | {sent} |"
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

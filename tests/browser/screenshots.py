@@ -6,11 +6,9 @@ The tables are those of a fleet with some faults (``tests.support.fleet``); a he
 browser is that of the tests.
 """
 
-import os
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,18 +18,13 @@ from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 from werkzeug.serving import make_server
 
-from logdirwatch.cli.console.capacity import capacity_of
-from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.tables.opening import table_reader
-from logdirwatch.console.pages import application
-from logdirwatch.console.reading import Reader
-from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.clock import wall_ms
 from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory, answer
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import Lane
-from logdirwatch.report.status.snapshot import Patience
 from tests.browser import chromium
 from tests.browser.test_accessible import PHONE
+from tests.support.console import application_over
 from tests.support.delta import Written
 from tests.support.fleet import HOUR_MS, Fleet
 
@@ -80,9 +73,9 @@ def main(folder: Path, names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as root, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium.program(), args=["--no-sandbox", *chromium.FLAGS])
         for name, scene in wanted.items():
-            tables, now_ms = Path(root) / scene.fleet, time.time_ns() // 1_000_000
+            tables = Path(root) / scene.fleet
             if not tables.exists():
-                FLEETS[scene.fleet]().write(Written(tables), now_ms)
+                FLEETS[scene.fleet]().write(Written(tables), wall_ms())
             with serving(tables, scene.silent_ms) as (address, place):
                 page = browser.new_context(**scene.window).new_page()
                 page.goto(f"http://{address}{scene.path.format(**place)}")
@@ -94,18 +87,12 @@ def main(folder: Path, names: list[str]) -> None:
 @contextmanager
 def serving(tables: Path, silent_ms: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Serve the console over tables; yield its address, and the place of a directory that fills."""
-    os.environ |= {"LOGDIRWATCH_CONFIG": "", "LOGDIRWATCH_TABLES__PATH": str(tables)}
-    context = Context()
-    found = table_reader(context.settings)
-    stored = Reader(found.select, found.rows)
-    reader = Reader(found.select, found.rows, live=lambda: [*(stored.open_alerts() or ()), *beat(now_ms() - silent_ms)])
-    patience = Patience(state_ms=HOUR_MS, inventory_ms=HOUR_MS, proof_ms=HOUR_MS, skew_ms=60_000)
-    pages = application(reader, ConsoleSettings(), patience, now_ms, capacity=capacity_of(context, found))
+    pages, reader = application_over(tables, lambda: [*(reader.open_alerts() or ()), *beat(wall_ms() - silent_ms)])
     server = make_server("127.0.0.1", 0, pages, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         rows = [
-            row for row in found.rows("log_dir_state") or () if row["status"] in {"critical", "saturated", "filling"}
+            row for row in reader.rows("log_dir_state") or () if row["status"] in {"critical", "saturated", "filling"}
         ]
         yield f"127.0.0.1:{server.server_port}", rows[0] if rows else {}
     finally:
@@ -119,10 +106,6 @@ def beat(at_ms: int) -> list[AlertRecord]:
     )
     passed = answer(HeartbeatMemory(), [found])
     return [*passed, *(replace(one, alert_id="canary", lane=Lane.FAST) for one in passed)]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

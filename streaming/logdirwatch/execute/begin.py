@@ -73,7 +73,7 @@ def begun(action: ActionRecord, by: str, now_ms: int) -> ExecutionRecord:
         operations=packed(action.operations or []),
         needs_ms=_number(action.expected.get("needs_ms")),
         bytes=bytes_of(action),
-        topic_ids=dict(action.based_on.get("topic_ids") or {}),
+        topic_ids=action.topic_ids,
         by=by,
         started_at_ms=now_ms,
         at_ms=now_ms,

@@ -14,6 +14,7 @@ from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState
+from logdirwatch.plan.commands.operations import other_topics
 
 
 class Hand:
@@ -79,7 +80,7 @@ class Hand:
         if throttle is None:
             return None
         seen = self.ports.cluster.look(throttle, ())
-        if others := kernel.other_topics(seen, self.record.topic_ids):
+        if others := other_topics(self.record.topic_ids, seen.topic_ids):
             # They have no copies of ours: those of the other topics keep their throttles.
             throttle = throttle.without(others)
             seen = self.ports.cluster.look(throttle, ())

@@ -25,7 +25,7 @@ from logdirwatch.model.records import ExecutionRecord
 from logdirwatch.model.records.executions import ExecutionState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import TopicPartition
-from logdirwatch.plan.commands.operations import ANOTHER_TOPIC
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, other_topics
 from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.plan.reassignment.running_copies import not_cleaned
 
@@ -52,18 +52,13 @@ def next_of(step: Step, seen: Seen, record: ExecutionRecord) -> Next:
 
 def _theirs(step: Step, seen: Seen, record: ExecutionRecord) -> Iterator[str]:
     """Yield what somebody else did to the partitions of a step."""
-    for topic in other_topics(seen, record.topic_ids):
+    for topic in other_topics(record.topic_ids, seen.topic_ids):
         yield f"{topic} {ANOTHER_TOPIC}"
     ours = changes.changed(record)
     for topic, partition in sorted(one[:2] for one in running(step, seen) if not {one, one[:2]} & ours):
         yield f"somebody else has begun already to move {topic}-{partition}"
     for topic, partition in () if has_turned(record) else sorted(_led_back(step, seen)):
         yield f"somebody else moves {topic}-{partition} back"
-
-
-def other_topics(seen: Seen, ids: Mapping[str, str]) -> Sequence[str]:
-    """Return the topics that are not those that the execution is for, though they have their names."""
-    return sorted(topic for topic, known in ids.items() if seen.topic_ids.get(topic, known) != known)
 
 
 def _present(step: Move, seen: Seen, begun: Collection[Change] = ()) -> tuple[Move, str | None]:
@@ -202,7 +197,7 @@ def ending(step: Move, seen: Seen, record: ExecutionRecord, *, must_end: bool) -
     partition until it restarts (KAFKA-19458): it may end by itself, unless it ``must_end``.
     """
     step, _ = _present(step, seen)
-    turned, others = has_turned(record), other_topics(seen, record.topic_ids)
+    turned, others = has_turned(record), other_topics(record.topic_ids, seen.topic_ids)
     cancels: dict[str, Call] = {}
     goes_on: list[str] = []
     leaves: list[str] = []

@@ -25,8 +25,8 @@ def content_hash(action: ActionRecord) -> str:
     )
     if action.operations is not None:
         content += (list(action.operations),)
-    if topic_ids := action.based_on.get("topic_ids"):
-        content += (topic_ids,)
+    if action.topic_ids:
+        content += (action.topic_ids,)
     return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

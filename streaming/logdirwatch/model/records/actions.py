@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from logdirwatch.model.actions.parts import BasedOn
+from logdirwatch.model.record_part import converted
 from logdirwatch.model.scalars import BrokerId, ClusterName, Count, EpochMs, Long, Name, Revision, StatusReason, Version
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, ClusterOwner, Decision, Rule, Severity
 
@@ -38,7 +40,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         "Values of topic configurations that it sets, by topic and Kafka configuration key; null: none.",
     ]
     undo: Annotated[dict[str, Any], "How it is undone."]
-    based_on: Annotated[dict[str, Any], "The age of the data that it was planned on."]
+    based_on: Annotated[dict[str, Any], "The age of the data that it was planned on, and the topics that it is for."]
     at_ms: Annotated[Long, "Time of this revision, in milliseconds since the epoch."]
     observed: Annotated[dict[str, Any] | None, "What was observed of its execution; null: nothing yet."] = None
     status_reason: StatusReason = None
@@ -63,6 +65,11 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         "What declares the configuration of the cluster: the action is written for it; null: nothing, or a record "
         "of an older release.",
     ] = None
+
+    @property
+    def topic_ids(self) -> dict[str, str]:
+        """Kafka's ids of the topics that it is for, by name; empty where they are not known, or not readable."""
+        return converted(self.based_on, BasedOn).topic_ids
 
 
 class AlertPattern(Struct, frozen=True, kw_only=True):

@@ -219,6 +219,11 @@ ANOTHER_TOPIC = "is another topic than the one it was planned for: deleted and c
 """The end of a sentence about a topic whose id is not the one that an action names."""
 
 
+def other_topics(meant: Mapping[str, str], now: Mapping[str, str | None]) -> list[str]:
+    """Return the topics whose id is known now and is not the one that is meant; both are ids by name."""
+    return sorted(name for name, known in meant.items() if now.get(name) not in {None, known})
+
+
 def topics_of(args: OperationArgs) -> set[str]:
     """Return the topics that an operation changes."""
     moved = args.reassignment.partitions if args.reassignment else ()

@@ -17,7 +17,7 @@ from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
-from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, NOT_KNOWN, UNKNOWN, from_record, plan_of
+from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, NOT_KNOWN, UNKNOWN, from_record, other_topics, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.owners.owner import why_reverted
 from logdirwatch.plan.proposal import Policy
@@ -111,10 +111,8 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
 
 def _of_topics(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
     """Yield the topics that are not those it was planned for; on another cluster all of them are others."""
-    for name, known in (action.based_on.get("topic_ids") or {}).items():
-        topic = snapshot.topics.get(name)
-        if topic is not None and topic.id not in {None, known}:
-            yield f"{name} {ANOTHER_TOPIC}"
+    now = {name: topic.id for name, topic in snapshot.topics.items()}
+    yield from (f"{name} {ANOTHER_TOPIC}" for name in other_topics(action.topic_ids, now))
 
 
 def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:

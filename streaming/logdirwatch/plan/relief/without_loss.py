@@ -106,16 +106,18 @@ def _lasting_moves(
     """
     best = _moves(source, snapshot, policy, needed, now_ms)
     least = _short_bytes(source, best, snapshot, policy)
-    if not snapshot.growth or freed_by(best.proposals, source) < needed:
+    if least <= 0 or not snapshot.growth or freed_by(best.proposals, source) < needed:
         return best
     steady = {one.key for one in snapshot.replicas_in(source.place) if (snapshot.growth_of(one) or 0.0) <= 0}
     for one in (snapshot, replace(snapshot, claimed=snapshot.claimed | steady)):
         wanted, short = needed, least
-        for _ in range(ROUNDS if least > 0 else 0):
+        for _ in range(ROUNDS):
             wanted += short
             way = _moves(source, one, policy, wanted, now_ms)
             short = _short_bytes(source, way, snapshot, policy)
             best, least = (way, short) if short < least else (best, least)
+            if least <= 0:
+                return best
     return best
 
 

@@ -182,6 +182,12 @@ class TestReassignment:
         assert found.based_on["topic_ids"] == {"t": "one"}
         assert against(found, *after) == ([] if holds else [f"t {ANOTHER_TOPIC}"])
 
+    @pytest.mark.parametrize("ids", ["one", ["one"], {"t": 1}, None])
+    def test_ids_that_nobody_can_read_say_nothing(self, ids):
+        asked = planned(ActionKind.REASSIGN)
+        asked = changed(asked, based_on={**asked.based_on, "topic_ids": ids})
+        assert (asked.topic_ids, against(asked, *FAILED)) == ({}, [])
+
     def test_what_cannot_be_asked_is_no_yes(self):
         unknown = topic("t", (1, 2))
         assert against(planned(ActionKind.REASSIGN), *FAILED, unknown) == [
