@@ -27,7 +27,7 @@ CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand simulate-advice mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-connect test-artefacts test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand simulate-advice matrix record mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -82,7 +82,10 @@ test-versions: java $(STAMP) ## Kafka 2.8.2, 3.9.1 and 4.4.0, with ZooKeeper and
 	$(PYTEST) tests/kafka/test_versions.py -m "long and not release" -n 2 $(ARGS)
 
 test-versions-long: java $(STAMP) ## whole clusters of older Kafka under watch, repaired with their own tools; an upgrade, a migration to KRaft
-	$(PYTEST) tests/versions $(ARGS)
+	$(PYTEST) tests/versions -m "not release" $(ARGS)
+
+matrix: java $(STAMP) ## the table of releases of Kafka: failed, filling and full directories, actions pasted and applied (ARGS="--release 2.8.2-zookeeper")
+	$(BIN)/python -m tests.versions.matrix $(ARGS)
 
 test-spark-versions: java $(STAMP) ## what touches Spark's API, with Spark 4.0 and 4.1 (VERSIONS="4.0.5"; downloads each once)
 	@VERSIONS="$(VERSIONS)" .ci/spark-versions "$(abspath $(VENV))" $(ARGS)
@@ -95,7 +98,13 @@ test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster (P
 		$(MINUTES:%=--minutes %) $(BEGIN:%=--begin %) $(ARGS)
 
 test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark cluster, a worker killed
-	$(PYTEST) tests/cluster $(ARGS)
+	$(PYTEST) tests/cluster -m "not release" $(ARGS)
+
+test-connect: java $(STAMP) ## the queries that raise alerts through a Spark Connect server, across a restart
+	$(PYTEST) tests/cluster -m release $(ARGS)
+
+test-artefacts: java $(STAMP) ## wheel, files of the image, chart and bundle: each installed alone, it tells of a broken disk (needs helm: .ci/helm)
+	$(PYTEST) tests/artefacts $(ARGS)
 
 test-sql: java $(STAMP) ## every panel's query in Spark and in a real Trino server
 	$(PYTEST) tests/sql $(ARGS)
@@ -126,6 +135,9 @@ simulate-hand: $(STAMP) ## executions against everybody else, generated (SCHEDUL
 
 simulate-advice: $(STAMP) ## advice for small clusters, against everything that could be done (WORLDS=10000 SEED=1)
 	$(BIN)/python -m tests.simulation.advice --worlds $(or $(WORLDS),10000) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+record: $(STAMP) ## digests of what 5,000 histories and small worlds lead to; a change that keeps behavior keeps them (COUNT=5000 SEED=1)
+	$(BIN)/python -m tests.simulation.record --count $(or $(COUNT),5000) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=60 SEED=1 ONLY="notify store")
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -84,7 +84,7 @@ class Bench:
             time.sleep(0.1)
 
     def _listen(self) -> None:
-        for message in follow(self.settings.telemetry, topics.ALERTS, from_beginning=True):
+        for message in follow(self.settings.telemetry, topics.ALERTS):
             seen_s = time.monotonic()
             if message.value is None:
                 continue

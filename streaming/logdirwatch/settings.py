@@ -27,6 +27,7 @@ from logdirwatch.collect.settings import (
 from logdirwatch.config import environment
 from logdirwatch.config.section import DAY_MS, Name, Section
 from logdirwatch.config.stream import CheckpointSettings, StreamSettings
+from logdirwatch.config.text_file import TooLargeError, opened, text_of
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -280,23 +281,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _text_of(path: Path) -> str:
-    with path.open(encoding="utf-8-sig") as file:
-        text = file.read(MOST_CHARACTERS + 1)
-    if len(text) > MOST_CHARACTERS:
-        raise _TooLargeError(f"more than {MOST_CHARACTERS} characters")
-    return text
+    with opened(path) as file:
+        return text_of(file)
 
 
-MOST_CHARACTERS = 10_000_000
 MOST_VALUES = 1_000_000
 
 
 class _DuplicateKeyError(yaml.MarkedYAMLError):
     """A key twice in one section: YAML forbids it, and PyYAML takes the last one."""
-
-
-class _TooLargeError(ValueError):
-    """A file that is larger than a configuration can be: aliases of aliases make billions of values of a few lines."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -314,7 +307,7 @@ class _Loader(yaml.SafeLoader):
         """Return the file's values; raises an error for too many, those of an alias counted wherever it stands."""
         node: yaml.Node | None = super().get_single_node()
         if node is not None and _size(node, {}) > MOST_VALUES:
-            raise _TooLargeError(f"more than {MOST_VALUES} values, those of aliases counted wherever they stand")
+            raise TooLargeError(f"more than {MOST_VALUES} values, those of aliases counted wherever they stand")
         return node
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
@@ -346,7 +339,7 @@ def _size(node: yaml.Node, known: dict[int, float]) -> float:
 
 
 def _unreadable(error: Exception) -> str:
-    if isinstance(error, _TooLargeError):
+    if isinstance(error, TooLargeError):
         return str(error)
     if isinstance(error, _DuplicateKeyError):
         return "the key is there already"

@@ -100,6 +100,27 @@ def on_databricks() -> bool:
     return "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
+def by_connect() -> bool:
+    """Whether Spark is reached by Spark Connect, which has neither a JVM nor a ``SparkContext`` for its clients."""
+    from pyspark.sql.utils import is_remote  # noqa: PLC0415 - slow to import, so only where Spark is used
+
+    return is_remote() or "SPARK_REMOTE" in os.environ
+
+
+def clone(session: Any) -> Any:
+    """Return a session of Spark Connect with a configuration of its own; raises UserError below Spark 4.2."""
+    if not hasattr(session, "cloneSession"):
+        raise UserError("by Spark Connect, the queries need Spark 4.2: a client of an older one cannot clone a session")
+    cloned = session.cloneSession()
+    cloned.release_session_on_close = True  # 4.2.0 does not set it, and its stop() asks for it
+    return cloned
+
+
+def opens_files() -> bool:
+    """Whether Hadoop's file systems can be opened beside Spark's own commands; on Databricks and by Connect not."""
+    return not (on_databricks() or by_connect())
+
+
 def submit_arguments(version: str, conf: dict[str, str]) -> str:
     """Return the arguments of spark-submit that bring the connectors and set ``conf``."""
     packages = ",".join(name for name in release(version).connectors if ":spark-sql-kafka" in name or ":delta-" in name)

@@ -7,7 +7,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -48,10 +48,15 @@ def found(site, browser):
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
+    page.goto(site)
+    box, results = page.locator(".md-search__input"), page.locator(".md-search-result__item")
 
     def search(words):
-        page.goto(f"{site}?q={quote(words)}")
-        page.locator(".md-search-result__item").first.wait_for()
+        for text, state in (("", "detached"), (words, "visible")):
+            box.fill(text)
+            # What searches listens for keys alone.
+            box.dispatch_event("keyup")
+            results.first.wait_for(state=state)
         links = page.locator(".md-search-result__item > a:first-child").all()
         return [urlsplit(link.get_attribute("href")).path.lstrip("/") for link in links]
 

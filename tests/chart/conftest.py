@@ -52,12 +52,10 @@ class Helm:
 def program():
     """Return helm's path: the one that is named, on the path, or beside this Python."""
     named = os.environ.get("TEST_HELM")
-    return named or shutil.which("helm") or shutil.which("helm", path=str(Path(sys.executable).parent))
+    found = named or shutil.which("helm") or shutil.which("helm", path=str(Path(sys.executable).parent))
+    return found or pytest.fail("no helm: run .ci/helm, or name one in TEST_HELM", pytrace=False)
 
 
 @pytest.fixture
 def helm(tmp_path):
-    found = program()
-    if found is None:
-        pytest.fail("no helm: run .ci/helm, or name one in TEST_HELM", pytrace=False)
-    return Helm(found, tmp_path)
+    return Helm(program(), tmp_path)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from logdirwatch.jars import spark_jars
 from logdirwatch.observe.children import dying_with_parent
 from logdirwatch_lab.ports import free_ports
 from logdirwatch_lab.state import HOST
+from tests.kafka.conftest import JARS_HOME
 from tests.support.waiting import DEADLINE_S, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -21,6 +23,7 @@ CONF = Path(__file__).parents[2] / "conf"
 LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 CORES = 8
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 MEMORY = "1g"
 
 
@@ -41,6 +44,10 @@ class Program:
 
     def said(self):
         return self.log_file.read_text(errors="replace")
+
+    def ended(self):
+        """Return its exit code, None while it runs."""
+        return self._process.poll()
 
     def check(self):
         assert self._process.poll() is None, f"{self.log_file} ended: {self.said()[-3_000:]}"
@@ -78,6 +85,55 @@ class Program:
             return self._process.returncode
 
 
+def conf(options):
+    """Return the arguments of spark-submit that set these."""
+    return [word for name, value in options.items() for word in ("--conf", f"{name}={value}")]
+
+
+class ConnectServer:
+    """A server of Spark Connect with a local master, as PySpark ships it; ``with`` starts it and ends it."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def __enter__(self):
+        (port,) = free_ports(1)
+        self.url = f"sc://{HOST}:{port}"
+        options = {
+            "spark.connect.grpc.binding.address": HOST,
+            "spark.connect.grpc.binding.port": port,
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
+            "spark.driver.extraJavaOptions": f"{SMALL_JVM} -Djava.io.tmpdir={self._folder} {LOG_OF_ERRORS}",
+            "spark.ui.enabled": "false",
+            "spark.sql.warehouse.dir": self._folder / "warehouse",
+        }
+        command = [
+            *(SPARK_HOME / "bin" / "spark-submit", "--master", f"local[{CORES}]", *conf(options)),
+            *("--jars", ",".join(map(str, spark_jars(JARS_HOME))), "--class", CONNECT, "spark-internal"),
+        ]
+        self.program = Program(command, self._folder / "connect.log", SPARK_LOCAL_DIRS=str(self._folder))
+        try:
+            wait_until(lambda: self._answers(port), DEADLINE_S, f"a server of Spark Connect; {self.program.log_file}")
+        except AssertionError:
+            self.program.stop()
+            raise
+        return self
+
+    def _answers(self, port):
+        self.program.check()
+        with socket.socket() as probe:
+            return probe.connect_ex((HOST, port)) == 0
+
+    def __exit__(self, *_):
+        self.program.stop()
+
+    def run(self, config, log_file, *arguments):
+        """Run ``logdirwatch`` with ``SPARK_REMOTE``, as the documentation says."""
+        command = [sys.executable, "-m", "logdirwatch", "--config", config, *arguments]
+        return Program(command, log_file, SPARK_REMOTE=self.url)
+
+
 class Standalone:
     """A master and two workers; ``with`` starts them and ends them."""
 
@@ -103,7 +159,6 @@ class Standalone:
 
     def submit(self, config, log_file, *arguments):
         """Run ``logdirwatch`` by spark-submit, as the documentation says."""
-        home = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
         options = {
             "spark.executor.memory": MEMORY,
             "spark.driver.host": HOST,
@@ -115,10 +170,9 @@ class Standalone:
             "spark.executor.extraJavaOptions": f"{SMALL_JVM} {self._tmpdir}",
             "spark.ui.enabled": "false",
         }
-        words = [word for name, value in options.items() for word in ("--conf", f"{name}={value}")]
         command = [
-            *(SPARK_HOME / "bin" / "spark-submit", "--master", self.url, *words),
-            *("--jars", ",".join(map(str, spark_jars(home)))),
+            *(SPARK_HOME / "bin" / "spark-submit", "--master", self.url, *conf(options)),
+            *("--jars", ",".join(map(str, spark_jars(JARS_HOME)))),
             *(CONF / "spark" / "run.py", "--config", config, *arguments),
         ]
         program = Program(command, log_file, **self._environment)

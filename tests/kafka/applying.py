@@ -66,16 +66,17 @@ def configs(admin, kind, name):
     return {key: one["value"] for key, one in found.items() if one["config_source"].startswith("DYNAMIC")}
 
 
+def throttles_of(admin, kind, name):
+    """The throttles that are set on a broker, or a topic's lists of throttled replicas."""
+    held = configs(admin, kind, name)
+    return {key: value for key, value in held.items() if ".throttled." in key or key == LOG_DIR_THROTTLE}
+
+
 def limits_left(admin, name):
     """Every throttle that is set anywhere."""
-    found = {f"broker {b}": configs(admin, ConfigResourceType.BROKER, str(b)) for b in (0, 1, 2)}
-    found["topic"] = configs(admin, ConfigResourceType.TOPIC, name)
-    return {
-        (who, key): value
-        for who, held in found.items()
-        for key, value in held.items()
-        if "throttled" in key or key == LOG_DIR_THROTTLE
-    }
+    found = {f"broker {b}": throttles_of(admin, ConfigResourceType.BROKER, str(b)) for b in (0, 1, 2)}
+    found["topic"] = throttles_of(admin, ConfigResourceType.TOPIC, name)
+    return {(who, key): value for who, held in found.items() for key, value in held.items()}
 
 
 def of_move(own, name, there, here, limits, **fields):

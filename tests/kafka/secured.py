@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
@@ -12,10 +12,12 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch_lab import config, jvm, ports, processes
 from tests.kafka.certificates import Authority
+from tests.kafka.tokens import Issuer
 from tests.support.waiting import DEADLINE_S, wait_until
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+BEARER = "org.apache.kafka.common.security.oauthbearer"
 PASSWORD = 'se"cret\\x'
 KEY_PASSWORD = "key-secret"
 BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
@@ -30,6 +32,7 @@ LISTENERS = {
     "SASL_TLS": "SASL_SSL",
     "MUTUAL": "SSL",
     "EXPIRED": "SSL",
+    "OAUTH": "SASL_SSL",
     "CONTROLLER": "SASL_PLAINTEXT",
 }
 
@@ -44,7 +47,9 @@ class Secured:
     sasl_tls: str
     mutual: str
     expired: str
+    oauth: str
     authority: Authority
+    issuer: Issuer
     folder: Path
 
     def client(self, user: str, password: str = PASSWORD) -> dict[str, str]:
@@ -62,6 +67,19 @@ class Secured:
             "security.protocol": "SASL_SSL",
             "sasl.mechanism": "SCRAM-SHA-512",
             "sasl.jaas.config": _login(SCRAM, username=user, password=password),
+        }
+
+    def oauth_client(self, endpoint: str, client_id: str, secret: str = PASSWORD) -> dict[str, str]:
+        """Return the client properties of the listener that wants a token of the issuer."""
+        return {
+            **self.tls_client,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.endpoint.url": endpoint,
+            "sasl.login.callback.handler.class": f"{BEARER}.secured.OAuthBearerLoginCallbackHandler",
+            "sasl.jaas.config": _login(
+                f"{BEARER}.OAuthBearerLoginModule", clientId=client_id, clientSecret=secret, scope="kafka"
+            ),
         }
 
     @property
@@ -112,12 +130,15 @@ def _started(folder: Path, jars_home: Path, clean_up: ExitStack) -> Secured | No
     folder.mkdir()
     log_file, properties = folder / "server.log", folder / "server.properties"
     numbers = dict(zip(LISTENERS, ports.free_ports(len(LISTENERS)), strict=True))
-    authority = Authority(folder, "authority")
-    properties.write_text(_properties(folder, numbers, authority))
+    authority, issuer = Authority(folder, "authority"), Issuer(folder, {"admin": PASSWORD})
+    properties.write_text(_properties(folder, numbers, authority, issuer))
     kafka, _ = jvm.plain_jvm(jars_home)
+    # Since 4.0 Kafka reads no key that is not allowed (CVE-2025-27817).
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer.keys.as_uri()}"
+    kafka = replace(kafka, java_options=(*kafka.java_options, allowed))
     jvm.run_tool(jvm.format_command(kafka, config.new_cluster_id(), properties))
     places = {name.lower(): f"127.0.0.1:{port}" for name, port in numbers.items() if name != "CONTROLLER"}
-    secured = Secured(**places, authority=authority, folder=folder)
+    secured = Secured(**places, authority=authority, issuer=issuer, folder=folder)
     process = processes.spawn([*kafka.command(HEAP_MIB, broker=True), jvm.BROKER, str(properties)], log_file)
     clean_up.callback(lambda: processes.kill([process]))
     wait_until(
@@ -154,7 +175,7 @@ def _login(module: str, **options: str) -> str:
     return f"{module} required " + " ".join(f'{key}="{value}"' for key, value in escaped.items()) + ";"
 
 
-def _properties(folder: Path, numbers: dict[str, int], authority: Authority) -> str:
+def _properties(folder: Path, numbers: dict[str, int], authority: Authority, issuer: Issuer) -> str:
     known = {f"user_{user}": PASSWORD for user in USERS}
     users = _login(PLAIN, username="admin", password=PASSWORD, **known)
     places = {name: f"{name}://127.0.0.1:{port}" for name, port in numbers.items()}
@@ -174,6 +195,13 @@ def _properties(folder: Path, numbers: dict[str, int], authority: Authority) -> 
         "listener.name.controller.plain.sasl.jaas.config": users,
         "listener.name.sasl_tls.sasl.enabled.mechanisms": "SCRAM-SHA-512",
         "listener.name.sasl_tls.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+        "listener.name.oauth.sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.oauth.oauthbearer.sasl.jaas.config": f"{BEARER}.OAuthBearerLoginModule required;",
+        "listener.name.oauth.oauthbearer.sasl.server.callback.handler.class": (
+            f"{BEARER}.OAuthBearerValidatorCallbackHandler"
+        ),
+        "listener.name.oauth.oauthbearer.sasl.oauthbearer.jwks.endpoint.url": issuer.keys.as_uri(),
+        "listener.name.oauth.oauthbearer.sasl.oauthbearer.expected.audience": issuer.AUDIENCE,
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": authority.issue("broker"),
         "ssl.truststore.type": "PEM",

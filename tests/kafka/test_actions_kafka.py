@@ -22,6 +22,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands.operations import ANOTHER_TOPIC
+from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch_lab.config import CLUSTER
 from tests.kafka.telemetry import fresh_topics, send_records
@@ -81,8 +82,8 @@ def reassign(watched, name, target):
         cluster=CLUSTER,
         target={"broker": 1, "log_dir": None},
         reassignment=plan,
-        commands=tools.reassign(plan, "plan.json", log_dir_rate=None, rate=None),
-        undo={"reassignment": back, "commands": tools.reassign(back, "back.json", log_dir_rate=None, rate=None)},
+        commands=tools.reassign(plan, "plan.json", limits=Limits()),
+        undo={"reassignment": back, "commands": tools.reassign(back, "back.json", limits=Limits())},
         expires_at_ms=now() + 600_000,
         based_on={"topic_ids": {name: facts.topics[name].id}},
         alert={"rule": "partition_failed", "severity": "warning"},

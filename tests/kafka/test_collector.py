@@ -301,7 +301,7 @@ def test_a_topic_is_read_from_beginning_to_end_and_its_latest_records_by_key(obs
     records = list(clients.read_all(settings, TOPIC))
     assert len(records) == 100
     assert {record.key for record in records} == {str(number).encode() for number in range(100)}
-    following = clients.follow(settings, TOPIC, from_beginning=True)
+    following = clients.follow(settings, TOPIC)
     assert {next(following).key for _ in range(100)} == {record.key for record in records}
     partition = TopicPartition(TOPIC, records[0].partition)
     assert next(record.offset for record in records if record.partition == partition.partition) == 0

@@ -9,13 +9,26 @@ from kafka import OffsetAndMetadata, TopicPartition
 
 from logdirwatch import jars
 from logdirwatch import settings as configuration
+from logdirwatch.execute.admin import AdminCluster
+from logdirwatch.execute.calls import ChangeConfig, ElectLeaders, PlaceReplicas, Reassign
+from logdirwatch.execute.steps import Elect
+from logdirwatch.execute.surroundings import Around
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.model.capabilities import CAPABILITIES, is_reported
+from logdirwatch.model.capabilities import CAPABILITIES, is_reported, release_key
 from logdirwatch.model.records import TopicRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, ActionKind, EventName, MetadataMode, NotReported, Rule
+from logdirwatch.model.vocabulary import (
+    KAFKA_STORAGE_ERROR,
+    LOG_DIR_THROTTLE,
+    ActionKind,
+    EventName,
+    MetadataMode,
+    NotReported,
+    Rule,
+)
+from logdirwatch.plan.commands.throttles import Limit
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.reference.support import TESTED_KAFKA
 from logdirwatch_lab.config import CLUSTER, ClusterSpec
@@ -145,6 +158,33 @@ def check_doctor(cluster, version, metadata):
         assert (capability.what in told) == (is_reported(what, minor(version), metadata) is False), told
 
 
+def check_calls(cluster, version):
+    """Everything that apply asks and calls is understood by this release; nothing is changed for good."""
+    (broker,) = cluster.state().brokers
+    key, here = (TOPIC, 0), Around(frozenset({(TOPIC, 0)}), frozenset(), frozenset({(0, broker.log_dirs[0])}))
+    with clients.admin(KafkaSettings(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        hand = AdminCluster(admin)
+
+        def values():
+            held = hand.look(None, [Limit(*one, "86400000") for one in own]).configs
+            return [held[one[:2]].get(one[2]) for one in own]
+
+        own = ("topics", TOPIC, "retention.ms"), ("brokers", "0", LOG_DIR_THROTTLE)
+        for value in ("86400000", None):
+            for entity, name, config in own:
+                hand.call(ChangeConfig(entity, name, config, value))
+            wait_until(lambda value=value: values() == [value, value], DEADLINE_S, f"both to be {value} on the broker")
+        hand.call(Reassign({key: (0,)}))
+        hand.call(Reassign({key: None}))
+        hand.call(ElectLeaders((key,)))
+        hand.call(PlaceReplicas({(*key, 0): broker.log_dirs[0]}))
+        seen = hand.look(Elect({key: None}), ())
+        assert seen.partitions[key].leader == 0
+        assert seen.stops_cleaning == (release_key(version) < (4, 2))
+        assert hand.look_around(here).brokers == {0}
+        assert hand.hosts(frozenset({TOPIC})) == {0}
+
+
 def test_a_release_tells_what_it_can_and_a_failed_directory_leads_to_alert_and_action(release, cluster, tmp_path):
     version, metadata = release
     fresh_topics(configuration.load(cluster.config_path))
@@ -153,6 +193,7 @@ def test_a_release_tells_what_it_can_and_a_failed_directory_leads_to_alert_and_a
     with Looks(cluster.bootstrap_servers) as looks:
         assert looks.look()
         check_what_is_told(looks, version, metadata)
+        check_calls(cluster, version)
         cluster.break_log_dir(0, BROKEN)
         wait_until(
             lambda: KAFKA_STORAGE_ERROR in [log_dir.error_code for log_dir in looks.poll().log_dirs],

@@ -18,7 +18,7 @@ class Topics:
         self._records = {}
         self._positions = {}
         monkeypatch.setattr(clients, "read_all", lambda settings, topic, **_: iter(self.of(topic)))
-        monkeypatch.setattr(clients, "follow", lambda settings, topic, from_beginning: iter(self.of(topic)))
+        monkeypatch.setattr(clients, "follow", lambda settings, topic: iter(self.of(topic)))
         monkeypatch.setattr(clients, "partitions_of", lambda client, topic: [TopicPartition(topic, 0)])
 
     def clear(self):

@@ -39,7 +39,7 @@ def test_what_passes_passes_and_each_target_tells_how_long_it_took(lanes):
     assert "== loud\nof loud\nloud: passed, " in done.stdout
     summary = done.stdout.split("\n\n")[-1]
     assert sorted(re.sub(r"\d+", "N", line) for line in summary.splitlines()) == [
-        f"{target}: passed, N s" for target in ("loud", "one", "two")
+        f"{target}: passed, N s, N s of processors" for target in ("loud", "one", "two")
     ]
 
 
@@ -48,6 +48,6 @@ def test_a_target_that_fails_fails_the_whole_and_stops_no_other(lanes, arguments
     done, told = lanes(*arguments)
     assert done.returncode == 1
     assert sorted(told) == ["bad", "one", "two"]
-    assert re.search(r"^bad: FAILED, \d+ s$", done.stdout.split("\n\n")[-1], re.MULTILINE)
+    assert re.search(r"^bad: FAILED, \d+ s, \d+ s of processors$", done.stdout.split("\n\n")[-1], re.MULTILINE)
     assert "== bad failed; the end of what it said\nFAILED tests/test_it.py::test_it" in done.stdout
     assert done.stdout.splitlines()[-1] == "FAILED tests/test_it.py::test_it - of course"

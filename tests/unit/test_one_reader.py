@@ -169,10 +169,11 @@ def _journal(world: Topics, topic: str) -> tuple[Any, int]:
     return journal.read("telemetry", "other", reader), reader.unreadable.total()
 
 
-def _console_alerts(world: Topics, topic: str) -> tuple[Any, int]:
-    live = LiveAlerts("telemetry")
-    live.follow()
-    return live.alerts(), live.records.unreadable.total()
+def _console(world: Topics, topic: str) -> tuple[Any, int]:
+    live = LiveAlerts("telemetry", SKEW_MS, lambda records, _: records)
+    for fold in (live._alerts, live._decisions):
+        live.follow(fold)
+    return (live.alerts(), live.handling()), live.records.unreadable.total()
 
 
 def _demo(world: Topics, topic: str) -> tuple[Any, int]:
@@ -279,7 +280,7 @@ CONSUMERS = [
     Consumer("notify at its start", topics.NOTIFICATIONS, _sent),
     *(Consumer("autopilot", topic, _autopilot) for topic in (topics.ACTIONS, topics.DECISIONS, topics.EXECUTIONS)),
     Consumer("journal", topics.EXECUTIONS, _journal),
-    Consumer("console", topics.ALERTS, _console_alerts),
+    *(Consumer("console", topic, _console) for topic in (topics.ALERTS, topics.DECISIONS)),
     *(Consumer("tables", t, _console_tables) for t in (topics.ALERTS, topics.ACTIONS, topics.EXECUTIONS)),
     Consumer("status", topics.EXECUTIONS, _status),
     Consumer("plan", topics.ALERTS, _plan),

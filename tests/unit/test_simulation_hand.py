@@ -37,6 +37,14 @@ FOUND = [
             Event(28, "plan_is_done", 701_029),
         ),
     ),
+    (
+        72_003_978,
+        (
+            Event(1, "disk_fails", 936_342),
+            Event(64, "move_is_cancelled", 443_392),
+            Event(78, "topic_is_deleted", 472_230),
+        ),
+    ),
 ]
 """Schedules that broke a law, with the fewest events that it takes."""
 DEFECTS = {

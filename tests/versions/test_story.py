@@ -7,17 +7,24 @@ import pytest
 
 from logdirwatch.model.capabilities import is_reported
 from logdirwatch.model.vocabulary import ActionKind, NotReported
-from logdirwatch.reference.support import STORY_KAFKA
+from logdirwatch.reference.support import STORY_KAFKA, TESTED_KAFKA
 from logdirwatch_lab import faults
 from logdirwatch_lab.fill import Ended, FillWith
 from tests.scenarios.world import of_broker, of_dir
 from tests.unit.plan.builders import MIB
 
+LEVEL_OF_APPLY = 0.88
 LEVELS = {0.78: "filling", 0.88: "critical", 0.97: "saturated"}
 AT_RISK = {("partitions_at_risk", None, None)}
 
 
-@pytest.fixture(scope="module", params=STORY_KAFKA, ids=lambda release: f"{release[0]}-{release[1].value}")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(one, id=f"{one[0]}-{one[1].value}", marks=() if one in STORY_KAFKA else pytest.mark.release)
+        for one in TESTED_KAFKA
+    ],
+)
 def world(watch, request):
     """One cluster a release, whole again after every chapter.
 
@@ -88,9 +95,18 @@ def test_a_filling_directory_is_told_of_at_every_level_and_emptied_by_what_is_re
     assert told["severity"] == "page", told
     critical = next(record for record in world.life(told["alert_id"]) if record["to"] == "critical")
     assert "can wait until morning: no" in critical["summary"], critical
-    world.paste(world.wait_action(ActionKind.MOVE_LOG_DIR, broker=2, log_dir=path))
-    ended = world.wait_alert(alert_id=told["alert_id"], status="resolved")
+    ended = world.done_until_ended(told, ActionKind.MOVE_LOG_DIR, world.paste)
     assert (ended["reason"], ended["to"]) == ("recovered", "online")
+
+
+def test_a_directory_that_fills_is_emptied_by_apply_which_leaves_no_throttle(world):
+    path = world.log_dir(0, 1)
+    world.expects({("log_dir_space", 0, path)}, world.suspects((0, path)))
+    assert world.cluster.fill(0, 1, until_ratio=LEVEL_OF_APPLY, partitions=6).ended is Ended.RATIO
+    told = world.wait_alert(rule="log_dir_space", broker=0, log_dir=path, to="critical", status="firing")
+    ended = world.done_until_ended(told, ActionKind.MOVE_LOG_DIR, world.apply)
+    assert (ended["reason"], ended["to"]) == ("recovered", "online")
+    assert world.throttles() == {}
 
 
 def test_a_directory_that_ran_full_is_told_of_as_full_and_its_return_too(world):

@@ -2,13 +2,14 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 from kafka import OffsetAndMetadata, TopicPartition
+from kafka.admin import ConfigResourceType
 
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
@@ -18,6 +19,8 @@ from logdirwatch_lab.config import CLUSTER
 from logdirwatch_lab.demo.services import Service
 from logdirwatch_lab.state import Node
 from logdirwatch_lab.volumes import volumes_of
+from tests.kafka import collecting
+from tests.kafka.applying import throttles_of
 from tests.scenarios.reading import Place, Record, Tail
 from tests.scenarios.world import World, of_broker, of_dir
 from tests.support.waiting import DEADLINE_S
@@ -123,6 +126,49 @@ class Watched(World):
         )
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def apply(self, action: Record) -> str:
+        """Accept an action and carry it out with ``apply``; return what that printed.
+
+        One that changes in between is accepted again, as ``apply`` asks for.
+        """
+        while True:
+            self._run("actions", "accept", action["action_id"], "--by", "operator", "--reason", "there is room")
+            done = collecting.run(self.config, "apply", action["action_id"], "--yes", deadline_s=2 * DEADLINE_S)
+            if "it has changed since operator accepted it" not in done.stderr:
+                return self._of(done)
+
+    def done_until_ended(self, alert: Record, kind: ActionKind, carry_out: Callable[[Record], str]) -> Record:
+        """Carry out each ready action of a kind for an alert until it has ended; return its last revision.
+
+        The first may be of a moment when less was to move: what is left becomes another one.
+        """
+        done: set[str] = set()
+
+        def ready() -> Record | None:
+            mine = (one for one in self.actions() if (one["kind"], one["alert_id"]) == (kind, alert["alert_id"]))
+            return next((one for one in mine if not one["vetoes"] and one["content_hash"] not in done), None)
+
+        def ended() -> Record | None:
+            return next((one for one in self.life(alert["alert_id"]) if one["status"] == "resolved"), None)
+
+        while (over := self.wait(lambda: ended() or ready(), f"the end of {alert['alert_id']} or {kind}")) != ended():
+            done.add(over["content_hash"])
+            carry_out(over)
+        return over
+
+    def _run(self, *arguments: str) -> str:
+        return self._of(collecting.run(self.config, *arguments, deadline_s=2 * DEADLINE_S))
+
+    def _of(self, done: subprocess.CompletedProcess[str]) -> str:
+        assert done.returncode == 0, f"{done.args}\n{done.stdout}\n{done.stderr}\n{self.told()}"
+        return done.stdout
+
+    def throttles(self) -> dict[int, list[str]]:
+        """The keys of the throttles that are set on any broker."""
+        with clients.admin(self.monitored) as admin:
+            found = {b: throttles_of(admin, ConfigResourceType.BROKER, str(b)) for b in self.brokers}
+        return {broker: list(own) for broker, own in found.items() if own}
 
     # -- what is done
 

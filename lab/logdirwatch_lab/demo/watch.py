@@ -70,7 +70,7 @@ class Watch:
         tell: Callable[[Seen[R]], None] | None,
     ) -> None:
         try:
-            for message in follow(self.telemetry, topic, from_beginning=True):
+            for message in follow(self.telemetry, topic):
                 record = self.records.take(message)
                 if not isinstance(record, kind):
                     continue

@@ -25,6 +25,7 @@ class Reading:
     unknown_executions: Mapping[str, Unreadable] = field(default_factory=dict)
     """By cluster: a record that may be an execution of another release."""
     shown: Shown = field(default_factory=Shown)
+    maintenance: Sequence[DecisionRecord] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Board:
             longest_ms=self._limits.longest_ms,
             said=reading.said,
             pause=reading.pauses.get(cluster),
+            maintenance=[one for one in reading.maintenance if one.cluster == cluster],
             executions=reading.executions,
             shown=reading.shown,
             unknown_execution=reading.unknown_executions.get(cluster),

@@ -32,9 +32,9 @@ ALONE = Running()
 class Facts:
     """The facts about one cluster.
 
-    ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``alerts`` the alert of
-    each action, ``shown`` what alerts show of needs, ``unknown_execution`` a record that may be an execution of another
-    release.
+    ``said`` is the last acceptance or rejection of each action, ``pause`` the active pause, ``maintenance`` that of
+    brokers, ``alerts`` the alert of each action, ``shown`` what alerts show of needs, ``unknown_execution`` a record
+    that may be an execution of another release.
     ``read_at_ms`` is when the topics were last read to their end, None: never. ``touches`` is what the live cluster
     shows that an action touches, None: it has not been looked at.
     """
@@ -44,6 +44,7 @@ class Facts:
     longest_ms: int
     said: Mapping[str, DecisionRecord] = field(default_factory=dict)
     pause: DecisionRecord | None = None
+    maintenance: Sequence[DecisionRecord] = ()
     executions: Sequence[ExecutionRecord] = ()
     unknown_execution: Unreadable | None = None
     alerts: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from kafka import KafkaConsumer
 from kafka.consumer.fetcher import ConsumerRecord
 
-from logdirwatch.decisions import holds
+from logdirwatch.decisions import holds, maintenances
 from logdirwatch.errors import UserError
 from logdirwatch.execute.need import Shown, passed_ms
 from logdirwatch.kafka import clients
@@ -79,6 +79,10 @@ class Feed:
         """Return the active pause of each cluster."""
         found = (one for one in self._decisions.records if one.decision is Decision.PAUSE)
         return {str(one.cluster): one for one in found if holds(one, longest_ms, now_ms)}
+
+    def maintenance(self, longest_ms: int, now_ms: int) -> list[DecisionRecord]:
+        """Return the active maintenance of each broker."""
+        return maintenances(self._decisions.records, longest_ms, now_ms)
 
     def _take(self, record: ConsumerRecord) -> None:
         if record.topic == topics.ACTIONS:

@@ -6,7 +6,7 @@ The operations must match the kind, since permission to write actions must not a
 goes below a floor that the configuration sets.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -313,6 +313,19 @@ def pause_of(cluster: str, facts: Facts) -> str | None:
     return None if facts.pause is None else f"{facts.pause.by} paused it: {facts.pause.reason}"
 
 
+def _maintenance(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
+    """Leave a broker alone on which somebody works, unless an acceptance is newer than the maintenance."""
+    accepted, touches = facts.acceptance(action, now_ms), _touches(action, facts)
+    for one in facts.maintenance:
+        if f"brokers {one.broker}" in touches and (accepted is None or accepted.at_ms < one.at_ms):
+            return f"waits: broker {one.broker} is in maintenance, by {one.by}: {one.reason}"
+    return None
+
+
+def _touches(action: ActionRecord, facts: Facts) -> Sequence[str]:
+    return touched(action.operations) if facts.touches is None else facts.touches
+
+
 def _window(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """Start only within the configured windows."""
     allowed = facts.cluster(action.cluster)
@@ -328,8 +341,7 @@ def alone(action: ActionRecord, facts: Facts, now_ms: int) -> str | None:
     """
     hold, beside = hold_of(facts.others_on(action.cluster)), facts.beside(action.cluster)
     if hold is None or may_pass(hold):
-        touches = touched(action.operations) if facts.touches is None else facts.touches
-        hold = next((one for one in beside if share(touches, one.touches)), None)
+        hold = next((one for one in beside if share(_touches(action, facts), one.touches)), None)
     if hold is not None:
         return f"waits: {held_by(hold, now_ms)}"
     if (unknown := facts.unknown_execution) is not None:
@@ -408,6 +420,7 @@ RULES: Mapping[str, Rule] = {
     "expired": _expired,
     "repeated": _repeated,
     "paused": _paused,
+    "maintenance": _maintenance,
     "window": _window,
     "alone": alone,
     "need": _need,

@@ -304,6 +304,7 @@ def reading_of(feed: Feed, longest_ms: int, now_ms: int, began_ms: int) -> Readi
         actions={action.action_id: action for action in feed.actions},
         said=feed.said(),
         pauses=feed.pauses(longest_ms, now_ms),
+        maintenance=feed.maintenance(longest_ms, now_ms),
         executions=feed.executions,
         shown=feed.shown(),
         unknown_executions=feed.unknown_executions,

@@ -16,10 +16,10 @@ WEEK: tuple[Weekday, ...] = get_args(Weekday)
 
 def _clock(text: str) -> str:
     try:
-        time.fromisoformat(text)
+        is_clock = time.fromisoformat(text).isoformat("minutes") == text  # without seconds, or a zone as in 2200Z
     except ValueError:
-        text = ""
-    if len(text) != len("00:00"):
+        is_clock = False
+    if not is_clock:
         msg = "expected a time of day such as 22:00"
         raise ValueError(msg)
     return text

@@ -1,7 +1,9 @@
 """Shared by the commands that record decisions: who, why, for how long, and how they are written."""
 
+import string
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 import typer
@@ -25,11 +27,21 @@ By = Annotated[str, typer.Option("--by", help="The person who decides.")]
 Reason = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
+_AROUND_IDS = string.whitespace + string.punctuation + "…"
+
+
 def written_id(identity: str | None) -> str | None:
-    """Return an id without the blanks around it; raises UserError when nothing is left."""
-    if identity is not None and not identity.strip():
+    """Return an id however it was copied: out of a sentence, cut off, or as the address of its page in the console.
+
+    Raises UserError when nothing is left.
+    """
+    if identity is None:
+        return None
+    page = urlsplit(identity.strip()).path.rpartition("/")[2] if "://" in identity else identity
+    found = page.strip(_AROUND_IDS)
+    if not found:
         raise UserError("an id needs at least one character", exit_code=2)
-    return identity and identity.strip()
+    return found.lower()
 
 
 SeveritiesOf = Callable[[str], Severities]

@@ -1,13 +1,15 @@
 """The ``logdirwatch`` command: collects the commands and turns errors into one line."""
 
+import difflib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperOption
+from typer.core import TyperGroup, TyperOption
 
 from logdirwatch import __version__
 from logdirwatch.cli import standard_streams
@@ -43,7 +45,26 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
+    if config == Path():  # of an empty variable in a shell
+        raise UserError("--config names no file", exit_code=2)
     ctx.obj = Context(config_path=config, debug=debug)
+
+
+class _Commands(TyperGroup):
+    """A group whose error for an unknown command names those that there are."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first argument; of similar names typer itself says which one is meant."""
+        word = args[0]
+        if not (word.startswith("-") or difflib.get_close_matches(word, self.commands)):
+            below = [f"{name} {word}" for name, one in self.commands.items() if word in _names(one)]
+            ctx.fail(f"No such command {word!r}. There are: {', '.join(below or _names(self))}")
+        return super().resolve_command(ctx, args)
+
+
+def _names(command: Any) -> list[str]:
+    """Return the commands of a group; none of a command."""
+    return [name for name, one in getattr(command, "commands", {}).items() if not one.hidden]
 
 
 # One file holds one command: a function of its name, or ``commands``, a group of them. It is imported by name, and only
@@ -82,6 +103,7 @@ def empty(name: str, about: str) -> typer.Typer:
     """Return a command line with the options of every command, and without commands."""
     made = typer.Typer(
         name=name,
+        cls=_Commands,
         help=about,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -97,7 +119,7 @@ def application(*commands: str) -> typer.Typer:
     for command in commands or COMMANDS:
         module = importlib.import_module(f"logdirwatch.cli.{_module(command)}")
         if hasattr(module, "commands"):
-            made.add_typer(module.commands, name=command)
+            made.add_typer(module.commands, name=command, cls=_Commands)
         else:
             made.command(command, hidden=command in _DEPRECATED)(getattr(module, command.replace("-", "_")))
     return made
@@ -145,11 +167,17 @@ def __getattr__(name: str) -> typer.Typer:
     return application()
 
 
-def _refuse_other_encodings(arguments: Iterable[str]) -> None:
-    """Raise UserError for an argument that no record, message or request can hold."""
+_NEARLY_AN_OPTION = re.compile(r"(?:-|[\u2010-\u2015\u2212]{1,2})([a-z][a-z-]+)(=.*)?", re.IGNORECASE)
+"""With one hyphen, or with a dash that a web page or a word processor made of two."""
+
+
+def _refuse_misspelt(arguments: Iterable[str]) -> None:
+    """Raise UserError for an argument that no record or request can hold, and for an option without its two hyphens."""
     for position, argument in enumerate(arguments):
         if not is_text(argument):
             raise UserError(f"argument {position} is not text in UTF-8", exit_code=2)
+        if (option := _NEARLY_AN_OPTION.fullmatch(argument)) is not None:
+            raise UserError(f"{argument.partition('=')[0]}: two hyphens begin an option: --{option[1]}", exit_code=2)
 
 
 def main() -> None:
@@ -162,7 +190,7 @@ def run(made: Callable[[list[str]], typer.Typer]) -> None:
     try:
         with standard_streams.prepared():
             standard_streams.to_stderr(debug="--debug" in sys.argv)
-            _refuse_other_encodings(sys.argv)
+            _refuse_misspelt(sys.argv)
             arguments = ordered(sys.argv[1:])
             made(arguments)(arguments)
     except KeyboardInterrupt:  # while modules are imported; typer handles a later one

@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import select
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -66,6 +67,26 @@ class _StandardError(io.RawIOBase):
             raise TimeoutError
 
 
+class _StandardOutput(io.FileIO):
+    """Standard output that ends the process without a word once nobody reads it, as ``| head -1`` does.
+
+    The exit code is that of the programs that SIGPIPE ends. Python ignores the signal, since it would also end a
+    service whose socket somebody closes.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream.fileno(), "w", closefd=False)
+        self._stream = stream  # which closes the descriptor when nobody has it any more
+        self._has_reader = True
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) if self._has_reader else len(data)
+        except BrokenPipeError:
+            self._has_reader = False  # what is still buffered goes nowhere
+            raise SystemExit(128 + signal.SIGPIPE) from None
+
+
 def _open_what_is_closed() -> None:
     """Open /dev/null in place of streams that are closed: the next file or socket would get their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -87,6 +108,9 @@ def prepared() -> Iterator[None]:
     _forget_no_width()
     with suppress(AttributeError):  # a test's
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names, in a locale without UTF-8
+    with suppress(OSError, ValueError):  # the streams of a notebook or a test have no descriptor
+        stream = io.BufferedWriter(_StandardOutput(sys.stdout))
+        sys.stdout = io.TextIOWrapper(stream, sys.stdout.encoding, "backslashreplace", line_buffering=True)
     with suppress(OSError, ValueError):  # the streams of a notebook or a test have no descriptor
         sys.stderr = io.TextIOWrapper(
             _StandardError(sys.stderr), encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True

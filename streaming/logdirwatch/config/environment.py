@@ -20,6 +20,7 @@ _OF_KUBERNETES = re.compile(
     r"_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$"
 )
 
+_FORMS = 'write a list as ["..."] and keys with their values as {"...": "..."}'
 _ESCAPES = r"in a string write \" for a quote and \\ for a backslash"
 
 
@@ -44,7 +45,8 @@ def decoded(value: str) -> Any:
         reason = "has half of a surrogate pair or a null character in it"
     except json.JSONDecodeError as error:
         what = error.msg.partition(":")[0]  # after it comes a character of the value
-        reason = f"is not JSON ({what}, at character {error.pos + 1}); {_ESCAPES}"
+        hint = _ESCAPES if value.lstrip().startswith(("{", "[")) else _FORMS
+        reason = f"is not JSON ({what}, at character {error.pos + 1}); {hint}"
     except (RecursionError, ValueError) as error:
         reason = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
     raise NotJsonError(value, reason) from None
@@ -86,11 +88,16 @@ def unusable(variables: Mapping[str, str], sections: Mapping[str, bool]) -> str 
         section, *rest = name.upper().removeprefix(PREFIX).split(DELIMITER)
         is_known = section in known and (known[section] or not rest)
         if not is_known and not (_OF_KUBERNETES.search(name) and not rest):
-            # Of whole names all are similar: they begin alike.
-            similar = difflib.get_close_matches(section, known, n=1)
-            meant = [f"{PREFIX}{DELIMITER.join([one, *(rest if known[one] else ())])}" for one in similar]
-            return f"{name}: there is no such key{did_you_mean(name.upper(), meant)}"
+            return f"{name}: there is no such key{did_you_mean(name.upper(), _meant(section, rest, known))}"
     return None
+
+
+def _meant(section: str, rest: Sequence[str], known: Mapping[str, bool]) -> list[str]:
+    """Return the names that a variable may have been meant to have: with two underscores, or of a similar section."""
+    below = [[one, section[len(one) + 1 :]] for one in known if known[one] and section.startswith(f"{one}_")]
+    # Of whole names all are similar: they begin alike.
+    similar = [[one] for one in difflib.get_close_matches(section, known, n=1)]
+    return [f"{PREFIX}{DELIMITER.join([*steps, *(rest if known[steps[0]] else ())])}" for steps in below or similar]
 
 
 def named(where: Sequence[int | str], variables: Iterable[str]) -> str | None:

@@ -70,6 +70,15 @@ def address(listen: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+def authority(host: str, port: int) -> str:
+    """Return host and port as one text, as a URL has them.
+
+    >>> authority("::1", 9464)
+    '[::1]:9464'
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _listen(text: str) -> str:
     if not is_address(text, lowest_port=0):
         msg = "expected host:port, such as 127.0.0.1:9464; [::1]:9464 for IPv6"

@@ -29,6 +29,7 @@ from logdirwatch.console.overview import heatmap, vitals
 from logdirwatch.console.reading import HEAD_TABLES, MOST_CHANGES, Reader, Row
 from logdirwatch.console.search import Filter, Term, term, terms, topics_of
 from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.detect.predicates import levels
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -41,9 +42,10 @@ from logdirwatch.report.actions import listing as action_words
 from logdirwatch.report.actions.listing import is_blocked
 from logdirwatch.report.actions.outlook import effects
 from logdirwatch.report.affected import DANGERS, affected_lines, affected_links, hurt, touched
+from logdirwatch.report.handling import marks
 from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir
-from logdirwatch.report.status.snapshot import Patience, statuses
+from logdirwatch.report.status.snapshot import Patience, Snapshot, statuses
 from logdirwatch.report.timeline import KINDS, execution_look, moments
 from logdirwatch.report.words import place
 from logdirwatch.store.schema.definitions import LOG_DIR_STATE
@@ -104,6 +106,7 @@ def application(
     app.jinja_env.globals.update(
         place=place,
         meaning=alert_words.meaning,
+        marks=marks,
         term=term,
         effect=action_words.effect,
         where=action_words.where,
@@ -184,7 +187,8 @@ class Pages:
         """Return the counts, the open alerts and the directories that are not healthy, or those that match a filter."""
         snapshot, unreadable = self._reader.snapshot()
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
-        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
+        decided = self._decided(snapshot)
+        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, decided, everything=False)
         counts_of = overview.counts(alerts, found)
         chosen = self._filter(parts)
         only = request.args.get("cluster")
@@ -192,6 +196,7 @@ class Pages:
             "counts": counts_of,
             "alerts": alerts if alerts is None or not chosen else chosen.alerts(alerts, _by_id(found)),
             "alerts_at_first": ALERTS_AT_FIRST,
+            "decided": decided,
             "clusters": [_section(one, chosen) for one in found if only in (None, one.cluster)],
             "filling": [] if chosen or only else parts.read(self._reader.next_to_fill),
             "counted": counts.one_liners,
@@ -204,12 +209,13 @@ class Pages:
         """Return the open alerts, paginated."""
         snapshot, unreadable = self._reader.snapshot(HEAD_TABLES)
         found, parts = statuses(snapshot, self._now_ms(), self._patience), Parts(unreadable)
-        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
+        decided = self._decided(snapshot)
+        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, decided, everything=False)
         chosen = self._filter(parts)
         if alerts is not None and chosen:
             alerts = chosen.alerts(alerts, _by_id(found))
         paged = paged_of(alerts or (), ALERTS_A_PAGE)
-        return self.shown("alerts.html", found, alerts=alerts, paged=paged, unread=parts.unread)
+        return self.shown("alerts.html", found, alerts=alerts, decided=decided, paged=paged, unread=parts.unread)
 
     def brokers(self) -> str:
         """Return the brokers of every cluster as a list, those that match a filter."""
@@ -229,6 +235,10 @@ class Pages:
             "has_clusters": len(found) > 1,
         }
         return self.shown("brokers.html", found, unread=parts.unread, **content)
+
+    def _decided(self, snapshot: Snapshot) -> dict[str, AlertDecisions]:
+        """Return how the open alerts are handled, as far as that is known."""
+        return {} if snapshot.handling is None else snapshot.handling.about_each(snapshot.alerts or (), self._now_ms())
 
     def _topics(self, parts: "Parts") -> list[Row]:
         """Return the topics that the filter names, if it may name nothing else."""
@@ -287,7 +297,8 @@ class Pages:
         content = {
             "cluster": cluster,
             "broker": one,
-            "alerts": alert_words.listed(about, everything=False),
+            "alerts": alert_words.listed(about, decided := self._decided(snapshot), everything=False),
+            "decided": decided,
             "transitions": parts.read(lambda: self._reader.transitions(cluster, broker)),
             "impaired": parts.read(lambda: self._reader.impaired_replicas(cluster, broker)),
         }
@@ -381,9 +392,11 @@ class Pages:
         evidence = json.dumps(msgspec.to_builtins(life[0].evidence), indent=2, sort_keys=True)
         parts = Parts()
         actions = action_words.listed(parts.read(lambda: self._reader.actions_of(alert_id)), everything=True)
+        handling = self._reader.handling()
         content: dict[str, Any] = {
             "alert": life[0],
             "life": life,
+            "marks": None if handling is None else marks(handling.about(life[0], self._now_ms())),
             "evidence": evidence,
             "actions": actions,
             "now": [action for action in actions if action.status in OPEN and not is_blocked(action)],

@@ -13,6 +13,7 @@ from logdirwatch.model.records.executions import ENDED
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, LogDirStatus, ReplicaStatus
 from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.report.folding import is_heartbeat, latest
+from logdirwatch.report.handling import Handling
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, is_stale, read_tables, snapshot_of
 from logdirwatch.report.timeline import changed
 from logdirwatch.store.schema.definitions import (
@@ -57,7 +58,8 @@ class Reader:
     """Reads with ``select``; ``rows`` are the rows of a table that the status needs, None if it was never written.
 
     ``live`` are the alerts and heartbeats of the telemetry cluster, newer than the tables; None while it does not
-    answer. ``records`` counts the records of both that cannot be read. Every page shows the newest revision of both.
+    answer; ``handling`` are the decisions about them. ``records`` counts the records of both that cannot be read.
+    Every page shows the newest revision of both.
     """
 
     select: Select
@@ -65,6 +67,7 @@ class Reader:
     live: Callable[[], list[AlertRecord] | None] = nobody
     records: RecordReader = field(default_factory=lambda: RecordReader(logged))
     now_ms: Callable[[], int] = wall_ms
+    handling: Callable[[], Handling | None] = nobody
 
     def snapshot(self, tables: Iterable[str] = STATUS_TABLES) -> tuple[Snapshot, list[str]]:
         """Return the data for the status of every cluster, and which tables cannot be read and why."""
@@ -74,7 +77,7 @@ class Reader:
             alerts = self._alerts(heard)
         except UserError as error:
             unreadable.append(str(error))
-        snapshot = snapshot_of(found, alerts, is_heard=heard is not None)
+        snapshot = snapshot_of(found, alerts, self.handling(), is_heard=heard is not None)
         return snapshot, [*unreadable, *self.records.summaries()]
 
     def heads(self) -> Snapshot:

@@ -144,9 +144,8 @@ def is_condemned(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
     offline may die of the same error: then leaders stay, and DescribeLogDirs goes on answering 0 (Kafka 4.3.1
     ``LogDirFailureChannel``, ``UnifiedLog.maybeHandleIOException``). Only a start tries the directory again.
     """
-    status = log_dir.last_status if log_dir.status is LogDirStatus.UNKNOWN else log_dir.status
     return (
-        status is LogDirStatus.OFFLINE
+        log_dir.known_status is LogDirStatus.OFFLINE
         and is_of_log(log_dir)
         and log_dir.decided_by is None
         and log_dir.event_ms is not None

@@ -82,18 +82,19 @@ def _is_outdated(context: BrokerContext, log_dir: LogDirMemory, record: EventRec
 def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:
     """Apply the cause in an event; return whether the verdict or its details changed.
 
-    Free space is not evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
+    What the host and the kernel showed before explains it at once: a broker that halts answers no poll any more. Of an
+    event without a cause free space is no evidence before DescribeLogDirs confirms it: it may be older than the sample.
     """
     log_dir = context.memory.log_dirs[path]
     before = log_dir.verdict
     verdict = causes.stronger(before, causes.by_event(record))
     causes.set_verdict(log_dir, verdict or causes.shown(log_dir))
+    if verdict is not None:
+        log_dir_offline.judge(context, path)
     line, known = causes.log_line(record.detail), causes.log_line(log_dir.event_detail)
     is_told_more = line is not None and (known is None or causes.by_event(record) is not None)
     if is_told_more:
         log_dir.event_detail = line
-    if log_dir.decided_by is not None:
-        log_dir_offline.judge(context, path)
     return log_dir.verdict != before or is_told_more
 
 

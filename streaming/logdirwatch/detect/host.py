@@ -52,7 +52,7 @@ def _take(
     host_sizes.note(context.memory, log_dir, seen)
     kernel_errors.note(log_dir, seen, moment.at_ms)
     host_findings.note(log_dir, seen, moment.at_ms)
-    if log_dir.status is LogDirStatus.OFFLINE:
+    if log_dir.known_status is LogDirStatus.OFFLINE:
         _explain(context, seen.path, log_dir, moment)
         return
     if seen.volume is not None:

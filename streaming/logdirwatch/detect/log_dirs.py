@@ -11,6 +11,9 @@ from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.times import GAP_POLLS
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotReported, Rule, Severity
 
+_OF_HOST = (Rule.LOG_DIR_SUSPECT, Rule.LOG_DIR_CHANGED)
+"""What the host source goes on reporting while a broker does not answer."""
+
 
 def take_samples(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Judge every directory of an answer, and those missing from it."""
@@ -126,7 +129,7 @@ def _become_suspect(context: BrokerContext, sample: LogDirSample, log_dir: LogDi
     log_dir.error_code = sample.error_code
     _remember_last(log_dir)
     before = context.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
-    context.alerts.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
+    context.alerts.mark_stale(sample.path, moment.at_ms, fresh=(Rule.LOG_DIR_SUSPECT,))
     if Rule.LOG_DIR_OFFLINE in log_dir.alerts:
         return  # Kafka keeps a directory offline until the broker starts again, whatever it answers meanwhile.
     text = f"cannot be asked (error {sample.error_code}), though Kafka does not call it offline"
@@ -143,7 +146,7 @@ def _become_unknown(
 ) -> None:
     _remember_last(log_dir)
     before = context.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
-    context.alerts.mark_stale(path, moment.at_ms, fresh=Rule.LOG_DIR_UNKNOWN)
+    context.alerts.mark_stale(path, moment.at_ms, fresh=(Rule.LOG_DIR_UNKNOWN,))
     context.alerts.raise_alert(
         Rule.LOG_DIR_UNKNOWN,
         path,
@@ -171,10 +174,9 @@ def lose_sight(context: BrokerContext, reason: str, moment: EvidenceTime) -> Non
     """Set all directories to unknown when their broker does not answer; their alerts keep firing as stale."""
     for path, log_dir in context.memory.log_dirs.items():
         _remember_last(log_dir)
-        # The host source may still report suspicions later.
         before = context.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
         is_news = before is not LogDirStatus.UNKNOWN
-        context.alerts.mark_stale(path, moment.at_ms, fresh=None if is_news else Rule.LOG_DIR_SUSPECT)
+        context.alerts.mark_stale(path, moment.at_ms, fresh=() if is_news else _OF_HOST)
 
 
 def _remember_last(log_dir: LogDirMemory) -> None:

@@ -9,6 +9,7 @@ from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
 from logdirwatch.collect.kafka.answers import with_acl
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
+from logdirwatch.config.servers import authority
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.capabilities import HIDES_LOG_DIRS, OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
 from logdirwatch.model.vocabulary import MetadataMode, NotReported, PollStatus
@@ -48,7 +49,7 @@ def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
         if node.is_fenced:
             what, remedy = "is fenced and does not answer", "start it; or unregister it if it was removed"
         else:
-            what = f"does not answer at {node.host}:{node.port}: {answer.error}"
+            what = f"does not answer at {authority(node.host, node.port)}: {answer.error}"
             remedy = (
                 "make that address reachable from this machine (DNS, firewall), or correct the broker's "
                 "advertised.listeners; every broker is asked directly"

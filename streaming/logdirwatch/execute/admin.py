@@ -31,6 +31,7 @@ from logdirwatch.execute.step_kinds.throttle import Throttle
 from logdirwatch.execute.steps import Step
 from logdirwatch.execute.surroundings import Around, Surroundings
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.kafka.cluster_description import describe_cluster
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.layout import TopicPartition as Key
@@ -162,8 +163,7 @@ class AdminCluster:
 
     def _alive(self) -> frozenset[Entity]:
         """Return the brokers that are alive: one that is dead is not asked, which would take its timeout."""
-        brokers = self._client.describe_cluster()["brokers"]
-        return frozenset(("brokers", str(one["broker_id"])) for one in brokers if not one.get("is_fenced"))
+        return frozenset(("brokers", str(broker)) for broker in describe_cluster(self._client).unfenced)
 
     def _is_gone(self, topic: str) -> bool:
         (found,) = self._client.describe_topics([topic])

@@ -98,7 +98,7 @@ class _Copies(Hand):
         """Cancel what may be cancelled, and watch over what goes on until it ends or makes no progress."""
         moves, ports = changes.moves_of(steps, self.record), self.ports
         patience = Patience(self.record.needs_ms, ports.monotonic_ms())
-        throttle = kernel.throttle_before(steps, self.record.step + 1)
+        throttle, refused = kernel.throttle_before(steps, self.record.step + 1), 0
         while moves:
             try:
                 must_end = must_end or self._must_end()
@@ -120,7 +120,10 @@ class _Copies(Hand):
                     return
             except RefusedError as error:
                 self.goes_on = (f"what cannot be seen ({error})",)
-                return
+                refused += 1
+                # What was deleted after a look is refused, too: another look shows that nothing of it goes on.
+                if refused == _TRIES:
+                    return
             ports.wait(self.record)
 
     def _forget(self, looks: Sequence[tuple[Move, Seen]]) -> None:

@@ -1,10 +1,12 @@
 """A rolling restart: brokers that are away one after the other and soon back get one ``info`` alert.
 
+Those that are away at the same time have lost what they share, unless somebody restarts several at once: a warning.
 A broker counts as away only when the controller has fenced it, as it does when a broker shuts down. A broker that stays
 away longer than the grace period has its own alert and is not part of the restart.
 """
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 from logdirwatch.detect.alerts.context import EvidenceTime
@@ -17,7 +19,6 @@ from logdirwatch.model.records import StateRecord, Transition
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_OFFLINE
-_CLAIM = Claim(Severity.INFO, BrokerStatus.ONLINE)
 _ANSWERING = frozenset({BrokerStatus.ONLINE, BrokerStatus.DEGRADED})
 
 
@@ -67,13 +68,21 @@ def judge(context: ClusterContext, moment: EvidenceTime) -> None:
         memory.restarts.clear()
         context.alerts.resolve(RULE, None, "over", moment.at_ms)
     elif context.alerts.get(RULE) is not None or len(memory.restarts) >= context.settings.restart_brokers_min:
-        claim = _CLAIM._replace(figures=(len(memory.restarts),))
+        severity = Severity.WARNING if _at_once(memory) > 1 else Severity.INFO
+        claim = Claim(severity, BrokerStatus.ONLINE, (len(memory.restarts),))
         context.alerts.fire(RULE, None, claim, lambda: _details(context), *moment)
 
 
 def forget(memory: FleetMemory, broker: int) -> None:
     """Forget a removed broker."""
     memory.restarts.pop(broker, None)
+
+
+def _at_once(memory: FleetMemory) -> int:
+    """Return how many brokers were away at the same time, without those in maintenance."""
+    away = [times for broker, times in memory.restarts.items() if memory.brokers[broker].maintenance_until_ms is None]
+    steps = sorted((at_ms, step) for times in away for at_ms, step in zip(times, (1, -1), strict=True))
+    return max(accumulate(step for _, step in steps), default=0)
 
 
 def _details(context: ClusterContext) -> Details:
@@ -84,6 +93,7 @@ def _details(context: ClusterContext) -> Details:
         restarted_brokers=len(restarts),
         brokers=context.tally.sums.brokers,
         away_brokers=away,
+        at_once_brokers=_at_once(context.memory),
         since_ms=min(since_ms for since_ms, _ in restarts.values()),
         longest_away_ms=max(until_ms - since_ms for since_ms, until_ms in restarts.values()),
         grace_ms=context.detect.broker_offline_grace_ms,

@@ -106,8 +106,10 @@ def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: lis
     names = ", ".join(map(str, in_turn[:_LISTED])) + (", ..." if len(in_turn) > _LISTED else "")
     more = evidence.away_brokers
     away = f", {more} more {'is' if more == 1 else 'are'} away now" if more else ""
+    at_once = evidence.at_once_brokers or 0
+    what = f"{at_once} brokers were lost at the same time" if at_once > 1 else "rolling restart"
     return (
-        f"Cluster {cluster}: rolling restart: {evidence.restarted_brokers} of {evidence.brokers} brokers were "
+        f"Cluster {cluster}: {what}: {evidence.restarted_brokers} of {evidence.brokers} brokers were "
         f"away for at most {human_ms(evidence.longest_away_ms)} and are back ({names}){away}; "
         f"{CAN_WAIT}: yes, because a broker that stays away longer than {human_ms(evidence.grace_ms)} has an alert of "
         "its own"

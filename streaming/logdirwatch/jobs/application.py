@@ -5,6 +5,7 @@ from functools import partial
 
 import structlog
 from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -25,7 +26,7 @@ from logdirwatch.observe.progress import Beat
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.pipeline.watch import Rejects
 from logdirwatch.settings import Settings
-from logdirwatch.spark_version import on_databricks
+from logdirwatch.spark_version import by_connect, opens_files
 
 log = structlog.get_logger(__name__)
 
@@ -64,6 +65,10 @@ ALSO_READS = {
 """The topics that a query reads once, at its start."""
 
 
+OVER_CONNECT = FIRST
+"""The queries that need nothing but Spark's commands; tables are written by the driver of the application."""
+
+
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError if a check fails."""
     beats: list[Beat] = []
@@ -78,17 +83,24 @@ def _checked(settings: Settings, names: Sequence[str], beats: list[Beat]) -> Non
     slots = checks.local_slots(master) if master else None
     if slots is not None:
         _check_slots(settings, names, slots, events_partitions)
-    spark = build_session(settings, is_small=_is_small(settings), records_classes=True)
+    spark = build_session(
+        settings, is_small=_is_small(settings), records_classes=True, over_connect=OVER_CONNECT.issuperset(names)
+    )
     try:
-        if slots is None and _holds_slots(settings, names):
+        if slots is None and _holds_slots(settings, names) and not by_connect():
             needed = checks.needed_slots(events_partitions, others=len(names) > 1)
             _check_slots(settings, names, checks.slots_of(spark, needed), events_partitions)
         _run(spark, settings, names, beats)
         end_session(spark)
     except (Py4JNetworkError, ConnectionError):
-        raise UserError(
-            "stream: Spark's JVM ended, killed or out of memory; start the command again, it continues where it stopped"
-        ) from None
+        raise UserError(_ENDED.format("Spark's JVM")) from None
+    except PySparkException:
+        if not by_connect():
+            raise
+        raise UserError(_ENDED.format("the server of Spark Connect")) from None
+
+
+_ENDED = "stream: {} ended, killed or out of memory; start the command again, it continues where it stopped"
 
 
 def _is_small(settings: Settings) -> bool:
@@ -141,7 +153,7 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str], beats: l
 
 def _sound(name: str, start: Start) -> Start:
     """Return how to start a query from the readable part of its checkpoint, wherever that is now."""
-    if on_databricks():
+    if not opens_files():
         return start
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:

@@ -38,6 +38,7 @@ from logdirwatch.jobs.supervision.supervised import (
     silence_of,
 )
 from logdirwatch.observe.progress import Beat
+from logdirwatch.observe.signals import asking_to_end
 from logdirwatch.observe.watchdog import end_process
 from logdirwatch.settings import Settings
 from logdirwatch.text.units import human_s
@@ -174,8 +175,8 @@ class Runner:
         return {supervised.name: supervised.silence for supervised in self.supervised}
 
     def stop_on_signals(self) -> None:
-        """Let SIGTERM and SIGINT ask for a clean stop."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        """Let signals ask for a clean stop."""
+        for number in asking_to_end():
             signal.signal(number, lambda *_: self.stop_requested.set())
 
     def _supervised(self, name: str, start: Start) -> Supervised:

@@ -1,12 +1,15 @@
 """The Spark session: one that this process starts, or one beside a session that is given."""
 
+import atexit
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyspark
 import structlog
@@ -14,7 +17,6 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
-from pyspark.sql.utils import is_remote
 
 from logdirwatch import spark_version
 from logdirwatch.errors import UserError
@@ -112,15 +114,26 @@ _LOCAL_TRUST = {"spark.authenticate": "true", "spark.network.crypto.enabled": "t
 END_LIMIT_S = 30.0
 """How long Spark and its JVM may take to end: less than supervisors wait. The first stream writes its archive then."""
 
+CONNECT_PORT = 15002
+CONNECT_WITHIN_S = 10.0
+
 _started: set[str] = set()
 """The ids of the applications that this process started: no other may be stopped."""
+
+_connected: list[SparkSession] = []
+"""The sessions that this process began on a server of Spark Connect, the last one first."""
 
 _given: dict[SparkSession, SparkSession] = {}
 """The session that was active before one of ours was built beside it, by ours; a job may build one beside another."""
 
 
 def build_session(
-    settings: Settings, name: str = "logdirwatch", *, is_small: bool = False, records_classes: bool = False
+    settings: Settings,
+    name: str = "logdirwatch",
+    *,
+    is_small: bool = False,
+    records_classes: bool = False,
+    over_connect: bool = False,
 ) -> SparkSession:
     """Return a session that nothing else uses.
 
@@ -129,10 +142,12 @@ def build_session(
     A local one takes little if the fleet is small (``small_fleet``), unless the configuration says otherwise, and may
     record the archive of classes that later ones start with.
 
+    With Spark Connect it is a session of the server, for what works there alone (``over_connect``).
+
     Raises UserError if there is none, or if the given one has no Delta Lake.
     """
-    if is_remote():
-        raise UserError(_NO_CONNECT)
+    if spark_version.by_connect():
+        return _connect(settings, name, over_connect=over_connect)
     given = SparkSession.getActiveSession()
     if given is not None or SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public one
         return _beside(given or SparkSession.Builder().getOrCreate(), settings)
@@ -145,10 +160,44 @@ def build_session(
     return session
 
 
-_NO_CONNECT = (
-    "the Spark session is one of Spark Connect, as on serverless compute or in standard access mode; use a cluster in "
-    "dedicated access mode (docs/deployment.md)"
-)
+def _connect(settings: Settings, name: str, *, over_connect: bool) -> SparkSession:
+    """Return a session of a Spark Connect server: that of the active one, or of ``SPARK_REMOTE``."""
+    if not over_connect:
+        raise UserError(
+            "the Spark session is one of Spark Connect, as on serverless compute or in standard access mode. "
+            "There only the queries that raise alerts run: stream --query fast_lane --query detect --query fleet. The "
+            "others, and what works on tables, need a cluster in dedicated access mode (docs/databricks.md)"
+        )
+    if settings.stream.master is not None:
+        raise UserError("stream.master is set, and Spark is reached by Spark Connect: set stream.master to null")
+    given = SparkSession.getActiveSession()
+    if given is None:
+        _check_answers(os.environ["SPARK_REMOTE"])
+    try:
+        session = spark_version.clone(given) if given else SparkSession.Builder().appName(name).getOrCreate()
+        _note_connected(session)
+        _configure(session, {**_session_conf(settings), **settings.stream.extra})
+    except (PySparkException, ImportError) as error:
+        told = str(error).strip().splitlines()[0]
+        raise UserError(f"Spark Connect started no session: {told}; check SPARK_REMOTE and its server") from None
+    return session
+
+
+def _note_connected(session: Any) -> None:
+    """Close a session's client before the interpreter ends, when it would wait for threads that are gone."""
+    _connected.insert(0, session)
+    atexit.register(session.client.close)
+
+
+def _check_answers(remote: str) -> None:
+    """Raise UserError if nothing listens at ``sc://host:port/``: Spark's own client tries again for many minutes."""
+    where = urlsplit(remote).netloc
+    try:
+        address = urlsplit(remote).hostname or "", urlsplit(remote).port or CONNECT_PORT
+        with socket.create_connection(address, CONNECT_WITHIN_S):
+            pass
+    except (OSError, ValueError) as error:
+        raise UserError(f"Spark Connect does not answer at {where}, of SPARK_REMOTE: {error}") from None
 
 
 def _beside(given: SparkSession, settings: Settings) -> SparkSession:
@@ -247,7 +296,11 @@ def without_empty_batches(spark: SparkSession, settings: Settings) -> SparkSessi
     """
     if not settings.stream.pipeline_interval_ms:
         return spark
-    session = spark.newSession()
+    if spark_version.by_connect():
+        session: SparkSession = spark_version.clone(spark)
+        _note_connected(session)
+    else:
+        session = spark.newSession()
     conf = {**_session_conf(settings), "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
     _configure(session, {**conf, **settings.stream.extra})
     return session
@@ -341,6 +394,10 @@ def end_session(spark: SparkSession) -> None:
     A JVM that takes longer than ``END_LIMIT_S`` is killed. An application that was there before is never stopped; the
     session that was active in it is active again.
     """
+    if spark_version.by_connect():
+        while _connected:
+            _connected.pop(0).stop()
+        return
     if (given := _given.pop(spark, None)) is not None:
         given.createDataFrame([], "nothing int")  # PySpark makes a session active with it, and has no other way
     if spark.sparkContext.applicationId not in _started:
@@ -365,7 +422,7 @@ def end_session(spark: SparkSession) -> None:
 
 def silence(spark: SparkSession) -> None:
     """Stop the logging of a JVM that this process started: Spark logs errors about work interrupted by the shutdown."""
-    if spark.sparkContext.applicationId in _started and _own_jvm() is not None:
+    if not spark_version.by_connect() and spark.sparkContext.applicationId in _started and _own_jvm() is not None:
         spark.sparkContext.setLogLevel("OFF")
 
 

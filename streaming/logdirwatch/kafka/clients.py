@@ -144,18 +144,20 @@ def read_all(settings: KafkaSettings, topic: str, **arguments: Any) -> Iterator[
             raise unreachable(settings, error) from None
 
 
-def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterator[ConsumerRecord]:
-    """Yield the records of ``topic`` forever, from its beginning or from its end as of this call.
+def follow(settings: KafkaSettings, topic: str) -> Iterator[ConsumerRecord]:
+    """Yield the records of ``topic`` from its beginning, and forever; again when it gets more partitions.
 
     Raises UserError when the cluster does not answer or the topic does not exist, at the start or later: silence alone
     would look like nothing to tell.
     """
     with consumer(settings, auto_offset_reset="earliest") as client:
-        partitions, unread = _partitions(settings, client, topic), Unread()
+        partitions: list[TopicPartition] = []
+        unread = Unread()
         try:
-            offsets = client.beginning_offsets(partitions) if from_beginning else client.end_offsets(partitions)
-            _start_at(client, offsets)
             while unread.unanswered_s <= STALLED_S:
+                if partitions != (present := _partitions(settings, client, topic)):
+                    partitions = present
+                    _start_at(client, client.beginning_offsets(partitions))
                 for records in client.poll(timeout_ms=POLL_TIMEOUT_MS).values():
                     yield from records
                 unread.check(client, partitions)

@@ -103,6 +103,10 @@ _NEEDS = {
 _SERVICE_CREDENTIAL = "databricks.serviceCredential"
 _OF_DATABRICKS = (_SERVICE_CREDENTIAL, f"{_SERVICE_CREDENTIAL}.scope")
 _INSTEAD = {
+    r"ssl\.ca\.(location|pem)": "its name in Java's client is ssl.truststore.location or ssl.truststore.certificates",
+    r"ssl\.(certificate|key)\.(location|pem)": "its name in Java's client is ssl.keystore.location, or "
+    "ssl.keystore.certificate.chain and ssl.keystore.key",
+    r"enable\.ssl\.certificate\.verification": "name the authority in ssl.truststore.location",
     r"sasl\.oauthbearer\.assertion\..+": "tokens are asked for by client credentials only; see "
     "sasl.oauthbearer.client.credentials.client.id",
     r"ssl\.(truststore|keystore)\.password": "stores are PEM files without a password; ssl.key.password opens a key",
@@ -110,7 +114,7 @@ _INSTEAD = {
     r"ssl\.(provider|engine\.factory\.class|(key|trust)manager\.algorithm|secure\.random\.implementation)"
     r"|security\.providers": "leave it out: only Java's client has it",
 }
-"""Properties of Java's client that Python's does not have -> what to do instead."""
+"""Properties of Java's client that Python's does not have, and names of librdkafka -> what to do instead."""
 _ON_DATABRICKS = {"org.apache.kafka.": "kafkashaded.", "software.amazon.msk.": "shadedmskiam."}
 """Databricks' prefix for the names of Kafka's classes, and of Amazon's login module."""
 

@@ -118,6 +118,7 @@ class KernelTrouble(StrEnum):
     SERVER_NOT_RESPONDING = "server_not_responding"
     HUNG = "hung"
     FILE_SYSTEM_ERROR = "file_system_error"
+    RECORDED_ERROR = "recorded_error"
     REMOUNTED_READ_ONLY = "remounted_read_only"
     POOL_FULL = "pool_full"
     POOL_LOW = "pool_low"
@@ -155,6 +156,7 @@ _LATER = _HEALING - {KernelTrouble.NO_SPACE} | {
     KernelTrouble.MEDIUM_ERROR,
     KernelTrouble.ARRAY_DEGRADED,
     KernelTrouble.POOL_LOW,
+    KernelTrouble.RECORDED_ERROR,
 }
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """The troubles which mean that the path to a disk is lost, which explains its other errors."""

@@ -5,7 +5,8 @@ It checks whether the topic of these records exists and is still the same one.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 import structlog
@@ -30,23 +31,30 @@ from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Sender
 from logdirwatch.notify.sending import Sending
 from logdirwatch.notify.settings import NotifySettings
+from logdirwatch.parse.reading import KafkaRecord
 
 CHECK_MS = 15_000
+TELL_MS = 3_600_000
+MOST_REMEMBERED = 10_000
 TOPIC = topics.NOTIFICATIONS
 
 
 class Keeper:
     """Checks the topic periodically; logs once that it is missing, and has everything written again when it is back.
 
-    A topic that was deleted and created again between two checks has fewer records than before.
+    A topic that was deleted and created again between two checks has fewer records than before. One with more records
+    than this process wrote is written by another one, which sends every message too.
     """
 
-    def __init__(self, write_all: Callable[[], int]) -> None:
-        """``write_all`` writes the state of every group and returns how many there are."""
-        self._write_all = write_all
+    def __init__(self, write_all: Callable[[], int], read: Callable[[], Iterable[KafkaRecord]]) -> None:
+        """``write_all`` writes the state of every group and returns how many there are; ``read`` reads the topic."""
+        self._write_all, self._read = write_all, read
         self._is_gone = False
-        self._end = 0
+        self._ends: dict[TopicPartition, int] | None = None
+        self._unseen = 0
+        self._written: deque[bytes] = deque(maxlen=MOST_REMEMBERED)
         self._looked_ms: int | None = None
+        self._told_ms: int | None = None
 
     def begin(self, client: KafkaConsumer) -> bool:
         """Return whether the topic of sent notifications exists at the start."""
@@ -54,6 +62,11 @@ class Keeper:
         if self._is_gone:
             _warn("notify.topic.missing", f"earlier notifications are unknown: {_AGAIN}; {_MAKE}")
         return not self._is_gone
+
+    def wrote(self, value: bytes) -> None:
+        """Remember a record that this process writes."""
+        self._unseen += 1
+        self._written.append(value)
 
     def look(self, client: KafkaConsumer, now_ms: int) -> None:
         """Check the topic if it is time to; raises KafkaError when the cluster does not answer."""
@@ -63,16 +76,31 @@ class Keeper:
         if not clients.exists(client, TOPIC):
             if not self._is_gone:
                 _warn("notify.topic.gone", f"notifications are not recorded: after a restart {_AGAIN}; {_MAKE}")
-            self._is_gone, self._end = True, 0
+            self._is_gone, self._ends = True, None
             return
-        end = self._records(client)
-        if self._is_gone or end < self._end:
+        before, ends = self._ends or {}, self._ends_now(client)
+        new = sum(ends.values()) - sum(before.values())
+        if self._is_gone or new < 0:
             _warn("notify.topic.recreated", "the notifications sent so far are written to it", groups=self._write_all())
-        self._is_gone, self._end = False, end
+        elif self._ends is not None and new > self._unseen and self._is_foreign(before):
+            self._tell_of_another(now_ms)
+        self._is_gone, self._ends, self._unseen = False, ends, max(0, self._unseen - max(0, new))
 
-    def _records(self, client: KafkaConsumer) -> int:
+    def _ends_now(self, client: KafkaConsumer) -> dict[TopicPartition, int]:
         partitions = [TopicPartition(TOPIC, number) for number in client.partitions_for_topic(TOPIC) or ()]
-        return sum(client.end_offsets(partitions).values()) if partitions else 0
+        return client.end_offsets(partitions) if partitions else {}
+
+    def _is_foreign(self, before: Mapping[TopicPartition, int]) -> bool:
+        """Tell whether this process did not write a record since then; what it sent again is there twice."""
+        new = (r for r in self._read() if r.offset >= before.get(TopicPartition(TOPIC, r.partition), 0))
+        return any(record.value not in self._written for record in new)
+
+    def _tell_of_another(self, now_ms: int) -> None:
+        if self._told_ms is None or now_ms - self._told_ms >= TELL_MS:
+            self._told_ms = now_ms
+            _warn(
+                "notify.another", "another notify of this telemetry cluster sends every message too: stop one of them"
+            )
 
 
 def _warn(event: str, meaning: str, **values: int) -> None:
@@ -114,7 +142,7 @@ class Notifier:
         self._reader = reader
         self._backoff = Backoff(READ_AGAIN_MS)
         self._is_ready = False
-        self._keeper = Keeper(self._keep_all)
+        self._keeper = Keeper(self._keep_all, lambda: clients.read_all(telemetry, TOPIC))
         self.health = Health()
         self.sending = Sending(notify, senders, self._keep, self.health, lambda: publisher.flush(KEEP_S))
         self._outbox = self.sending.outbox
@@ -187,12 +215,17 @@ class Notifier:
         return self._reader.member_of(alert, self._now_ms())
 
     def _keep(self, group: GroupKey, record: NotificationRecord) -> None:
-        self._publisher.put([_outgoing(group, record)])
+        self._write([(group, record)])
 
     def _keep_all(self) -> int:
-        records = [_outgoing(key, record) for key, record in self._outbox.records()]
-        self._publisher.put(records)
-        return len(records)
+        return self._write(self._outbox.records())
+
+    def _write(self, records: Iterable[tuple[GroupKey, NotificationRecord]]) -> int:
+        written = [_outgoing(key, record) for key, record in records]
+        for record in written:
+            self._keeper.wrote(record.value)
+        self._publisher.put(written)
+        return len(written)
 
 
 def _outgoing(key: GroupKey, record: NotificationRecord) -> Outgoing:

@@ -1,13 +1,13 @@
 """Which receivers get which alerts, how alerts are grouped, and when the dead man's switch fires."""
 
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from logdirwatch.config.section import HOUR_MS, Ms, Name, Section
 from logdirwatch.config.servers import Listen, is_web_url
+from logdirwatch.config.text_file import read
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.links import RULE, Links
@@ -76,14 +76,10 @@ class ReceiverSettings(Section):
 def _lines(path: str | None, name: str) -> list[str]:
     if path is None:
         return []
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise UserError(f"notify.receivers.{name}.urls_file {path}: {reason}", exit_code=2) from None
-    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    key = f"notify.receivers.{name}.urls_file"
+    lines = [line for line in map(str.strip, read(path, key).splitlines()) if line and not line.startswith("#")]
     if not lines:
-        raise UserError(f"notify.receivers.{name}.urls_file {path}: it has no URL", exit_code=2)
+        raise UserError(f"{key} {path}: it has no URL", exit_code=2)
     return lines
 
 
@@ -184,5 +180,13 @@ class NotifySettings(Section):
         names = [route.name or str(number) for number, route in enumerate(self.routes)]
         if len(set(names)) < len(names):
             msg = "two routes have the same name"
+            raise ValueError(msg)
+        keys = [
+            f"{receiver}/{name}"
+            for name, route in zip(names, self.routes, strict=True)
+            for receiver in dict.fromkeys(route.receivers)
+        ]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            msg = f"a receiver and a route have slashes in their names and are both {twice[0]}: rename one"
             raise ValueError(msg)
         return self

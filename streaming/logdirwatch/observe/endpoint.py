@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from logdirwatch.config.servers import address
+from logdirwatch.config.servers import address, authority
 from logdirwatch.errors import UserError
 from logdirwatch.observe.http_server import Channel, Server
 
@@ -43,7 +43,7 @@ def serving(listen: str | None, collectors: Iterable[Collector], is_ill: Wrong, 
     server = _bound(listen, host, port, _application(registry, is_ill, is_unready))
     thread = threading.Thread(target=server.run, name="endpoint", daemon=True)
     thread.start()
-    log.info("endpoint.listening", address=f"{host}:{server.port}", paths=["/metrics", "/health", "/ready"])
+    log.info("endpoint.listening", address=authority(host, server.port), paths=["/metrics", "/health", "/ready"])
     try:
         yield
     finally:

@@ -9,6 +9,7 @@ releases of glibc.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -196,7 +197,14 @@ def os_error_in(text: str, *, is_end: bool = False) -> OsError | None:
     plain = normalised(text)
     is_in = plain.endswith if is_end else plain.__contains__
     named = set() if is_end else set(_NAMED.findall(text))
-    return next((error for error in ERRORS if error.name in named or any(map(is_in, words_of(error)))), None)
+    known = ((error, _words_of(error, is_ascii=plain.isascii())) for error in ERRORS)
+    return next((error for error, words in known if error.name in named or any(map(is_in, words))), None)
+
+
+@cache
+def _words_of(error: OsError, *, is_ascii: bool) -> tuple[str, ...]:
+    """Return the words that a text can contain, which are few for one in ASCII."""
+    return tuple(filter(str.isascii, words_of(error))) if is_ascii else words_of(error)
 
 
 def _by_number(text: str) -> Iterator[OsError]:
@@ -215,6 +223,27 @@ def words_of(error: OsError) -> tuple[str, ...]:
     return (*_catalogue().get(error.name, ()), *others) if error.is_translated else others
 
 
+def decoded_line(line: bytes) -> str:
+    """Return a line of a log; one that is not UTF-8, as Java writes it in an older locale, keeps each byte."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+_ENCODINGS = ("iso8859_2", "iso8859_5", "iso8859_7", "iso8859_9", "koi8_r", "gb18030", "big5", "euc_jp", "euc_kr")
+"""Of locales that are not UTF-8; ISO 8859-1 is how such a line is read."""
+
+
+def _as_read(words: str) -> Iterator[str]:
+    """Yield words as a line in another encoding has them; their first letter may be a capital there."""
+    yield words
+    if not words.isascii():
+        for encoding in _ENCODINGS:
+            with suppress(UnicodeEncodeError):
+                yield normalised(words[1:].encode(encoding).decode("latin-1"))
+
+
 def normalised(text: str) -> str:
     """Return a text with plain spaces and apostrophes, and without the difference of upper and lower case."""
     return text.replace("\u00a0", " ").replace("\u202f", " ").replace("\u2019", "'").casefold()
@@ -223,4 +252,5 @@ def normalised(text: str) -> str:
 @cache
 def _catalogue() -> dict[str, tuple[str, ...]]:
     text = resources.files(__package__).joinpath("os_error_words.tsv").read_text(encoding="utf-8")
-    return {name: tuple(words) for name, *words in (line.split("\t") for line in text.splitlines())}
+    lines = (line.split("\t") for line in text.splitlines())
+    return {name: tuple(read for one in words for read in _as_read(one)) for name, *words in lines}

@@ -18,6 +18,7 @@ from logdirwatch.model.actions import ACTION_PARTS, EXPECTED
 from logdirwatch.model.record_part import RecordPart
 from logdirwatch.model.records import (
     ActionRecord,
+    AlertPattern,
     AlertRecord,
     DecisionRecord,
     EventRecord,
@@ -229,6 +230,8 @@ def _decision(value: bytes, _: Arrival) -> DecisionRecord:
         if missing:
             what = "a maintenance" if record.decision is Decision.MAINTENANCE else "the decision that a disk is healthy"
             raise ValueError(f"{what} must name its {' and '.join(missing)} - at `$.{missing[0]}`")
+    if record.matching == AlertPattern():
+        raise ValueError("a pattern that names nothing would match every alert - at `$.matching`")
     if record.decision is Decision.PAUSE and record.cluster is None:
         raise ValueError("a pause of the autopilot must name its cluster - at `$.cluster`")
     return record

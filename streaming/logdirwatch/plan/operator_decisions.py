@@ -5,12 +5,12 @@ a cut of the same topic may be under way: retention does not run on moving repli
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import MOVES, STOPPING_STEPS, STOPS, TAKEN_UP, ActionKind, ActionStatus, Severity
-from logdirwatch.plan.proposal import ProposedAction, Veto
+from logdirwatch.plan.proposal import ProposedAction, Veto, with_vetoes
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,7 @@ def stops_broker(action: ActionRecord) -> bool:
 def apply_decisions(proposals: Iterable[ProposedAction], decisions: OperatorDecisions) -> list[ProposedAction]:
     """Return proposals without the rejected ones, with a veto on cuts of topics that are being moved."""
     wanted = [proposal for proposal in proposals if not decisions.is_rejected(proposal.kind, proposal.target)]
-    return [
-        replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *_against(proposal, decisions)])))
-        for proposal in wanted
-    ]
+    return [with_vetoes(proposal, *_against(proposal, decisions)) for proposal in wanted]
 
 
 def _against(proposal: ProposedAction, decisions: OperatorDecisions) -> list[Veto]:

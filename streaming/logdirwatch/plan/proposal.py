@@ -10,7 +10,19 @@ from logdirwatch.model.vocabulary import ActionKind, ClusterOwner
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings, StrimziSettings
 
-__all__ = ("EXAMPLES", "NAMED", "Owner", "Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
+__all__ = (
+    "EXAMPLES",
+    "NAMED",
+    "Owner",
+    "Policy",
+    "Precondition",
+    "ProposedAction",
+    "Veto",
+    "effect",
+    "owner_of",
+    "vetoes_of",
+    "with_vetoes",
+)
 
 
 EXAMPLES, NAMED = 20, 3
@@ -107,3 +119,13 @@ def owner_of(topic: str, policy: Policy) -> str:
     """Return the owner of a topic, as a text."""
     owner = policy.limits.topic_rule(topic).owner
     return f"the owner of {topic}" if owner is None else f"{owner}, the owner of {topic},"
+
+
+def vetoes_of(*found: Veto | None) -> tuple[Veto, ...]:
+    """Return those that are vetoes."""
+    return tuple(veto for veto in found if veto is not None)
+
+
+def with_vetoes(proposal: ProposedAction, *vetoes: Veto) -> ProposedAction:
+    """Return a proposal with more vetoes."""
+    return replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *vetoes])))

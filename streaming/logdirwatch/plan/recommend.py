@@ -57,14 +57,13 @@ def _seen_ahead(alert: AlertRecord, snapshot: ClusterSnapshot) -> ClusterSnapsho
         seen = list(snapshot.directories.values())
     if snapshot.growth:
         seen = [with_plateau(one, snapshot) for one in seen]
-    return replace(snapshot, directories={**snapshot.directories, **{one.place: one for one in seen}})
+    return snapshot.with_directories(seen)
 
 
 def _on_all(situation: Situation) -> list[ProposedAction]:
     """Return the proposals on a complete snapshot; if all have vetoes, the runbook step too."""
-    response = RESPONSES[situation.alert.rule]
-    planned = [] if response.propose is None else response.propose(situation)
-    proposals = apply_decisions(map(veto_predicted_harm, planned), situation.snapshot.decisions)
+    planned = map(veto_predicted_harm, RESPONSES[situation.alert.rule].proposed(situation))
+    proposals = apply_decisions(planned, situation.snapshot.decisions)
     return [*proposals, situation.look] if all(proposal.vetoes for proposal in proposals) else proposals
 
 
@@ -85,7 +84,5 @@ def _without_inventory(response: Response, situation: Situation) -> list[Propose
         return []
     if response.on_old_inventory is not None:
         return apply_decisions(response.on_old_inventory(situation), snapshot.decisions)
-    planned = [] if response.propose is None else response.propose(situation)
-    return apply_decisions(
-        (d for d in planned if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory), snapshot.decisions
-    )
+    planned = [d for d in response.proposed(situation) if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory]
+    return apply_decisions(planned, snapshot.decisions)

@@ -94,8 +94,9 @@ def _kafka() -> Iterator[str]:
     before, after = UPGRADED_KAFKA
     yield (
         "`make test-versions-long` runs collector and stream beside a whole cluster, breaks and fills its directories, "
-        "and repairs them with the recommended commands, pasted into that release's own tools, on "
-        f"{stories}. On 2.8 `watch-host` runs on every broker, because Kafka does not tell the size of a directory. It "
+        "and repairs them with the recommended commands, pasted into that release's own tools, and with `apply`, on "
+        f"{stories}; `make matrix` does so on all that are tested ([results](reliability.md#releases-of-kafka)). "
+        "On 2.8 `watch-host` runs on every broker, because Kafka does not tell the size of a directory. It "
         f"also watches a rolling upgrade from {before} to {after} and a migration from ZooKeeper to KRaft on "
         f"{MIGRATED_KAFKA}, which must alert of nothing but their restarts and of what breaks.\n"
     )

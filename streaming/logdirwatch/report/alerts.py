@@ -6,7 +6,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from logdirwatch.decisions import AlertDecisions
-from logdirwatch.errors import UserError
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
@@ -14,7 +13,7 @@ from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import UNDECIDED, marks, short_marks
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.words import change, colour, named, place
+from logdirwatch.report.words import change, colour, place, the_one
 from logdirwatch.text.printable import printable
 from logdirwatch.text.units import human_ago
 from logdirwatch.text.words import short_id, utc
@@ -33,16 +32,9 @@ def listed(
 
 
 def find(alerts: Iterable[AlertRecord], identity: str) -> AlertRecord:
-    """Return the alert whose id is, or begins with, ``identity``.
-
-    Raises UserError when none or several do.
-    """
-    found = named((a for a in alerts if not is_heartbeat(a)), identity, lambda alert: alert.alert_id)
-    if not found:
-        raise UserError(f"no alert {identity!r}; list them with: logdirwatch alerts --all")
-    if len(found) > 1:
-        raise UserError(f"{len(found)} alerts begin with {identity}; give more of the id", exit_code=2)
-    return found[0]
+    """Return the alert whose id is, or begins with, ``identity``; raises UserError when none or several do."""
+    none = f"no alert {identity!r}; list them with: logdirwatch alerts --all, or logdirwatch actions --all"
+    return the_one((a for a in alerts if not is_heartbeat(a)), identity, lambda alert: alert.alert_id, none, "alerts")
 
 
 def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.text.printable import printable
 
@@ -43,10 +44,15 @@ def change(from_status: str | None, to_status: str | None, cause: str | None) ->
     return f"{text} ({cause})".strip() if cause else text
 
 
-def named(records: Iterable[_T], identity: str, of: Callable[[_T], str]) -> list[_T]:
-    """Return the records whose id, read by ``of``, is ``identity`` or, if there is none, begins with it.
+def the_one(records: Iterable[_T], identity: str, of: Callable[[_T], str], none: str, many: str) -> _T:
+    """Return the record whose id, read by ``of``, is ``identity`` or, if there is none, begins with it.
 
-    An empty ``identity`` matches nothing.
+    Raises UserError, with ``none`` or how ``many`` there are, if it is not one; an empty ``identity`` matches nothing.
     """
     begun = [record for record in records if of(record).startswith(identity)] if identity else []
-    return [record for record in begun if of(record) == identity] or begun
+    found = [record for record in begun if of(record) == identity] or begun
+    if not found:
+        raise UserError(none)
+    if len(found) > 1:
+        raise UserError(f"{len(found)} {many} begin with {identity}; give more of the id", exit_code=2)
+    return found[0]

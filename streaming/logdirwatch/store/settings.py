@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import Field, SecretStr, model_validator
 
 from logdirwatch.config.section import DAY_MS, Ms, Section
-from logdirwatch.errors import UserError
+from logdirwatch.config.text_file import read
 
 _VARIABLES = {
     "server_hostname": "DATABRICKS_HOST",
@@ -75,11 +74,7 @@ def _secret(value: SecretStr | None, path: str | None, key: str) -> str | None:
         return value.get_secret_value()
     if path is None:
         return None
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise UserError(f"tables.databricks.{key} {path}: {reason}", exit_code=2) from None
+    return read(path, f"tables.databricks.{key}").strip()
 
 
 class TableSettings(Section):

@@ -49,10 +49,12 @@ _HARMLESS_NAMES = re.compile(
 
 _SECRET_KEY = re.compile(MASKED_NAMES)
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY = re.compile(r"(://[^?\s]+\?)\S+")
+"""Where a signed URL has its signature."""
 
 
 def masked(value: Any, key: str = "") -> Any:
-    """Return ``value`` for printing: values of secret keys, and the user part of URLs, are masked.
+    """Return ``value`` for printing: values of secret keys, user part and query of URLs, are masked.
 
     Of client properties and Spark's configuration, every value is masked that is not known to be harmless.
     """
@@ -62,7 +64,8 @@ def masked(value: Any, key: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [masked(item, key) for item in value]
     if isinstance(value, str):
-        return MASK if value and _SECRET_KEY.search(key) else _USER_INFO.sub(f"{MASK}@", value)
+        shown = _QUERY.sub(rf"\1{MASK}", _USER_INFO.sub(f"{MASK}@", value))
+        return MASK if value and _SECRET_KEY.search(key) else shown
     return value
 
 

@@ -74,6 +74,7 @@ def counted(count: int, noun: str, many: str | None = None) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean NAME?`` with the most similar known name, or nothing if none is similar."""
-    similar = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {similar[0]}?" if similar else ""
+    """Return ``; did you mean NAME?`` with the most similar known name, capitals aside, or nothing if there is none."""
+    by_letters = {name.lower(): name for name in known}
+    similar = difflib.get_close_matches(word.lower(), by_letters, n=1)
+    return f"; did you mean {by_letters[similar[0]]}?" if similar else ""

@@ -5,12 +5,13 @@ import multiprocessing
 import os
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import chain
 
 from tests.simulation.hand.pair import of_pair
 from tests.simulation.hand.run import Ran, every, of_seed, of_story, shrunk
 
+MOST_SEEDS = 20
 WAYS = 3
 """In how many ways each event of a small world happens: which broker, which directory."""
 
@@ -26,6 +27,7 @@ def main() -> int:
     given = parser.parse_args()
     began_s, states, broken = time.monotonic(), Counter[str](), Counter[str]()
     shortest: dict[str, Ran] = {}
+    seeds: dict[str, list[int]] = defaultdict(list)
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         drawn = pool.imap_unordered(of_seed, range(given.seed, given.seed + given.schedules), chunksize=200)
         whole = pool.imap_unordered(of_story, every(given.worlds, WAYS), chunksize=200)
@@ -34,11 +36,16 @@ def main() -> int:
             states[ran.state] += 1
             for law in {one.partition(":")[0] for one in ran.broken}:
                 broken[law] += 1
+                seeds[law].append(ran.seed)
                 if law not in shortest or len(ran.log) < len(shortest[law].log):
                     shortest[law] = ran
     for law, times in broken.most_common():
         ran = shrunk(shortest[law], law)
-        sys.stdout.write(f"\n{times} times: {law}; seed {ran.seed}:\n  " + "\n  ".join((*ran.log, *ran.broken)) + "\n")
+        sys.stdout.write(
+            f"\n{times} times: {law}; seeds {sorted(seeds[law])[:MOST_SEEDS]}, {ran.seed}:\n  "
+            + "\n  ".join((*ran.log, *ran.broken))
+            + "\n"
+        )
     took_s = time.monotonic() - began_s
     sys.stdout.write(f"\n{states.total()} schedules in {took_s:.0f} s; ends: {dict(states)}; {broken.total()} broken\n")
     return 1 if broken else 0

@@ -401,9 +401,10 @@ class Laws:
         return self.kafka.has_acl and not self.kafka.has_policy
 
     def _may_run(self) -> bool:
-        """Tell whether a planned copy between directories runs, whoever began it, or may run on a silent broker."""
+        """Tell whether a planned copy runs, whoever began it, or one between directories may on a silent broker."""
         planned, futures = self.planned_paths, self.kafka.futures
-        return any(
+        moving = [key for key in self.stages if self._is_adding(key)]
+        return any(self._is_planned(key, self.kafka.partitions[key].goal) for key in moving) or any(
             held in futures and futures[held].path in paths
             if held[2] not in self.silent
             else held in futures or len(paths) > 1

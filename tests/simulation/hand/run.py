@@ -106,6 +106,7 @@ class Edges:
             self.laws.refused(call)
             raise RefusedError("not authorized" if not self.kafka.has_acl else "refused by a policy")
         if self.others.loses("a request is lost"):
+            self.laws.refused(call)
             raise NoAnswerError("lost")
         rates, begins = self.laws.rates(), self.laws.calling(call)
         try:

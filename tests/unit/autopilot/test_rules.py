@@ -475,6 +475,20 @@ def test_a_pause_of_a_person_or_of_the_configuration_holds():
     says(made, facts(made, general={"paused": True}), "paused", "autopilot.paused is set")
 
 
+def test_nothing_starts_on_a_broker_on_which_somebody_works():
+    made = move()
+    broker = next(int(name.partition(" ")[2]) for name in touched(made.operations) if name.startswith("brokers "))
+    works = replace(accepted(made, Decision.MAINTENANCE), cluster="c", broker=broker, reason="new disk")
+    waits = f"waits: broker {broker} is in maintenance, by ann: new disk"
+    said = accepted(made)
+    for at_ms in (said.at_ms, said.at_ms + 1):
+        given = facts(made, said={}, unattended=True, maintenance=[replace(works, at_ms=at_ms)])
+        says(made, given, "maintenance", waits)
+    says(made, facts(made, maintenance=[replace(works, at_ms=said.at_ms + 1)]), "maintenance", waits)
+    assert against(made, facts(made, maintenance=[replace(works, at_ms=said.at_ms)])) is None
+    assert against(made, facts(made, maintenance=[replace(works, broker=broker + 100)])) is None
+
+
 def test_actions_start_in_their_windows():
     made = move()
     window = {"days": ["mon"], "opens": "01:00", "closes": "02:00"}

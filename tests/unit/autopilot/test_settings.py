@@ -34,6 +34,7 @@ def test_by_default_nothing_is_allowed():
         ("{clusters: {prd: {}}}", "autopilot.clusters.prd: there is no such cluster; did you mean prod?"),
         ("{clusters: {prod: {time_zone: Mars/Olympus}}}", "there is no time zone 'Mars/Olympus'"),
         ("{clusters: {prod: {windows: [{opens: '25:00'}]}}}", "expected a time of day such as 22:00"),
+        ("{clusters: {prod: {windows: [{opens: 2200Z}]}}}", "expected a time of day such as 22:00"),
         ("{clusters: {prod: {windows: [{days: [someday]}]}}}", "autopilot.clusters.prod.windows.0.days.0"),
         ("{clusters: {prod: {max_actions_per_hour: 0}}}", "autopilot.clusters.prod.max_actions_per_hour"),
         ("{kinds: {}}", "there is no such key"),

@@ -25,8 +25,7 @@ class Telemetry:
     def read_all(self, settings, topic):
         return iter([self._read(topic, offset, record) for offset, record in enumerate(self.topics[topic])])
 
-    def follow(self, settings, topic, from_beginning):
-        assert from_beginning
+    def follow(self, settings, topic):
         yield from self.read_all(settings, topic)
         known = len(self.topics[topic])
         yield from [self._read(topic, offset, record) for offset, record in enumerate(self.later, known)]

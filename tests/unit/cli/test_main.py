@@ -70,6 +70,33 @@ def test_a_command_that_is_not_there_is_told_with_those_that_are_like_it(run):
     assert "Did you mean 'collect'" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["alerts", "list"], "There are: ack, unack, silence,"),
+        (["config", "validate"], "There are: check, reference"),
+        (["ack", "a1"], "There are: alerts ack"),
+    ],
+    ids=str,
+)
+def test_where_no_command_is_like_it_those_that_there_are_are_named(run, typed, said):
+    ended = run(*typed)
+    assert ended.exit_code == 2
+    assert said in ended.err
+
+
+@pytest.mark.parametrize("typed", ["-json", "\u2014json", "\u2013json", "\u2212\u2212json", "-json=1"])
+def test_an_option_with_another_dash_than_two_hyphens_is_told_with_them(run, typed):
+    ended = run("alerts", typed)
+    assert (ended.exit_code, ended.err.count("\n")) == (2, 1)
+    assert "two hyphens begin an option: --json" in ended.err
+
+
+@pytest.mark.parametrize("typed", [["--config", "", "config", "check"], ["config", "check", "--config="]], ids=str)
+def test_a_variable_of_the_shell_that_was_empty_names_no_configuration(run, typed):
+    assert (run(*typed).exit_code, run(*typed).err) == (2, "logdirwatch: --config names no file\n")
+
+
 def test_help_names_every_command_but_the_deprecated_one(run):
     told = run("--help").out
     assert [command for command in COMMANDS if f" {command} " not in told] == ["maintain"]

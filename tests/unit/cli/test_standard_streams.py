@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+import typer
 
 from logdirwatch.cli import standard_streams
 from logdirwatch.errors import UserError
@@ -220,3 +221,13 @@ def test_names_are_shown_in_every_locale(monkeypatch, encoding, shown):
 def test_a_width_that_is_none_is_as_if_it_were_not_set(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     assert "Usage: logdirwatch" in run("--help").out
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # it stays open until the process ends
+def test_a_command_whose_output_nobody_reads_any_more_ends_as_cat_does_and_without_a_word(monkeypatch):
+    with pipe_without_a_reader() as writer:
+        monkeypatch.setattr(sys, "stdout", Given(writer))
+        with pytest.raises(SystemExit) as ended, standard_streams.prepared():
+            typer.echo("x" * 100_000)
+        assert ended.value.code == 141
+        typer.echo("what was still buffered")

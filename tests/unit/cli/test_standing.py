@@ -54,6 +54,19 @@ def test_the_last_word_counts_and_a_person_who_answers_needs_no_acceptance(word,
         assert permit(MOVE, Topics(word), is_attended=is_attended) == (why and Halt(why))
 
 
+@pytest.mark.parametrize(
+    ("word", "against"),
+    [
+        (None, "nobody has decided about it"),
+        (accepted(MOVE), None),
+        (OTHER, "it has changed since ann accepted it"),
+        (OVER, "the acceptance by ann ended: because"),
+    ],
+)
+def test_an_acceptance_counts_before_the_action_shows_it(word, against):
+    assert Standing(Topics(word), MOVE, is_attended=False).why_not_accepted(execution(MOVE)) == against
+
+
 def test_what_is_taken_back_is_not_stopped_by_a_rejection():
     assert permit(MOVE, Topics(REJECTED), back=True) is None
 

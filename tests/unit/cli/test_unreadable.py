@@ -12,6 +12,11 @@ ESCAPES = b"\x1b]0;owned\x07\x1b[2J"
 WHY = "(partition 0, offset 0: not UTF-8: invalid start byte at byte 20)"
 
 
+def unreadable(ended):
+    """Return the lines beside that of clusters that are not heard of."""
+    return [line for line in ended.err.splitlines() if "NO HEARTBEAT" not in line]
+
+
 @pytest.mark.parametrize(
     ("command", "topic", "good", "name"),
     [("alerts", "logdir.alerts", alert(), "log_dir_offline"), ("actions", "logdir.actions", action(), "move_log_dir")],
@@ -21,7 +26,7 @@ def test_a_list_is_shown_and_one_line_says_what_is_missing(run, telemetry, comma
     telemetry.later = [b"[" * 100_000, b"{"]
     ended = run(command, "--follow")
     assert name in ended.out
-    assert ended.err.splitlines() == [f"logdirwatch: 2 records of {topic} cannot be read {WHY}"]
+    assert unreadable(ended) == [f"logdirwatch: 2 records of {topic} cannot be read {WHY}"]
 
 
 def test_what_follows_is_told_if_it_is_the_first(run, telemetry):
@@ -29,10 +34,9 @@ def test_what_follows_is_told_if_it_is_the_first(run, telemetry):
     telemetry.later = [ESCAPES, alert("b" * 32)]
     ended = run("alerts", "--follow")
     assert ended.out.count("log_dir_offline") == 2
-    assert ended.err.startswith(
-        "logdirwatch: 1 record of logdir.alerts cannot be read (partition 0, offset 1: JSON is "
-    )
-    assert ended.err.rstrip("\n").isprintable()
+    (line,) = unreadable(ended)
+    assert line.startswith("logdirwatch: 1 record of logdir.alerts cannot be read (partition 0, offset 1: JSON is ")
+    assert line.isprintable()
 
 
 def test_a_decision_that_cannot_be_read_is_none(run, telemetry):

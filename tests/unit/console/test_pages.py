@@ -14,7 +14,9 @@ from logdirwatch.cli.reading.tables.delta_files import DeltaFiles
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, ExecutionState, Rule, Severity
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, ExecutionState, Rule, Severity
+from logdirwatch.report.handling import Handling
 from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
@@ -30,11 +32,13 @@ class Site:
     def __init__(self, root):
         self.tables = Written(root)
         self.root = str(root)
-        self.live = None
+        self.live = self.handling = None
 
     def client(self):
         files = DeltaFiles(self.root)
-        reader = Reader(files.select, files.rows, lambda: self.live, now_ms=lambda: NOW_MS)
+        reader = Reader(
+            files.select, files.rows, lambda: self.live, now_ms=lambda: NOW_MS, handling=lambda: self.handling
+        )
         patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS, skew_ms=60_000)
         return application(reader, ConsoleSettings(), patience, lambda: NOW_MS).test_client()
 
@@ -586,6 +590,26 @@ class TestActions:
         assert "&#34;error_code&#34;: 56" in page
         assert ("0 (fast)" in page, "1 (stateful)" in page) == (True, True)
         assert "three replicas fit into /data/d2" in page
+
+    def test_whoever_reads_without_a_login_sees_who_handles_an_alert(self, site):
+        site.cluster(log_dir())
+        site.live = [alert(severity=Severity.PAGE), alert("b" * 32, broker=8), heartbeat()]
+        by_ada = {"by": "ada", "reason": "a <window>", "at_ms": NOW_MS - 1, "until_ms": NOW_MS + HOUR_MS}
+        decided = [
+            DecisionRecord(version=1, id=name, decision=decision, severity=Severity.PAGE, **by_ada)
+            for name, decision in (("a" * 32, Decision.SILENCE), ("b" * 32, Decision.ACKNOWLEDGE))
+        ]
+        limits = {"longest_ms": 10 * HOUR_MS, "longest_maintenance_ms": HOUR_MS}
+        site.handling = Handling(decided, lambda _: (), **limits)
+        until = "by ada until 2023-11-14 23:13:20Z: a &lt;window&gt;"
+        for path in ("/", "/alerts", "/broker?cluster=prod&broker=7"):
+            assert f"[silenced {until}]" in site.text(path)
+        rows = site.text("/alerts")
+        assert rows.index(f"[acknowledged {until}]") < rows.index(f"[silenced {until}]")  # though it is a page
+        assert f"<p>Silenced {until}</p>" in site.text(f"/alerts/{'a' * 32}")
+        assert f"<p>Acknowledged {until}</p>" in site.text(f"/alerts/{'b' * 32}")
+        site.handling = None
+        assert "acknowledged or silenced is unknown" in site.text(f"/alerts/{'a' * 32}")
 
     def test_what_may_be_done_now_comes_before_what_is_blocked_and_why(self, site):
         site.tables.alerts(alert(affected={"leaderless": 2, "hurt_topics": ["orders"]}))

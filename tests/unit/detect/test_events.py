@@ -65,11 +65,12 @@ def test_log_dir_saturated_needs_no_second_sample():
     assert driver.said()[-1] == ("log_dir_space", "firing", "page")
 
 
-def test_what_partitions_lost_is_not_known_before_the_poll_that_follows_an_event():
+@pytest.mark.parametrize("cause", [None, "failed"])
+def test_what_partitions_lost_is_not_known_before_the_poll_that_follows_an_event(cause):
     """The poll before it counted every partition as well."""
     well = PartitionHealth(leaderless=0, under_min_isr=0, at_min_isr=0, sole_replica=0, out_of_sync=0)
     driver = Driver().poll(log_dir(), partitions=well)
-    driver.event(log_dir="/d1")
+    driver.event(log_dir="/d1", cause=cause)
     assert "can wait until morning: no, because the next poll must show first" in driver.alerts[-1].summary
     driver.poll(offline(), partitions=well)
     assert "can wait until morning: yes, because every partition still has a leader" in driver.alerts[-1].summary

@@ -91,6 +91,13 @@ def test_a_directory_that_is_there_again_is_told_of_in_the_same_alert(fields, wh
     assert len({alert.alert_id for alert in driver.alerts}) == 1
 
 
+def test_what_the_host_sees_of_a_broker_that_is_away_is_told_once():
+    driver = polled("/d1").host(host_dir("/d1", volume="a", is_root_volume=False))
+    for _ in range(9):
+        driver.poll(status="timeout").host(host_dir("/d1", volume="b", is_root_volume=True))
+    assert driver.said("log_dir_changed") == [("log_dir_changed", "firing", "critical")]
+
+
 def test_an_offline_directory_is_explained_and_not_suspect_besides():
     driver = polled("/d1")
     driver.poll(log_dir("/d1", error_code=56))

@@ -1,5 +1,6 @@
 """What is read of a cluster, and called there, in Kafka's own requests is what the model of its admin side has."""
 
+import asyncio
 import random
 from copy import deepcopy
 from dataclasses import replace
@@ -18,6 +19,7 @@ from kafka.errors import (
     ReplicaNotAvailableError,
     UnknownTopicOrPartitionError,
 )
+from kafka.protocol.admin import DescribeClusterRequest
 
 from logdirwatch.execute.admin import AdminCluster
 from logdirwatch.execute.calls import ChangeConfig, Do, ElectLeaders, Reassign
@@ -61,10 +63,19 @@ class Client:
         topic_id = f"{topic}/{self.kafka.ids[topic]}"
         return {"name": topic, "error_code": 0, "topic_id": topic_id, "partitions": parts}
 
-    def describe_cluster(self):
+    @property
+    def _manager(self):
+        return self
+
+    def run(self, ask):
+        return asyncio.run(ask())
+
+    async def send(self, request):
+        assert isinstance(request, DescribeClusterRequest)
         # A dead broker is fenced, and then not listed any more.
         listed = [one for one in self.kafka.brokers if one not in self.kafka.dead or one % 2]
-        return {"brokers": [{"broker_id": one, "is_fenced": one in self.kafka.dead} for one in listed]}
+        brokers = [SimpleNamespace(broker_id=one, is_fenced=one in self.kafka.dead) for one in listed]
+        return SimpleNamespace(error_code=0, cluster_id="c", brokers=brokers)
 
     def describe_configs(self, resources, config_filter):
         assert config_filter == "all"

@@ -290,7 +290,7 @@ def test_whoever_finishes_a_stop_asks_whether_anything_is_needed(is_over_now, st
 
 def test_where_something_is_left_a_person_has_to_see_to_it():
     world = World(MOVE)
-    world.cluster.fails = [RefusedError("no")]
+    world.cluster.fails = [RefusedError("no")] * 5
     record = replace(world.record, step=1, changed={"t": "0"})
     assert not carry_out(record, permitted(world, Halt("full", must_end=True))).cause_is_seen
 
@@ -339,7 +339,7 @@ def test_the_intent_to_cancel_is_noted_and_no_answer_is_waited_for():
 
 def test_while_it_cannot_be_seen_whether_a_copy_runs_its_throttles_stay():
     world = World(MOVE, **{LOG_DIR_THROTTLE: "5"})
-    world.cluster.fails = [RefusedError("no")]
+    world.cluster.fails = [RefusedError("no")] * 5
     limits = [OwnLimit("brokers", "1", LOG_DIR_THROTTLE, "5")]
     record = replace(world.record, step=1, changed={"t": "0"}, limits=limits)
     ended = carry_out(record, permitted(world, Halt("why")))

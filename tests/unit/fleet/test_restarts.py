@@ -68,6 +68,23 @@ def test_brokers_away_and_back_one_after_the_other_are_one_note(driver):
     assert note.evidence["longest_away_ms"] == 90_000
 
 
+@pytest.mark.parametrize(
+    ("until_ms", "severity", "says"),
+    [
+        (None, "warning", "3 brokers were lost at the same time: 3 of 4"),
+        (T0 + WINDOW_MS, "info", "rolling restart: 3 of 4"),
+    ],
+)
+def test_brokers_away_at_the_same_time_are_no_rolling_restart_unless_planned(driver, until_ms, severity, says):
+    for broker in (1, 2, 3):
+        leave(driver, broker, 1_000, maintenance_until_ms=until_ms)
+    for broker in (1, 2, 3):
+        steps = [step(broker, "online", driver.at_ms + 1_000)]
+        driver.show(broker, after_ms=1_000, transitions=steps, maintenance_until_ms=until_ms)
+    note = driver.alerts[-1]
+    assert (str(note.severity), says in note.summary) == (severity, True)
+
+
 def test_the_note_says_who_is_away_now(driver):
     restart(restart(driver, 1), 2)
     leave(driver, 3)

@@ -144,7 +144,7 @@ class Followed(World):
 
 def follows(followed):
     with pytest.raises(UserError) as ended:
-        for _ in clients.follow(KafkaSettings(bootstrap_servers="a:1"), "logdir.alerts", from_beginning=True):
+        for _ in clients.follow(KafkaSettings(bootstrap_servers="a:1"), "logdir.alerts"):
             pass
     assert followed.polls <= 2 * STALLED_S + CHECK_S
     return str(ended.value)
@@ -178,3 +178,21 @@ def test_whoever_follows_a_topic_hears_that_nothing_of_it_is_read(monkeypatch, e
     followed = Followed(monkeypatch)
     followed.ends[ALERTS] = end
     assert "none was read" in follows(followed)
+
+
+def test_whoever_follows_a_topic_hears_that_it_was_deleted(monkeypatch):
+    followed = Followed(monkeypatch)
+    followed.config = {"bootstrap_servers": ["a:1"]}
+    monkeypatch.setattr(followed, "partitions_for_topic", lambda _: {0} if followed.polls < 3 else None)
+    assert "topic logdir.alerts does not exist" in follows(followed)
+    assert followed.polls == 3
+
+
+def test_a_topic_that_gets_more_partitions_is_followed_in_all_of_them(monkeypatch):
+    followed, assigned = Followed(monkeypatch), []
+    followed.is_away = True
+    monkeypatch.setattr(followed, "partitions_for_topic", lambda _: {0} if followed.polls < 3 else {0, 1})
+    monkeypatch.setattr(followed, "beginning_offsets", lambda parts: dict.fromkeys(parts, 0))
+    monkeypatch.setattr(followed, "assign", assigned.append)
+    follows(followed)
+    assert assigned == [[ALERTS], [ALERTS, TopicPartition(ALERTS.topic, 1)]]

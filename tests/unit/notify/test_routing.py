@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from logdirwatch.model.vocabulary import NO_CLUSTER, Rule, Severity
 from logdirwatch.notify.routing import GroupKey
+from logdirwatch.notify.settings import NotifySettings
 from tests.unit.notify.world import router_of, settings
 from tests.unit.report.builders import alert
 
@@ -78,8 +79,13 @@ def test_a_routes_times_come_before_the_general_ones():
     [
         ([{"receivers": ["nobody"]}], "routes name receivers that do not exist: nobody"),
         ([{"name": "a"}, {"name": "a"}], "two routes have the same name"),
+        (
+            [{"name": "b/c", "receivers": ["ops"]}, {"name": "c", "receivers": ["ops/b"]}],
+            "are both ops/b/c: rename one",
+        ),
     ],
 )
 def test_routes_that_cannot_be_meant_are_refused(routes, words):
+    url = {"urls": ["json://127.0.0.1"]}
     with pytest.raises(ValidationError, match=words):
-        settings(routes=routes)
+        NotifySettings(receivers={"ops": url, "ops/b": url}, routes=routes)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from kafka import TopicPartition
+from structlog.testing import capture_logs
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
@@ -434,8 +435,8 @@ class Topic:
 def keeper(monkeypatch):
     monkeypatch.setattr(clients, "exists", lambda client, _: client.records != (None,))
     written = []
-    kept = Keeper(lambda: written.append(1) or 1)
-    kept.written = written
+    kept = Keeper(lambda: written.append(1) or 1, lambda: iter(kept.topic))
+    kept.written, kept.topic = written, []
     return kept
 
 
@@ -456,3 +457,26 @@ def test_everything_is_written_again_once_when_it_is_another_topic(keeper, then,
         keeper.look(Topic(*records), number * CHECK_MS)
     assert len(keeper.written) == writes
     assert CHECK_MS == 15_000
+
+
+@pytest.mark.parametrize(
+    ("ours", "there", "is_told"),
+    [
+        ([b"a", b"b"], [b"a", b"b"], False),
+        ([b"a"], [b"a", b"a"], False),
+        ([], [b"x"], True),
+        ([b"a"], [b"a", b"x"], True),
+    ],
+    ids=["its own", "one that was sent again", "another's", "another's beside its own"],
+)
+def test_a_second_notify_is_told_of_by_the_records_that_it_writes(keeper, ours, there, is_told):
+    keeper.topic = [kafka_record("logdir.notifications", b"k", b"of an earlier process", 0)]
+    keeper.look(Topic(1), 0)
+    with capture_logs() as lines:
+        for number in (1, 2):
+            for value in ours:
+                keeper.wrote(value)
+            for value in there:
+                keeper.topic.append(kafka_record("logdir.notifications", b"k", value, len(keeper.topic)))
+            keeper.look(Topic(len(keeper.topic)), number * CHECK_MS)
+    assert [line["event"] for line in lines] == ["notify.another"] * is_told

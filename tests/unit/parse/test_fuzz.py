@@ -21,7 +21,8 @@ from tests.support.properties import examples
 KAFKA_MS = 1_700_000_000_123
 MIB = 1 << 20
 KINDS = [(topic, kind) for topic in topics.STREAMED for kind in RECORDS[topic]]
-BEYOND_THE_STRUCT = ("listed twice", "must name its", *(f"`$.{part}" for part in (*ACTION_PARTS, "expected")))
+IN_PARTS = (f"`$.{part}" for part in (*ACTION_PARTS, "expected"))
+BEYOND_THE_STRUCT = ("listed twice", "must name its", "a pattern that names nothing", *IN_PARTS)
 each_kind = pytest.mark.parametrize(("topic", "kind"), KINDS, ids=[kind.__name__ for _, kind in KINDS])
 
 

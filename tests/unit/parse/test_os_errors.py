@@ -8,7 +8,7 @@ from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.parse.broker_log.failures import broker_failed
 from logdirwatch.parse.broker_log.process_ends import reason_in_log_of_host, reason_of
-from logdirwatch.parse.os_errors import ERRORS, os_error_in, words_of
+from logdirwatch.parse.os_errors import ERRORS, decoded_line, os_error_in, words_of
 from tests.support.tables import rows
 
 # Those of no space, a limit of files, an I/O error, a mount that is read-only, and a permission.
@@ -81,3 +81,20 @@ def test_the_words_of_every_language_are_read_as_their_own_class_of_causes(error
 )
 def test_a_quota_is_told_from_a_full_disk_in_any_language(words):
     assert full_by(words, Cause.FULL) == "quota"
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("Aucun espace disponible sur le périphérique", "latin-1"),
+        ("Auf dem Gerät ist kein Speicherplatz mehr verfügbar", "cp1252"),
+        ("Brak miejsca na urządzeniu", "iso8859_2"),
+        ("На устройстве не осталось свободного места", "koi8_r"),
+        ("设备上没有空间", "gb18030"),
+        ("デバイスに空き領域がありません", "euc_jp"),
+    ],
+)
+def test_the_words_are_read_in_the_encoding_of_an_older_locale_too(words, encoding):
+    found = os_error_in(decoded_line(f"java.io.IOException: {words}".encode(encoding)))
+    assert found is not None
+    assert found.name == "ENOSPC"

@@ -316,3 +316,10 @@ def test_a_record_that_nobody_can_read_is_refused_with_its_reason(topic: str, va
     refused = parse(topic, None, value, 5, "prod")
     assert isinstance(refused, Rejected)
     assert says in refused.reason
+
+
+@pytest.mark.parametrize("pattern", [{}, {"clusters": "prod"}, {"cluster": "prod", "topic": "t"}])
+def test_a_silence_that_is_not_understood_silences_nothing(pattern: dict[str, str]) -> None:
+    silence = {"version": 1, "id": "p", "decision": "silence", "by": "ada", "reason": "x", "at_ms": 5}
+    assert accepted(topics.DECISIONS, {**silence, "matching": {"cluster": "prod"}})
+    assert "matching" in reason(topics.DECISIONS, {**silence, "matching": pattern})

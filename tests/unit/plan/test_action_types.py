@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import actions
-from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.action_types import ACTION_TYPES, RETIRED
 from logdirwatch.plan.actions.action_type import FixRole
 
 FOLDER = Path(actions.__file__).parent
@@ -17,7 +17,7 @@ def test_every_kind_has_its_type():
     assert [found.kind for found in ACTION_TYPES.values()] == list(ACTION_TYPES)
 
 
-@pytest.mark.parametrize("kind", ActionKind)
+@pytest.mark.parametrize("kind", sorted(set(ActionKind) - set(RETIRED)))
 def test_every_kind_has_one_file_of_its_name(kind):
     (file,) = FOLDER.rglob(f"{kind}.py")
     assert f"kind=ActionKind.{kind.name}," in file.read_text()

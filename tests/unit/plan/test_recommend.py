@@ -361,6 +361,7 @@ def test_an_unknown_directory_of_the_broker_stops_moves_only():
     actions = recommended(space_alert(), *parts, growth=slowly(*parts))
     assert [(str(a.kind), [v["name"] for v in a.vetoes]) for a in actions] == [
         ("expand_disk", []),
+        ("investigate", []),
         ("lower_retention", []),
         ("move_log_dir", ["log_dir_unknown"]),
     ]

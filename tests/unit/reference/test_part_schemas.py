@@ -25,7 +25,7 @@ COUNTS_AND_NAMES = {
     *("uncleanable_partitions", "from_offset", "to_offset", "replica_count", "returns_count", "unplaced_count"),
     *("behind_rows", "read_rows", "position", "away_before", "behind", "isr", "warnings", "adding", "removing"),
     *("led_again_by_return_of", "needed_brokers", "filling_brokers", "silent_brokers", "unknown_brokers"),
-    *("unknown_disks", "compared_brokers", "restarted_brokers", "away_brokers"),
+    *("unknown_disks", "compared_brokers", "restarted_brokers", "at_once_brokers", "away_brokers"),
     *("refused_partitions", "restarts", "at_least"),
 }
 """Numbers without a unit: how many there are of what they name, node ids, places in a log."""

@@ -60,7 +60,7 @@ def test_the_page_says_what_is_watched_from_end_to_end():
     assert set(support.STORY_KAFKA) <= set(support.TESTED_KAFKA)
     told = " ".join(PAGE.split())
     assert f"tested on {KAFKA_VERSION}, and with a failure also on 2.8.2." in told
-    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft), 4.4.0 (KRaft)." in told
+    assert "on 2.8.2 (ZooKeeper), 3.9.1 (ZooKeeper), 3.9.1 (KRaft), 4.4.0 (KRaft);" in told
     assert f"a rolling upgrade from 3.9.1 to {KAFKA_VERSION} and a migration from ZooKeeper to KRaft on 3.9.1" in told
 
 
@@ -78,7 +78,7 @@ def test_the_page_names_what_pip_installs():
 
 def test_pip_installs_no_other_spark_than_the_page_has():
     (first, *_, last) = map(release_key, SPARK_RELEASES)
-    (needed,) = re.findall(r'^  "pyspark([^"]*)",$', PROJECT, re.MULTILINE)
+    (needed,) = re.findall(r'^  "pyspark(>[^"]*)",$', PROJECT, re.MULTILINE)
     assert needed == f">={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"
 
 

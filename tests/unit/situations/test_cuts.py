@@ -34,7 +34,7 @@ FLOORS = [
     ("large segments", "(segment.bytes, now 4 GiB)", *small(7 * GIB, **{"segment.bytes": str(4 * GIB)})),
     (
         "compacted as well",
-        "the cleanup policy of t is compact,delete",
+        f"{HELD} 100 GiB",
         *small(GIB, **{"cleanup.policy": "compact,delete"}),
     ),
     ("a segment that is unknown is a GiB", f"{HELD} 100 GiB", *small(GIB, **{"segment.bytes": None})),

@@ -70,6 +70,21 @@ def _kernel_says(*lines, quiet_ms=0, **seen):
     return given
 
 
+def _halts(cause, *lines, used=0.4, is_first=False, detail="java.io.IOException: Input/output error", **seen):
+    """The broker's only directory fails by its log, and the broker halts; its host goes on looking."""
+
+    def given(driver):
+        for _ in range(4):
+            driver.poll(log_dir("/d1", used))
+            driver.host(*_look(*(lines if is_first else ()), **seen))
+        driver.event(log_dir="/d1", cause=cause, detail=f"append failed: {detail}")
+        for number in range(9):
+            driver.poll(status="timeout", error="connection refused")
+            driver.host(*_look(*(lines if number == 1 and not is_first else ()), **seen))
+
+    return given
+
+
 def _three_io_errors(driver):
     serving = [log_dir(path, used) for path, used in (("/d1", 0.4), ("/d2", 0.35), ("/d3", 0.3), ("/d4", 0.25))]
     for _ in range(4):
@@ -81,6 +96,7 @@ def _three_io_errors(driver):
 
 
 FAILED, FULL = {"log_dir_offline": "failed"}, {"log_dir_offline": "full"}
+HALTED = {"broker_unknown": None}
 CONCLUSIONS = [
     Conclusion("unreadable sectors behind a file system that turned read-only",
                _fails("read_only", MEDIUM, ABORTED, READ_ONLY, is_read_only=True), FAILED, says=("device sdb",)),
@@ -128,6 +144,23 @@ CONCLUSIONS = [
     Conclusion("a block device of Ceph whose client was blocklisted",
                _fails("failed", "rbd: rbd0: write 1000 at 0 result -108", "I/O error, dev rbd0, sector 9",
                       detail="java.io.IOException: Input/output error"), {"log_dir_offline": "remount"}),
+    Conclusion("a broker that halted with its only directory: the kernel names the disk afterwards",
+               _halts("failed", MEDIUM), HALTED | FAILED, says=("device sdb",), never_says=("is suspect", "not named")),
+    Conclusion("or it had named the pool below before", _halts("failed", POOL, is_first=True), HALTED | FULL,
+               says=("the pool below the volume",), never_says=("not named",)),
+    Conclusion("or the host sees what ran out", _halts("full", total_inodes=900, free_inodes=0), HALTED | FULL,
+               says=("no inodes left",), never_says=("may have run out",)),
+    Conclusion("or nearly all of its space was used", _halts("full", used=0.999), HALTED | FULL,
+               says=("no space left (99.9 %",), never_says=("may have run out",)),
+    Conclusion("an error that ext4 has on record since its last check, which it repeats every day",
+               _kernel_says("EXT4-fs (sdb1): last error at time 1699000000: ext4_find_entry:1455: inode 2"),
+               {"log_dir_suspect": None}, severity={"log_dir_suspect": "warning"}, says=("is an earlier one",)),
+    Conclusion("a probe that meets a quota, as the next write will",
+               _kernel_says(probe_ms=None, probe_error="probe: Disk quota exceeded"), {"log_dir_suspect": None},
+               severity={"log_dir_suspect": "critical"}, says=("no, because the next write takes",)),
+    Conclusion("a probe that meets an I/O error, which may be of one place",
+               _kernel_says(probe_ms=None, probe_error="probe: Input/output error"), {"log_dir_suspect": None},
+               severity={"log_dir_suspect": "warning"}, never_says=("still serves",)),
     Conclusion("no space left where most is free", _fails("full", used=0.3), FULL, says=("may have run out",)),
 ]  # fmt: skip
 

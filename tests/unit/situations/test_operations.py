@@ -108,6 +108,14 @@ ROWS = [
         lossless=True,
     ),
     Advice(
+        "another directory of the broker is unknown, and may hinder the move beside it: a look before any loss",
+        given(*racks()[:3], source(), ROOM, disk(1, "/data/d3", 0.3, status=LogDirStatus.UNKNOWN), *FULL_OTHERS, *BIG),
+        order=("investigate", "expand_disk"),
+        vetoes={"move_log_dir": ("log_dir_unknown",)},
+        lossless=True,
+        says=("find out the state of /data/d3 on broker 1",),
+    ),
+    Advice(
         "the only room is in a rack that has a replica already",
         given(*racks()[:3], broker(4, rack="b"), source(), NO_ROOM, *FULL_OTHERS, disk(4, "/data/d1", 0.1), *BIG),
         first="expand_disk",

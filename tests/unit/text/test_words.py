@@ -111,3 +111,9 @@ def test_a_cluster_may_be_named_like_such_a_mapping():
     cluster = {"bootstrap_servers": "b1:9092", "client": {"sasl.passwrd": "hunter2"}}
     expected = {"bootstrap_servers": "b1:9092", "client": {"sasl.passwrd": MASK}}
     assert masked({"client": cluster}) == {"client": expected}
+
+
+def test_the_query_of_a_url_is_masked_which_may_be_a_signature():
+    signed = "abfss://c@a.dfs.core.windows.net/p?sig=hunter2"
+    assert masked({"path": signed}) == {"path": f"abfss://{MASK}@a.dfs.core.windows.net/p?{MASK}"}
+    assert masked({"text": "is it there? yes"}) == {"text": "is it there? yes"}

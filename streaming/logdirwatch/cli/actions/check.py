@@ -6,7 +6,7 @@ import typer
 
 from logdirwatch.cli.actions.deciding import read_action
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen
+from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen, with_host_sizes
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
@@ -39,7 +39,7 @@ def check(context: Context, identity: str) -> None:
 
 def still_against(settings: Settings, action: ActionRecord) -> list[str]:
     """Return why an action does not hold on the live cluster; what its brokers cannot tell goes to standard error."""
-    found = seen(settings.clusters[action.cluster], settings)
+    found = with_host_sizes(action.cluster, seen(settings.clusters[action.cluster], settings), settings)
     facts = facts_of(action.cluster, found, settings, _causes(action))
     for line in not_known(found, facts):
         typer.echo(printable(line), err=True)

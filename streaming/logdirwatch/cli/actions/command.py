@@ -11,6 +11,7 @@ from logdirwatch.cli import deciding
 from logdirwatch.cli.actions.deciding import ActionId, every_revision, new_decision, read_action
 from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.actions.accuracy import Record, accuracy, as_data
@@ -44,6 +45,8 @@ def actions(
     """
     if ctx.invoked_subcommand is not None:
         return
+    if track_record and (follow or everything):
+        raise UserError("actions: --accuracy cannot be combined with --follow or --all", exit_code=2)
     cluster = telemetry(ctx.obj)
     if track_record:
         _print_accuracy(accuracy(every_revision(ctx.obj.settings, cluster)), as_json=as_json)

@@ -22,10 +22,17 @@ from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry, waiting_for_kafka
 from logdirwatch.clock import monotonic_ms
 from logdirwatch.decisions import AlertDecisions, matches
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertPattern, AlertRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.report.alerts import find, line, listed, view
 from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
 from logdirwatch.report.handling import UNDECIDED, document
+from logdirwatch.report.status import ages
+from logdirwatch.report.status.cluster import heartbeats
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import did_you_mean
 
 REREAD_MS = 10_000
 
@@ -80,6 +87,7 @@ def alerts(
     with waiting_for_kafka():
         fold = read_into(latest_alerts(), source)
         sayings = _Sayings(ctx.obj, fold)
+    _print_silence(ctx.obj.settings, fold.records, cluster)
     chosen = [alert for alert in fold.records if matches(wanted, alert)]
     if not _print(chosen, sayings.about_each(), as_json=as_json, everything=everything) and not as_json:
         typer.echo(_NO_ALERT if wanted == AlertPattern() else _NO_MATCH)
@@ -88,6 +96,20 @@ def alerts(
             for alert in follow_into(fold, source):
                 if not is_heartbeat(alert) and matches(wanted, alert):
                     _print_one(alert, sayings.about(alert), as_json=as_json)
+
+
+def _print_silence(settings: Settings, alerts: list[AlertRecord], only: str | None) -> None:
+    """Print on standard error the clusters that are not heard of: that no alert is open there proves nothing.
+
+    Raises UserError when neither the configuration nor a record names the cluster ``only``.
+    """
+    known = sorted({*settings.clusters, *(alert.cluster for alert in alerts)} - {NO_CLUSTER})
+    if only is not None and only not in known:
+        raise UserError(f"no cluster {only}{did_you_mean(only, known)}; known: {', '.join(known)}", exit_code=2)
+    for cluster in known if only is None else [only]:
+        beats = heartbeats([a for a in alerts if a.cluster == cluster], now_ms(), settings.detect.clock_skew_ms)
+        if (told := ages.heartbeats(beats, now_ms())).is_loud:
+            typer.echo(f"logdirwatch: {printable(cluster)}: {printable(told.text)}", err=True)
 
 
 class _Sayings:

@@ -20,7 +20,7 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find, listed
 from logdirwatch.report.folding import LatestAlerts, latest_actions, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.words import named, place
+from logdirwatch.report.words import place, the_one
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import counted, did_you_mean, short_id, utc
 
@@ -72,15 +72,10 @@ def ended(context: Context, decision: Decision, identity: str, signed: Signed, a
     """Return the record that ends an active decision; raises UserError if there is none, or several match."""
     longest_ms = context.settings.decisions.longest_ms
     known = (r for r in deciding.decided(context) if r.decision is decision and holds(r, longest_ms, at_ms))
-    found = named(known, identity, lambda record: record.id)
-    if not found:
-        raise UserError(
-            f"no active {decision} of {identity!r}; list the active ones with: logdirwatch alerts decisions"
-        )
-    if len(found) > 1:
-        raise UserError(f"{len(found)} ids begin with {identity}; give more of the id", exit_code=2)
-    ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
-    return msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
+    none = f"no active {decision} of {identity!r}; list the active ones with: logdirwatch alerts decisions"
+    found = the_one(known, identity, lambda record: record.id, none, "ids")
+    ended_ms = deciding.decided_at_ms([found], decision, found.id)
+    return msgspec.structs.replace(found, **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
 
 
 def _rule_named(name: str) -> Rule:

@@ -31,7 +31,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, ExecutionRecord
-from logdirwatch.model.vocabulary import Decision, ExecutionState
+from logdirwatch.model.vocabulary import ActionStatus, Decision, ExecutionState
 from logdirwatch.plan.content_hash import content_hash
 
 
@@ -74,9 +74,10 @@ def apply(
     known = journal.read(cluster, action.cluster)
     record = _resumed(known, action, by) if resume else _begun(known, action, by, undo=undo)
     refuse_beside(known, record, watched)
-    if not resume and not undo:
-        _check(context, action, must_be_accepted=yes)
     with standing(context, record, action, is_attended=not yes) as permit:
+        if not resume and not undo:
+            _check_accepted(action, permit.why_not_accepted(record) if yes else None)
+            _check(context, action)
         show(record, action)
         _show_need(permit.without_need(record), action, must_be_shown=yes)
         if not _is_wanted(dry_run=dry_run, yes=yes):
@@ -152,12 +153,15 @@ def _check_again(action: ActionRecord, against: Halt | Hold | None, record: Exec
         raise UserError(f"apply: {action.kind} {action.action_id}: {against.reason}")
 
 
-def _check(context: Context, action: ActionRecord, *, must_be_accepted: bool) -> None:
-    if must_be_accepted and action.status != "accepted":
+def _check_accepted(action: ActionRecord, against: str | None) -> None:
+    if against is not None and action.status != ActionStatus.ACCEPTED:
         raise UserError(
-            f"apply: --yes needs an accepted action, and {action.action_id} is {action.status}; accept it first: "
-            f"logdirwatch actions accept {action.action_id} --by NAME --reason WHY"
+            f"apply: --yes needs an accepted action, and {action.action_id} is {action.status}: {against}; look at it "
+            f"and accept it: logdirwatch actions accept {action.action_id} --by NAME --reason WHY"
         )
+
+
+def _check(context: Context, action: ActionRecord) -> None:
     reasons = still_against(context.settings, action)
     if reasons:
         for reason in reasons:
@@ -225,6 +229,18 @@ class Standing:
         if reason is None and not self._is_attended:
             reason = self.without_need(record)
         return None if reason is None else Halt(reason)
+
+    def why_not_accepted(self, record: ExecutionRecord) -> str | None:
+        """Return why the last decision does not accept what the execution does; None if it does.
+
+        The action's own status follows a decision a batch later.
+        """
+        said = self._feed.said().get(record.action_id)
+        if said is None:
+            return "nobody has decided about it"
+        if said.decision is Decision.ACCEPT and said.content_hash != record.content_hash:
+            return f"it has changed since {said.by} accepted it"
+        return revoked(said, record, now_ms())
 
     def without_need(self, record: ExecutionRecord) -> str | None:
         """Return why the need for what deletes history is not shown; None if it is, or nothing deletes any."""

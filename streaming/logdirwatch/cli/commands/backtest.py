@@ -82,6 +82,8 @@ def backtest(
     chosen = Range(time_ms(from_, now_ms()), time_ms(to, now_ms()), cluster)
     if chosen.from_ms >= chosen.to_ms:
         raise UserError("backtest: --from must be before --to", exit_code=2)
+    if prometheus is None and (select or capacity or rules):
+        raise UserError("backtest: --select, --capacity and --rule go with --prometheus", exit_code=2)
     other = with_changes(settings.detect, changed or [])
     if prometheus is None:
         judge = _of_tables(table_reader(settings), chosen)

@@ -1,7 +1,6 @@
 """``logdirwatch collect``: asks brokers and writes records, until SIGTERM."""
 
 import asyncio
-import signal
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated
@@ -22,6 +21,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.observe.log_dir_metrics import LogDirMetrics
+from logdirwatch.observe.signals import asking_to_end
 from logdirwatch.observe.watchdog import watching
 from logdirwatch.settings import ClusterSettings, Settings
 
@@ -134,9 +134,9 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
 
 
 def on_signal(stop: Callable[[], None]) -> None:
-    """Call ``stop`` at SIGTERM and Ctrl-C."""
+    """Call ``stop`` when a signal asks this process to end."""
     running = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in asking_to_end():
         running.add_signal_handler(number, stop)
 
 

@@ -133,7 +133,7 @@ def plan(
     filled from the others of their broker, or as --mode says.
     """
     if as_csv and (as_json or not what_if):
-        raise UserError("plan: --csv goes with --what-if: --json and --csv cannot be combined", exit_code=2)
+        raise UserError("plan: --csv goes with --what-if; --json and --csv cannot be combined", exit_code=2)
     if what_if:
         _refuse_with_changes(
             model, live or bootstrap_server is not None or apply or dry_run, out or reassignment_to or steps_to

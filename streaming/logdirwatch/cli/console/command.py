@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +18,13 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import now_ms, telemetry, waiting_for_kafka
 from logdirwatch.cli.reading.tables.opening import table_reader
-from logdirwatch.config.servers import address
+from logdirwatch.config.servers import address, authority
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.decisions import AlertDecisions, Severities
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import Decision
+from logdirwatch.observe.signals import asking_to_end
 from logdirwatch.report.status.snapshot import Patience
 from logdirwatch.settings import replaced
 
@@ -105,8 +107,8 @@ def console(
     settings = context.settings
     own = replaced(settings.console, "console: --listen", listen=listen) if listen else settings.console
     tables = table_reader(settings)
-    live = LiveAlerts(telemetry(context))
-    reader = Reader(tables.select, tables.rows, live.alerts, live.records)
+    live = LiveAlerts(telemetry(context), settings.detect.clock_skew_ms, partial(deciding.handling_of, context))
+    reader = Reader(tables.select, tables.rows, live.alerts, live.records, handling=live.handling)
     patience = Patience.of(settings.detect, settings.collect, settings.stream)
     if own.login is not None:
         read(Path(own.login.users_file))
@@ -118,10 +120,11 @@ def console(
         server = Server(pages, host, port, threads=THREADS, **_proxy(own))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such host"
-        raise UserError(f"console: cannot listen at {host}:{port}: {reason}; name another --listen") from None
+        raise UserError(f"console: cannot listen at {authority(host, port)}: {reason}; name another --listen") from None
     live.start()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    log.info("console.listening", url=f"http://{host}:{port}/", tables=tables.place.at)
+    for number in asking_to_end():
+        signal.signal(number, signal.default_int_handler)
+    log.info("console.listening", url=f"http://{authority(host, port)}/", tables=tables.place.at)
     try:
         server.run()
     except KeyboardInterrupt:

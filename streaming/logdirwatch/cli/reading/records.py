@@ -72,7 +72,7 @@ def follow_into(fold: Latest[R], cluster: KafkaSettings) -> Iterator[R]:
     Prints how many records could not be read whenever that is news.
     """
     fold.reader.tell = lambda *_: print_unreadable(fold.summary)
-    return fold.take_all(map(message_of, clients.follow(cluster, fold.topic, from_beginning=True)))
+    return fold.take_all(map(message_of, clients.follow(cluster, fold.topic)))
 
 
 def print_unreadable(summary: str | None) -> None:

@@ -16,7 +16,7 @@ from kafka.cluster import collect_hosts
 from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 from kafka.net.selector import NetworkSelector
 
-from logdirwatch.config.servers import server_list
+from logdirwatch.config.servers import authority, server_list
 from logdirwatch.kafka.connecting import BoundedManager
 from logdirwatch.kafka.network import told
 
@@ -101,7 +101,7 @@ class Wire:
         except (asyncio.TimeoutError, KafkaTimeoutError, RequestTimedOutError) as error:
             is_early = time.monotonic() < deadline - EARLY_S
             why = ": another question of its connection timed out" if is_early else f" within {timeout_ms} ms"
-            raise TimeoutError(f"no answer from {address.host}:{address.port}{why}") from error
+            raise TimeoutError(f"no answer from {authority(address.host, address.port)}{why}") from error
 
     def kafka_version(self, address: Address) -> str | None:
         """Return the release that the broker's API versions indicate, as ``major.minor``; None before it answered."""
@@ -160,7 +160,7 @@ class Wire:
     def _manager(self, key: tuple[Address, Lane]) -> _OneBroker:
         if key not in self._managers:
             (host, port), _ = key
-            server = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            server = authority(host, port)
             self._managers[key] = _OneBroker(
                 self._net, **self._arguments, bootstrap_servers=[server], max_in_flight_requests_per_connection=100
             )

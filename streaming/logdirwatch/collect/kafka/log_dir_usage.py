@@ -2,13 +2,13 @@
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, Reassignment, Topic
 from logdirwatch.collect.kafka.partition_health import out_of_sync
 from logdirwatch.model.capabilities import CapacitySource
-from logdirwatch.model.records import Placement
+from logdirwatch.model.records import PartitionInfo, Placement
 
 Partition = tuple[str, int]
 Place = tuple[int, str]
@@ -92,32 +92,35 @@ def usages(
     }
 
 
+def _with_adding(
+    topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
+) -> Iterator[tuple[Partition, PartitionInfo, Iterable[int]]]:
+    """Yield every partition with the brokers that a reassignment adds to it."""
+    for topic in topics:
+        for one in topic.partitions:
+            key = topic.name, one.partition
+            yield key, one, reassignments[key].adding if key in reassignments else ()
+
+
 def _behind(
     topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
 ) -> dict[Partition, frozenset[int]]:
     """Return the brokers with an out-of-sync replica, for partitions with a leader that have any."""
-    found: dict[Partition, frozenset[int]] = {}
-    for topic in topics:
-        for partition in topic.partitions:
-            behind = out_of_sync(partition)
-            if behind and partition.leader is not None:
-                key = topic.name, partition.partition
-                adding = reassignments[key].adding if key in reassignments else ()
-                found[key] = frozenset(behind).difference(adding)
-    return found
+    return {
+        key: frozenset(behind).difference(adding)
+        for key, partition, adding in _with_adding(topics, reassignments)
+        if (behind := out_of_sync(partition)) and partition.leader is not None
+    }
 
 
 def _assigned(
     topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
 ) -> dict[Partition, frozenset[int]]:
     """Return the brokers assigned to each partition, including those that a reassignment adds."""
-    found: dict[Partition, frozenset[int]] = {}
-    for topic in topics:
-        for partition in topic.partitions:
-            key = topic.name, partition.partition
-            adding = reassignments[key].adding if key in reassignments else ()
-            found[key] = frozenset((*partition.replicas, *(partition.adding or ()), *adding))
-    return found
+    return {
+        key: frozenset((*partition.replicas, *(partition.adding or ()), *adding))
+        for key, partition, adding in _with_adding(topics, reassignments)
+    }
 
 
 def _strays(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
+from logdirwatch.config.text_file import opened, text_of
 from logdirwatch.console.settings import FEWEST_PASSWORD_CHARACTERS
 from logdirwatch.errors import UserError
 
@@ -41,10 +42,10 @@ class Users:
 def read(path: Path) -> dict[str, str]:
     """Return the hashes in a file by user; raises UserError, which never shows a line of the file."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with opened(path) as file:
             if _is_open_to_others(os.fstat(file.fileno())):
                 raise UserError(f"users file {path}: others can read it; allow only its owner: chmod 600 {path}")
-            return parse(file.read())
+            return parse(text_of(file))
     except OSError as error:
         raise UserError(
             f"users file {path}: {error.strerror}; write it with: logdirwatch console add-user NAME"

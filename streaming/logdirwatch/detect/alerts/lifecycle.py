@@ -193,14 +193,14 @@ class BrokerAlerts(Alerts):
         return True if self._memory.metadata_mode is MetadataMode.ZOOKEEPER else None
 
     def mark_stale(
-        self, path: str | None, since_ms: int, *, fresh: Rule | None = None, only: Collection[Rule] | None = None
+        self, path: str | None, since_ms: int, *, fresh: Collection[Rule] = (), only: Collection[Rule] | None = None
     ) -> None:
-        """Mark every alert of a place as stale, except that of ``fresh``; they keep firing.
+        """Mark every alert of a place as stale, except those of ``fresh``; they keep firing.
 
         ``only`` limits it to the alerts of some rules.
         """
         for rule, alert in self.holder(path).alerts.items():
-            if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
+            if alert.stale_since_ms is None and rule not in fresh and (only is None or rule in only):
                 alert.stale_since_ms = since_ms
                 self._write(rule, self._place(path), alert, AlertStatus.FIRING, since_ms)
 

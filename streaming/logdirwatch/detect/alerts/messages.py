@@ -7,7 +7,8 @@ from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, KernelTrouble, Rule, Severity
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, Cause, KernelTrouble, Rule, Severity
+from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import CAN_WAIT, counted, some_of, until_morning, utc
 
@@ -87,8 +88,10 @@ def merged(memory: BrokerMemory) -> str:
 
 _OF_DISK = {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
 _READ_ONLY = {"read_only", KernelTrouble.REMOUNTED_READ_ONLY}
+_OF_EVERY_WRITE = {Cause.READ_ONLY, Cause.REMOUNT, Cause.FULL}
 _EARLY = {
     str(KernelTrouble.POOL_LOW): "yes, while the pool has space, because no disk is suspect",
+    str(KernelTrouble.RECORDED_ERROR): "yes, because the error is an earlier one; check it at the next stop",
     str(KernelTrouble.ARRAY_DEGRADED): (
         "yes, because the array goes on without the member that it lost; replace it before another one fails"
     ),
@@ -104,15 +107,16 @@ def suspect(
     refused_partitions: int = 0,
 ) -> str:
     """Say why a directory or broker that Kafka reports as healthy is suspect."""
-    kinds, texts = set(suspicions), "; ".join(suspicions.values())
-    waits = _waits_for_disk(kinds, severity)
+    texts = "; ".join(suspicions.values())
+    waits = _waits_for_disk(suspicions, severity)
     if refused_partitions:
         waits = f"no, because writes to {counted(refused_partitions, 'partition')} are refused because of this disk"
     return f"{_place(memory, path)} is suspect: {texts}; {CAN_WAIT}: {waits}"
 
 
-def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
-    if (fails := _next_write_fails(kinds)) is not None:
+def _waits_for_disk(suspicions: Mapping[str, str], severity: Severity) -> str:
+    kinds = suspicions.keys()
+    if (fails := _next_write_fails(suspicions)) is not None:
         return f"no, because {fails}"
     if severity.rank >= Severity.CRITICAL.rank:
         return "no, because a disk that behaves like this may be failing"
@@ -121,12 +125,18 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if len(kinds) == 1 and (early := _EARLY.get(next(iter(kinds)))):
         return early
     if kinds <= _PATH_KINDS:
-        return "yes, because Kafka still serves from it and no disk is suspect; check the path to it first"
-    return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
+        return "yes, because Kafka has not taken it offline and no disk is suspect; check the path to it first"
+    return "yes, because Kafka has not taken it offline; but a disk that behaves like this may be failing"
 
 
-def _next_write_fails(kinds: set[str]) -> str | None:
+def fails_next_write(kind: str, text: str) -> bool:
+    """Tell whether a suspicion is that nothing can be written; the probe met what the broker's next write meets."""
+    return kind in _READ_ONLY | {"no_directory"} or (kind == "probe" and cause_of(text) in _OF_EVERY_WRITE)
+
+
+def _next_write_fails(suspicions: Mapping[str, str]) -> str | None:
     """Return why the next write fails whatever the disk is like; None if nothing says so."""
+    kinds = suspicions.keys()
     if "no_directory" in kinds:
         return "Kafka can create no file there, and the next one that it tries takes the directory offline"
     if OPEN_FILES in kinds:
@@ -137,7 +147,8 @@ def _next_write_fails(kinds: set[str]) -> str | None:
         return None
     if KernelTrouble.NO_SPACE in kinds:
         return "writes fail until there is space"
-    return "the next write takes the directory offline" if kinds & _READ_ONLY else None
+    is_last = any(fails_next_write(*one) for one in suspicions.items())
+    return "the next write takes the directory offline" if is_last else None
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, log_dir: LogDirMemory, severity: Severity) -> str:

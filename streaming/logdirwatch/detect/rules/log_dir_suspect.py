@@ -3,7 +3,7 @@
 Kafka does not detect slow and failing disks (KIP-112), and failed reads for consumers never mark a directory offline.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from logdirwatch.detect.alerts import evidence, messages
@@ -29,7 +29,6 @@ OFFLINE_COUNT = "offline_count"
 _KINDS = frozenset(BrokerSuspectEvidence.__struct_fields__)
 LEARNING = 20
 LEARNED = 0.05
-_NEXT_WRITE_FAILS = frozenset({READ_ONLY, NO_DIRECTORY})
 
 
 def suspect(
@@ -87,14 +86,11 @@ def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvid
     )
 
 
-def _severity(kinds: Iterable[str], refused_partitions: int) -> Severity:
+def _severity(suspicions: Mapping[str, str], refused_partitions: int) -> Severity:
     """Return the severity: critical if the next write fails or some are refused; kernel errors may be worse."""
-    told = [
-        Severity.CRITICAL if kind in _NEXT_WRITE_FAILS else KernelTrouble(kind).severity
-        for kind in kinds
-        if kind in _NEXT_WRITE_FAILS or kind in set(KernelTrouble)
-    ]
-    least = Severity.CRITICAL if refused_partitions else Severity.WARNING
+    told = [KernelTrouble(kind).severity for kind in suspicions if kind in set(KernelTrouble)]
+    is_urgent = refused_partitions or any(messages.fails_next_write(*one) for one in suspicions.items())
+    least = Severity.CRITICAL if is_urgent else Severity.WARNING
     return max([least, *told], key=lambda severity: severity.rank)
 
 

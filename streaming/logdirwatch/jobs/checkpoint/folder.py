@@ -1,8 +1,9 @@
 """A folder on any file system, through Spark's JVM: checkpoints and tables need not be local.
 
 On Databricks the JVM has credentials for an external location within Spark's commands alone; others fail with "Missing
-Credential Scope". So there only :func:`modified_ms` looks at checkpoints, by such a command, and nothing changes them:
-what :mod:`repair` is for does not happen in an object store, which writes a file as a whole or not at all.
+Credential Scope". Spark Connect has nothing but these commands. So there only :func:`modified_ms` looks at checkpoints,
+by such a command, and nothing changes them: what :mod:`repair` is for does not happen in an object store, which writes
+a file as a whole or not at all.
 """
 
 import json
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.errors import UserError
-from logdirwatch.spark_version import on_databricks
+from logdirwatch.spark_version import opens_files
 
 _TORN = frozenset({"org.apache.hadoop.fs.ChecksumException", "java.io.EOFException"})
 
@@ -89,7 +90,7 @@ class Folder:
 
 def modified_ms(spark: SparkSession, path: str) -> list[int]:
     """Return when each file of a folder was last written; a missing folder has none."""
-    if not on_databricks():
+    if opens_files():
         return [file.getModificationTime() for file in Folder(spark, path).listed()]
     try:
         files = spark.read.format("binaryFile").load(path)

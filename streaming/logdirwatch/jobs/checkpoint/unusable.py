@@ -21,7 +21,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from logdirwatch.jobs.checkpoint.folder import Folder, content, notes
-from logdirwatch.spark_version import on_databricks
+from logdirwatch.spark_version import opens_files
 
 log = structlog.get_logger(__name__)
 
@@ -30,8 +30,8 @@ OWN = "$"
 
 
 def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], now_ms: int) -> None:
-    """Rename a query's checkpoint if its state has other variables than ``variables``; on Databricks nobody looks."""
-    if on_databricks():
+    """Rename a query's checkpoint, where its files can be opened, if its state has other variables."""
+    if not opens_files():
         return
     folder, names = notes(spark, checkpoint, "0")
     if not names or variables_of(folder.read(names[-1])) <= set(variables):
@@ -40,9 +40,9 @@ def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], 
 
 
 def rename(spark: SparkSession, checkpoint: str, now_ms: int, reason: str) -> None:
-    """Set a checkpoint aside, so that its query starts as without one; on Databricks a person has to."""
-    if on_databricks():
-        meaning = "delete this folder in its external location: the query then starts as without a checkpoint"
+    """Set a checkpoint aside, so that its query starts as without one; where no file can be opened, a person has to."""
+    if not opens_files():
+        meaning = "delete this folder: the query then starts as without a checkpoint"
         log.error("checkpoint.unusable", checkpoint=checkpoint, reason=reason, meaning=meaning)
         return
     aside = f"{checkpoint}.{now_ms}"

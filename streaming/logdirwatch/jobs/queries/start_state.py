@@ -27,6 +27,7 @@ from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
 from logdirwatch.parse.reading import RecordReader, logged
 from logdirwatch.parse.records import Rejected, parse
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import by_connect
 from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.store.tables import Tables
 
@@ -150,6 +151,8 @@ def memories_from_alerts(alerts: Sequence[AlertRecord]) -> list[tuple[str, int, 
 
 def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
     """Return the stored records; None if the table was created but never written."""
+    if by_connect():  # no query that runs there writes tables
+        return None
     log_folder = f"{settings.tables_path.rstrip('/')}/{BROKER_STATE.name}/_delta_log"
     if settings.tables.catalog is None and len(Folder(spark, log_folder).names()) <= 1:
         return None

@@ -16,13 +16,14 @@ from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.supervision.silence import Signs, Silence
 from logdirwatch.observe.progress import declared_s
 from logdirwatch.settings import Settings
+from logdirwatch.spark_version import by_connect
 
 
 def signs_of(spark: SparkSession | None, query: StreamingQuery) -> Signs:
     """Return what shows the progress of a query; where the jobs are not visible, a batch counts as a running task."""
     last = query.lastProgress
     report = None if last is None else (last.get("batchId"), last.get("timestamp"))
-    if spark is None:
+    if spark is None or by_connect():
         return Signs(report)
     try:
         return _with_jobs(spark.sparkContext, query, report)

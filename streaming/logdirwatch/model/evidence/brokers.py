@@ -125,6 +125,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     server_not_responding: Annotated[str | None, f"{ByKernel}the storage server does not respond."] = None
     hung: Annotated[str | None, f"{ByKernel}tasks wait for it."] = None
     file_system_error: Annotated[str | None, f"{ByKernel}an error of its file system."] = None
+    recorded_error: Annotated[str | None, f"{ByKernel}its file system has an earlier error on record."] = None
     remounted_read_only: Annotated[str | None, f"{ByKernel}its file system was remounted read-only."] = None
     pool_full: Annotated[str | None, f"{ByKernel}the storage pool is full."] = None
     pool_low: Annotated[str | None, f"{ByKernel}the storage pool is nearly full."] = None

@@ -127,6 +127,9 @@ class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
     since_ms: Annotated[int | None, "When the first of them went away."] = None
     longest_away_ms: Annotated[int | None, "The longest time that one of them was away."] = None
     grace_ms: Annotated[int | None, "How long a broker may be away before it has an alert of its own."] = None
+    at_once_brokers: Annotated[
+        int | None, "How many of them were away at the same time, without those in maintenance."
+    ] = None
 
 
 @shown_by(Rule.EXECUTION_STOPPED)

@@ -101,7 +101,7 @@ class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
 class LogDirOfflineEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_offline``: one directory, or several that failed at once; numbers are those of the first."""
 
-    NEWS: ClassVar[tuple[str, ...]] = ("why", "event_detail", "device")
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "event_detail", "device", "error_code")
 
     error_code: Annotated[int | None, "What DescribeLogDirs answers for it, 56; null: not confirmed by a poll yet."] = (
         NULL

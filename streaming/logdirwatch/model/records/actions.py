@@ -72,8 +72,11 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
         return converted(self.based_on, BasedOn).topic_ids
 
 
-class AlertPattern(Struct, frozen=True, kw_only=True):
-    """The pattern of a silence that is not about one alert."""
+class AlertPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The pattern of a silence that is not about one alert.
+
+    A misspelt field, or one of a later release, is an error: without it the pattern would match more than was meant.
+    """
 
     cluster: Annotated[Name | None, "Kafka cluster, by its name in the configuration; null: all."] = None
     rule: Annotated[Rule | None, "Rule of the alerts; null: all."] = None

@@ -23,6 +23,7 @@ from logdirwatch.parse.broker_log.heads import (
     without_prefix,
 )
 from logdirwatch.parse.broker_log.json_lines import read_object
+from logdirwatch.parse.os_errors import decoded_line
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 LONGEST = 65_536
@@ -175,7 +176,7 @@ class Lines:
         self.held_bytes += len(data)
 
     def _line(self, size: int) -> tuple[str, int]:
-        text = self._begun.decode(errors="replace").rstrip("\r")
+        text = decoded_line(self._begun).rstrip("\r")
         self._begun, self.held_bytes = b"", 0
         return text, size
 

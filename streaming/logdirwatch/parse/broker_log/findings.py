@@ -135,6 +135,7 @@ _OPERATIONS = (
     ("rename", compiled(r"renaming dir")),
     ("truncate", compiled(r"truncating ")),
     ("read", compiled(r"reading from|fetching offset by timestamp|increasing log start offset")),
+    ("serve", compiled(r"Stopping serving")),
     ("lock", compiled(r"locking directory|acquire lock")),
     ("load", compiled(r"loading (?:log dir|logs|ID)|Failed to load|meta\.properties")),
     ("create", compiled(r"creating log|create (?:or validate )?data directory")),
@@ -160,6 +161,8 @@ _IN_FRONT = compiled(
 )
 # Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
 _META_PROPERTIES = compiled(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
+# What Kafka does about such a failure, whose own line a rotated log may not have any more.
+_STOPS = compiled(r"Stopping serving (?:logs|replicas) in dir ")
 _STARTS = compiled(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
 _LOADED = compiled(
     r"Completed load of .*\((?P<loaded>[0-9]{1,9})/(?P<total>[0-9]{1,9}) (?:completed|loaded)"
@@ -215,7 +218,9 @@ _MEMORY_FAULT = compiled(MEMORY_FAULT)
 _PRODUCER = compiled(r"processing append operation on partition")
 _ANY_PARTITION = compiled(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
 _DIR_IN_BRACKETS = compiled(r"\bdir=(?P<dir>/[^\],)]{1,4096})")
-_DIR_AT_END = compiled(r"(?:\bdir|\bdirectory) (?P<dir>/.{0,4096}?)(?: with offset .*| due to IOException|\.)?$")
+_DIR_AT_END = compiled(
+    r"(?:\bdir|\bdirectory) (?P<dir>/.{0,4096}?)(?: with (?:offset|uuid) .*| due to IOException|\.)?$"
+)
 _FILE = compiled(r"\bfile (?P<file>/\S.{0,4096})$")
 _REPLICA = compiled(_PARTITION)
 _OF_COPIES = compiled(r"RLM(?:Copy|Leader)?Task\b")
@@ -283,7 +288,7 @@ def _is_of_channel(entry: Entry) -> bool:
     A pattern may omit the logger, put it in an unknown place, or have the caller instead: then the wording decides, and
     only brackets or the logger may precede it.
     """
-    if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message):
+    if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message) or _STOPS.search(entry.message):
         return True
     is_unknown = not entry.logger or _CALLER.search(entry.logger) is not None
     found = _CHANNEL.search(entry.message) if is_unknown else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from logdirwatch.parse.broker_log.heads import LEVEL, Head, cleaned, head, head_of
 from logdirwatch.parse.decoding import Decoder, NotReadableError
+from logdirwatch.parse.os_errors import decoded_line
 from logdirwatch.parse.patterns import compiled
 
 _MESSAGES = (
@@ -41,6 +42,7 @@ _PAIRS_FIRST = compiled(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
 _ESCAPE = compiled(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t"}
 _FRAME = compiled(r"\s+at |\s*\.\.\. \d+ more")
+_THROWN = compiled(r"\s*(?:Caused by: |Suppressed: )?[\w$]+(?:\.[\w$]+)+(?:Exception|Error)(?::|$)")
 DEPTH = 4
 _OBJECT = Decoder(dict[str, Any])
 
@@ -90,7 +92,7 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
     more = tuple(line for line in dict.fromkeys((*rest, *_exception(fields))) if not _FRAME.match(line))
     if (wrapped := head_of(cleaned(first))) is not None and wrapped.level:
         return replace(wrapped, more=(*wrapped.more, *more))
-    if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message)):
+    if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message) or _THROWN.match(message)):
         return message.rstrip("\n")
     return head(_first(fields, _TIMES) or "", level, logger, first, more)
 
@@ -109,7 +111,7 @@ def _plain(value: Any) -> Any:
         return value.get("stringValue")
     if not isinstance(value, list) or not value or not all(isinstance(one, int) and 0 <= one < 256 for one in value):
         return value
-    return bytes(value).decode(errors="replace")
+    return decoded_line(bytes(value))
 
 
 def _exception(fields: Mapping[str, Any]) -> Iterator[str]:

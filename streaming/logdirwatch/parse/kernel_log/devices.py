@@ -50,7 +50,7 @@ _FIRMWARE = rf"megaraid_sas {_PCI}: \d+ \(\w+/0x\w+/"
 # Where the line has no address of the controller: its driver stands for the disks of all its hosts.
 _HBA = r"(?P<device>mpt[23]sas|mptsas|arcmsr|aacraid|3w-\w+)(?:_cm\d+|\d+)?(?: \S+)?: "
 _IO_COMMAND = r"0x(?:[28a]?[8a]|35|91)\b"
-_CEPH = r"(?:lib)?(?P<device>ceph): "
+_CEPH = r"(?:lib)?(?P<device>ceph): (?:\[[^\]]*\]: )?"
 _QLA = r"qla2xxx \[(?P<device>[0-9a-f:.]+)\]-\w+:\d+: "
 
 # No evidence, though a pattern below would fit: discards, unsupported commands, interrupts that were lost, drives

@@ -8,6 +8,7 @@ from logdirwatch.parse.kernel_log.devices import NAME
 from logdirwatch.parse.os_errors import numbers_of
 
 FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
+RECORDED = KernelTrouble.RECORDED_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR
 READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
 SERVER = KernelTrouble.SERVER_NOT_RESPONDING
@@ -63,16 +64,16 @@ EXT = (
     (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*(?:I/O error|error -5\b)"),
     (DEVICE, rf"{_EXT}.*(?:unable to|can't) read superblock"),
     (FILE_SYSTEM, rf"{_EXT}(?:Delayed block allocation failed|This should not happen|.*data loss|.*I/O error)"),
+    # ext4 repeats at each mount and once a day what it found at any time since the last fsck.
     (
-        FILE_SYSTEM,
-        rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at|orphan list check failed)",
+        RECORDED,
+        rf"{_EXT}(?:(?:initial|last) error at|error count since last fsck: [1-9]|warning: mounting fs with err)",
     ),
+    (RECORDED, rf"EXT4-fs warning \(device {NAME}\): .*(?:errors in the filesystem|error recorded)"),
+    (FILE_SYSTEM, rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|orphan list check failed)"),
     (FILE_SYSTEM, rf"{_EXT}error loading journal"),
-    (
-        FILE_SYSTEM,
-        rf"EXT4-fs warning \(device {NAME}\): .*(?:errors in the filesystem|error recorded|Marking fs in need)",
-    ),
-    (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
+    (FILE_SYSTEM, rf"EXT4-fs warning \(device {NAME}\): .*Marking fs in need"),
+    (FILE_SYSTEM, rf"{_EXT}shut down"),
     (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
     (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
     (FILE_SYSTEM, r"JBD2: Error while async write back metadata"),

@@ -12,6 +12,7 @@ import msgspec
 
 from logdirwatch.model.records import KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.broker_log.heads import cleaned
 from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.kernel_log import devices as kernel_devices
 from logdirwatch.parse.kernel_log import file_systems
@@ -46,7 +47,7 @@ _ENDS = [
 _DATE = (
     r"(?:(?:\d{4} )?\w{3} +\d+ (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?"  # syslog
     r"|\w{3} ?\d+ \d\d:\d\d(?=\])"  # dmesg -H
-    r"|\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}"  # dmesg -T
+    r"|[\w.]{1,6} [\w.]{1,6} +\d+ \d\d:\d\d:\d\d \d{4}(?=\])"  # dmesg -T, in the words of any locale
     r"|\d{10}\.\d+"  # journalctl -o short-unix
     r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
@@ -56,7 +57,8 @@ _TAG = (
 )
 _PREFIX = compiled(
     rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"
-    rf"(?:\[\s*\+?[\d.]+\s*\]\s*)?(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
+    rf"(?:\[\s*\+?[\d.]+\s*\]\s*)?(?:(?:[\w.-]+\s+)?{_TAG})?(?:message repeated \d+ times: \[\s*)?"
+    r"(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
     re.IGNORECASE,
 )
 """Priority (``<3>``, or what /dev/kmsg writes), date or time since the start, host, and the tag of who wrote it."""
@@ -132,7 +134,7 @@ def _message(line: str) -> str:
     """Return the kernel's message; those of other programs do not begin like it."""
     if line.startswith("{"):
         line = _of_journal(line)
-    line = line[:LINE_CHARACTERS]
+    line = cleaned(line[:LINE_CHARACTERS])
     prefix = _PREFIX.match(line)
     return line[prefix.end() if prefix else 0 :].strip()
 

@@ -1,7 +1,7 @@
 """What the planner needs to know about a kind of action, apart from how it is proposed.
 
-Each kind declares it in its own module; ``plan.action_types`` lists them all. Only flags that few kinds set have a
-default, so that a new kind cannot leave out the rest by accident.
+Each kind declares it in its own module; ``plan.action_types`` lists them all. What holds for most kinds is a default.
+How a kind is seen to be done, and when a published proposal still says what matters, each of them says itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,13 +91,8 @@ def same_commands(old: ActionRecord, plan: ActionRecord) -> bool:
     return plan.commands == old.commands
 
 
-def always_valid(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[str]:  # noqa: ARG001 - one signature
-    """Return no reasons: an action of this kind does not become invalid."""
-    return ()
-
-
-def no_live_check(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterable[str]:  # noqa: ARG001 - ditto
-    """Return no reasons: live brokers show nothing about an action of this kind."""
+def always_valid(action: ActionRecord, snapshot: ClusterSnapshot, beside: Policy | Quorum | None) -> Sequence[str]:  # noqa: ARG001 - one signature
+    """Return no reasons: neither the tables nor live brokers show that an action of this kind is no longer valid."""
     return ()
 
 
@@ -124,27 +119,28 @@ def only(kind: OperationKind, inverse: OperationKind | None = None) -> Executes:
 class ActionType:
     """One kind of action.
 
-    ``progress`` returns how far an action is, None where no broker shows it. ``covers`` tells whether a published
-    proposal still matches the new plan. ``reasons_against`` returns why a published action may no longer be carried
-    out; ``live_check`` returns the reasons that only the brokers themselves show. ``carry_over`` keeps what a new
-    revision needs from the previous one. ``sets_whole_list``: the command replaces a broker's whole list, so it must
-    include the entries of other open actions. ``is_done_when_back``: no broker shows the action itself; it is done once
-    its directory serves or its broker answers again. ``changes_declared``: it changes what a repository may declare, a
-    configuration, quota, volume, permission or limit; unless a kind denies it, people are told to make the change there
-    too. ``operator_reverts``: Strimzi's operators revert the direct change; ``for_strimzi`` makes the change in its
+    ``relief`` and ``fix_role`` are of those that make room, or end something. ``progress`` returns how far an action
+    is, None where no broker shows it. ``covers`` tells whether a published proposal still matches the new plan.
+    ``reasons_against`` returns why a published action may no longer be carried out; ``live_check`` returns the reasons
+    that only the brokers themselves show. ``carry_over`` keeps what a new revision needs from the previous one.
+    ``sets_whole_list``: the command replaces a broker's whole list, so it must include the entries of other open
+    actions. ``is_done_when_back``: no broker shows the action itself; it is done once its directory serves or its
+    broker answers again. ``changes_declared``: it changes what a repository may declare, a configuration, quota,
+    volume, permission or limit; unless a kind denies it, people are told to make the change there too.
+    ``operator_reverts``: Strimzi's operators revert the direct change; ``for_strimzi`` makes the change in its
     resources. ``executes`` tells which operations the autopilot may carry out, since permission to write actions must
     not allow more than the kind does; None: it carries out none of this kind. ``cluster_acls`` are the operations on
     the cluster for which it needs ACLs.
     """
 
     kind: ActionKind
-    relief: Relief
-    fix_role: FixRole
     progress: Callable[[ActionRecord, ClusterSnapshot], Progress | None]
     covers: Callable[[ActionRecord, ActionRecord], bool]
-    reasons_against: Callable[[ActionRecord, ClusterSnapshot, Policy], Sequence[str]]
-    follow_up: FollowUp | None
-    live_check: Callable[[ActionRecord, ClusterSnapshot, Quorum | None], Iterable[str]] = no_live_check
+    relief: Relief = NO_RELIEF
+    fix_role: FixRole = FixRole.BESIDE
+    reasons_against: Callable[[ActionRecord, ClusterSnapshot, Policy], Sequence[str]] = always_valid
+    follow_up: FollowUp | None = None
+    live_check: Callable[[ActionRecord, ClusterSnapshot, Quorum | None], Iterable[str]] = always_valid
     carry_over: Callable[[ActionRecord | None, ActionRecord], ActionRecord] = as_planned
     needs_inventory: bool = True
     needs_approval: bool = True

@@ -8,51 +8,39 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
+
+from logdirwatch.model.actions.parts import TopicEndurance
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Topic, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import EXAMPLES
+from logdirwatch.plan.proposal import EXAMPLES, Veto
 
 NO_SPARE = "replication_factor_1"
 NO_SLACK = "min_isr_is_replication_factor"
 ONE_COPY = "min_isr_1"
 
 
-class FaultTolerance(NamedTuple):
-    """The fault tolerance of one topic, which is that of its weakest partition.
+def endurance(topic: Topic, snapshot: ClusterSnapshot) -> TopicEndurance | None:
+    """Return the fault tolerance of a topic, which is that of its weakest partition; None for one without partitions.
 
-    ``survives``: how many more disks or brokers may fail while a complete copy of all acknowledged records remains;
-    ``racks``: how many more racks (None: racks are unknown); ``writes_survive``: how many disks or brokers may fail
-    while writes with acks=all continue (None: the minimum is unknown). Below zero: there is no complete copy now, or
-    writes are blocked already.
+    Below zero there is no complete copy now, or writes are blocked already.
     """
-
-    topic: str
-    partition: str
-    copies: int
-    survives: int
-    racks: int | None
-    writes_survive: int | None
-    warnings: tuple[str, ...]
-
-
-def endurance(topic: Topic, snapshot: ClusterSnapshot) -> FaultTolerance | None:
-    """Return the fault tolerance of a topic; None for one without partitions."""
     counted = [(complete_copies(partition, snapshot), partition) for partition in topic.partitions]
     if not counted:
         return None
     good, weakest = min(counted, key=lambda item: (len(item[0]), item[1].partition))
-    return FaultTolerance(
+    return TopicEndurance(
         topic=topic.name,
         partition=weakest.label,
         copies=len(good),
         survives=len(good) - 1,
         racks=_least(_racks(copies, snapshot) for copies, _ in counted),
         writes_survive=_least(_writes(copies, partition, snapshot) for copies, partition in counted),
-        warnings=tuple(_warnings(topic, snapshot)),
+        warnings=list(_warnings(topic, snapshot)),
     )
 
 
@@ -65,6 +53,17 @@ def complete_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozense
         if replica.place in snapshot.directories and not snapshot.directories[replica.place].is_serving
     }
     return frozenset((leadership.live_replicas(partition, snapshot) & complete) - doubtful)
+
+
+def cannot_lead(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> Veto | None:
+    """Veto that a broker leads a partition: its replica is out of sync, or its disk full, suspect or unknown."""
+    places = [r.place for r in snapshot.replicas_of(partition.key) if r.broker == broker]
+    found = [snapshot.directories[place] for place in places if place in snapshot.directories]
+    is_well = bool(found) and not any(one.is_urgent or one.is_suspect for one in found)
+    is_complete = broker in complete_copies(partition, snapshot) & set(partition.isr)
+    text = f"broker {broker} cannot lead {partition.label}: it is out of sync, or its disk full, suspect or unknown"
+    is_fit = is_complete and is_well and not snapshot.brokers[broker].is_suspect
+    return None if is_fit else Veto("cannot_lead", text)
 
 
 def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
@@ -80,7 +79,7 @@ def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapsho
         "next_failure_stops_writes": sum(one.writes_survive == 0 for one in found),
         "writes_unknown": sum(one.writes_survive is None for one in found),
         "warnings": dict(sorted(Counter(warning for one in found for warning in one.warnings).items())),
-        "examples": [{**one._asdict(), "warnings": list(one.warnings)} for one in found[:EXAMPLES]],
+        "examples": msgspec.to_builtins(found[:EXAMPLES]),
     }
 
 

@@ -107,35 +107,28 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
     """
     listed = list(paths)
     names = list(listed[0][1]) if listed else []
-    columns = {name: [path[name] for _, path in listed] for name in names}
-    before = dict(zip(names, names[:1] + names[:-1], strict=True))
-    return {
-        "partitions": len(listed),
-        "steps": [
+    steps = []
+    for before, name in zip([*names[:1], *names], names, strict=False):
+        pairs = [(path[before].leader, path[name]) for _, path in listed]
+        steps.append(
             {
                 "step": name,
-                "leaderless": _count(columns[name], _is_leaderless),
-                "under_min_isr": _count(columns[name], _is_under_min_isr),
-                "led_anew": sum(
-                    new.leader is not None and new.leader != old.leader
-                    for old, new in zip(columns[before[name]], columns[name], strict=True)
-                ),
+                "leaderless": sum(state.leader is None for _, state in pairs),
+                "under_min_isr": sum(state.is_under_min_isr for _, state in pairs),
+                "led_anew": sum(state.leader not in {None, old} for old, state in pairs),
             }
-            for name in names
-        ],
+        )
+    return {
+        "partitions": len(listed),
+        "steps": steps,
         "examples": [_example(label, path) for label, path in sorted(listed, key=_harm)[:EXAMPLES]],
-        **_harmed("becomes_leaderless", listed, _is_leaderless, _is_leaderless),
+        **_harmed("becomes_leaderless", listed, lambda state: state.leader is None),
         # A leaderless partition takes no writes now, so one that is led with too few in sync loses nothing.
-        **_harmed("falls_under_min_isr", listed, _is_under_min_isr, _lacks_in_sync),
+        **_harmed("falls_under_min_isr", listed, lambda state: state.leader is not None and state.is_under_min_isr),
     }
 
 
-def _harmed(
-    key: str,
-    listed: Iterable[tuple[str, Path]],
-    is_true_now: Callable[[LeadershipState], bool],
-    is_true: Callable[[LeadershipState], bool],
-) -> dict[str, Any]:
+def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[LeadershipState], bool]) -> dict[str, Any]:
     """Return the partitions for which something becomes true that is not true now, and the first such step.
 
     Empty if there are none. Compared by partition, since a total hides one that is harmed behind another that recovers.
@@ -143,28 +136,11 @@ def _harmed(
     found = []
     for label, path in listed:
         now, *later = path.items()
-        if not is_true_now(now[1]):
-            found += [(label, step) for step, standing in later if is_true(standing)][:1]
+        if not (now[1].leader is None or is_so(now[1])):
+            found += [(label, step) for step, standing in later if is_so(standing)][:1]
     if not found:
         return {}
     return {key: {"partitions": len(found), "step": found[0][1], "examples": [label for label, _ in found[:EXAMPLES]]}}
-
-
-def _is_leaderless(found: LeadershipState) -> bool:
-    return found.leader is None
-
-
-def _lacks_in_sync(found: LeadershipState) -> bool:
-    return found.leader is not None and _is_under_min_isr(found)
-
-
-def _is_under_min_isr(found: LeadershipState) -> bool:
-    """Tell whether writes are blocked: without a leader they are, whatever the ISR holds."""
-    return found.min_isr is not None and (found.leader is None or len(found.isr) < found.min_isr)
-
-
-def _count(standings: Iterable[LeadershipState], holds: Callable[[LeadershipState], bool]) -> int:
-    return sum(map(holds, standings))
 
 
 def _harm(item: tuple[str, Path]) -> tuple[bool, int, bool]:
@@ -175,10 +151,8 @@ def _harm(item: tuple[str, Path]) -> tuple[bool, int, bool]:
 
 
 def _example(label: str, path: Path) -> dict[str, Any]:
-    return {
-        "partition": label,
-        **{name: {"leader": found.leader, "isr": list(found.isr)} for name, found in path.items()},
-    }
+    steps = {name: {"leader": found.leader, "isr": list(found.isr)} for name, found in path.items()}
+    return {"partition": label, **steps}
 
 
 LEADERLESS, UNDER_MIN_ISR = "leaderless_after", "under_min_isr_after"
@@ -200,24 +174,15 @@ def veto_predicted_harm(proposal: ProposedAction) -> ProposedAction:
 def against(expected: Mapping[str, Any]) -> list[Veto]:
     """Return the vetoes that follow from the prediction in an action's ``expected``."""
     leadership = expected.get("leadership") or {}
+    too_few = "too few replicas are in sync then for min.insync.replicas"
     harms = (
-        (
-            LEADERLESS,
-            leadership.get("becomes_leaderless"),
-            "have no leader",
-            "no replica that is alive is in sync then",
-        ),
-        (
-            UNDER_MIN_ISR,
-            leadership.get("falls_under_min_isr"),
-            "take no writes",
-            "too few replicas are in sync then for min.insync.replicas",
-        ),
+        (LEADERLESS, "becomes_leaderless", "have no leader", "no replica that is alive is in sync then"),
+        (UNDER_MIN_ISR, "falls_under_min_isr", "take no writes", too_few),
     )
     return [
         Veto(name, f"{_named(harm)} would {what} {_WHEN.get(harm['step'], 'afterwards')}: {why}")
-        for name, harm, what, why in harms
-        if harm
+        for name, key, what, why in harms
+        if (harm := leadership.get(key))
     ]
 
 

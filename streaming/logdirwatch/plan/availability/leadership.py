@@ -33,14 +33,20 @@ class LeadershipState:
     last_known: tuple[int, ...] = ()
     min_isr: int | None = None
 
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether writes are known to be blocked: without a leader they are, whatever the ISR holds."""
+        return self.min_isr is not None and (self.leader is None or len(self.isr) < self.min_isr)
+
     def in_order(self, brokers: AbstractSet[int]) -> tuple[int, ...]:
         """Return the brokers in the order of the assignment."""
         return tuple(broker for broker in self.replicas if broker in brokers)
 
 
-def standing(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
-    """Return a partition's state as its metadata was last seen."""
-    return LeadershipState(
+def current_leadership(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
+    """Return a partition's state after Kafka has noticed what is dead by now; its metadata may be older."""
+    live = live_replicas(partition, snapshot)
+    found = LeadershipState(
         replicas=partition.replicas,
         leader=partition.leader,
         isr=partition.isr,
@@ -48,11 +54,6 @@ def standing(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState
         last_known=partition.last_known_elr or (),
         min_isr=min_isr(partition, snapshot),
     )
-
-
-def current_leadership(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
-    """Return a partition's state after Kafka has noticed what is dead by now; its metadata may be older."""
-    live, found = live_replicas(partition, snapshot), standing(partition, snapshot)
     for broker in partition.isr:
         if broker not in live:
             found = without(found, broker, live, has_elr=snapshot.layout.uses_elr)
@@ -107,7 +108,10 @@ def without(state: LeadershipState, broker: int, live: AbstractSet[int], *, has_
 def back(state: LeadershipState, broker: int, live: AbstractSet[int]) -> LeadershipState:
     """Return a partition's state after a broker returned with its data and caught up."""
     led = _with_leader(state, live | {broker})
-    return _in_sync(led, broker) if led.leader is not None and broker in led.replicas else led
+    if led.leader is None or broker not in led.replicas:
+        return led
+    isr = led.in_order(set(led.isr) | {broker})
+    return _with_isr(led, isr, tuple(member for member in led.elr if member != broker))
 
 
 def reassigned(state: LeadershipState, target: tuple[int, ...], live: AbstractSet[int]) -> LeadershipState:
@@ -132,11 +136,16 @@ def preferred(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState
 
 def _below_minimum(state: LeadershipState, isr: tuple[int, ...]) -> LeadershipState:
     """With eligible leader replicas, a member that leaves an ISR below its minimum stays eligible (KIP-966)."""
-    if len(isr) >= (state.min_isr or 1):
-        return replace(state, isr=isr, elr=(), last_known=())
     eligible = state.in_order((set(state.elr) | set(state.isr)) - set(isr))
     last_known = (state.leader,) if not isr and state.leader is not None else state.last_known
-    return replace(state, isr=isr, elr=eligible, last_known=last_known)
+    return _with_isr(replace(state, last_known=last_known), isr, eligible)
+
+
+def _with_isr(state: LeadershipState, isr: tuple[int, ...], eligible: tuple[int, ...]) -> LeadershipState:
+    """Return a state with another ISR; where that is enough, nobody is eligible besides."""
+    if len(isr) >= (state.min_isr or 1):
+        return replace(state, isr=isr, elr=(), last_known=())
+    return replace(state, isr=isr, elr=eligible)
 
 
 def _with_leader(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState:
@@ -146,10 +155,3 @@ def _with_leader(state: LeadershipState, live: AbstractSet[int]) -> LeadershipSt
         return replace(state, leader=leader)
     elr = tuple(broker for broker in state.elr if broker != leader)
     return replace(state, leader=leader, isr=(leader,), elr=elr)
-
-
-def _in_sync(state: LeadershipState, broker: int) -> LeadershipState:
-    isr = state.in_order(set(state.isr) | {broker})
-    if len(isr) >= (state.min_isr or 1):
-        return replace(state, isr=isr, elr=(), last_known=())
-    return replace(state, isr=isr, elr=tuple(member for member in state.elr if member != broker))

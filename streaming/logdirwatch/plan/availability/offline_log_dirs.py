@@ -75,9 +75,7 @@ def offline_log_dirs_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Offlin
         replace(found, cause=cause_at(alert, found.path) or found.cause or Cause.UNKNOWN) for found in known
     )
     if any(found.cause is not snapshot.directories[found.place].cause for found in directories):
-        snapshot = replace(
-            snapshot, directories={**snapshot.directories, **{found.place: found for found in directories}}
-        )
+        snapshot = snapshot.with_directories(directories)
     proofs = {found.path: evidence_of(listed.get(found.path) or _shown(alert)) for found in known}
     return OfflineLogDirs(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
 

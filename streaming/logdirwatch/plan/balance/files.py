@@ -2,59 +2,47 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from logdirwatch.model.actions.operations import Operation, Rolling, RollingCopy, Room
-from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers
+from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.balance.model.csv_reader import HEADER
 from logdirwatch.plan.balance.planner import ClusterPlan
-from logdirwatch.plan.balance.schedule import Fill, Move, is_within_broker
+from logdirwatch.plan.balance.schedule import Move, Wave
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.commands.operations import reassign
 from logdirwatch.plan.commands.throttles import Limits, joined, of_plan
 from logdirwatch.plan.reassignment import steps as forms
 
-Row = tuple[object, ...]
-
 
 def write_model(model: ClusterModel, path: Path) -> None:
     """Write a model as CSV: replicas in the order in which they were read, then directories without any."""
+    racks = [model.racks[rack] for rack in model.broker_rack[model.directory_broker].tolist()]
+    named = [model.directory_name(directory) for directory in range(len(racks))]
+    capacities = zip(named, racks, model.capacity_bytes.tolist(), strict=True)
+    places = [(broker, rack, path, capacity) for (broker, path), rack, capacity in capacities]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         partition = model.replica_partition
         topics = [model.topics[topic] for topic in model.partition_topic[partition].tolist()]
         numbers, sizes = model.partition_numbers[partition].tolist(), model.replica_bytes.tolist()
-        leads = model.is_leader.astype(np.int64).tolist()
-        places = _places(model, model.replica_directory)
-        writer.writerows((*row, *more) for row, *more in zip(places, topics, numbers, sizes, leads, strict=True))
-        is_empty = np.bincount(model.replica_directory, minlength=len(model.capacity_bytes)) == 0
-        writer.writerows((*row, "", "", "", "") for row in _places(model, np.flatnonzero(is_empty)))
-
-
-def _places(model: ClusterModel, directories: Numbers) -> Iterator[Row]:
-    """Yield a line's first four fields."""
-    known = [
-        (broker_id, model.racks[rack], path, capacity)
-        for broker_id, rack, path, capacity in zip(
-            model.broker_ids[model.directory_broker].tolist(),
-            model.broker_rack[model.directory_broker].tolist(),
-            model.directory_paths,
-            model.capacity_bytes.tolist(),
-            strict=True,
-        )
-    ]
-    return (known[directory] for directory in directories.tolist())
+        leads, directories = model.is_leader.astype(np.int64).tolist(), model.replica_directory.tolist()
+        rows = zip(directories, topics, numbers, sizes, leads, strict=True)
+        writer.writerows((*places[directory], *more) for directory, *more in rows)
+        is_empty = np.bincount(model.replica_directory, minlength=len(places)) == 0
+        writer.writerows((*places[directory], "", "", "", "") for directory in np.flatnonzero(is_empty).tolist())
 
 
 def reassignment(plan: ClusterPlan) -> dict[str, Any]:
     """Return the whole plan as the content of ``kafka-reassign-partitions.sh --reassignment-json-file``."""
-    return to_json(assignments(plan.before, plan.moves, {}))
+    return to_json(assignments(plan.before, plan.moves))
 
 
 def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
@@ -67,7 +55,11 @@ def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
     name, limits = f"{name_of(plan)}.json", throttles(plan)
     waves, done = list[dict[str, Any]](), dict[int, int]()
     for number, wave in enumerate(plan.waves, start=1):
-        waves.append(_step(plan, number, done, tools))
+        step = {"wave": number, "after": [one + 1 for one in wave.after], **_step(plan, wave, done)}
+        if tools is not None:
+            file = f"{name_of(plan)}-wave-{number}.json"
+            step["commands"] = tools.reassign(step["reassignment"], file, limits=Limits(), beside=number > 1)
+        waves.append(step)
         done |= {move.replica: move.target for move in wave.moves}
     around = None if tools is None else (tools.set_limits(limits, name), tools.clear_limits(limits, name))
     return forms.steps(str(plan.task.mode), waves, around)
@@ -80,68 +72,56 @@ def name_of(plan: ClusterPlan) -> str:
 
 def throttles(plan: ClusterPlan) -> Limits:
     """Return the throttles of a plan and of its undo."""
-    model, limits = plan.before, plan.task.limits
-    within = [move for move in plan.moves if is_within_broker(model, move)]
-    between = [move for move in plan.moves if not is_within_broker(model, move)]
+    limits = plan.task.limits
+    within = [move for move in plan.moves if move.is_within]
+    between = [move for move in plan.moves if not move.is_within]
     return joined(
-        of_plan(to_json(side(model, moves, {})), **rates)
-        for moves, rates in (
+        of_plan(to_json(assignments(plan.before, moves)), **rates)
+        for one_way, rates in (
             (within, {"log_dir_rate": limits.log_dir_throttle_bytes_per_s, "rate": None}),
             (between, {"log_dir_rate": None, "rate": limits.replication_throttle_bytes_per_s}),
         )
-        for side in (assignments, assignments_before)
+        for moves in (one_way, _back(one_way))
     )
 
 
-def _step(plan: ClusterPlan, number: int, done: dict[int, int], tools: Tools | None) -> dict[str, Any]:
-    model, limits, wave = plan.before, plan.task.limits, plan.waves[number - 1]
-    is_within = [is_within_broker(model, move) for move in wave.moves]
+def _back(moves: Iterable[Move]) -> list[Move]:
+    return [replace(move, target=move.source) for move in moves]
+
+
+def _step(plan: ClusterPlan, wave: Wave, done: Mapping[int, int]) -> dict[str, Any]:
+    model, limits = plan.before, plan.task.limits
+    name = model.directory_name
+    moves = [
+        forms.move(model.partition_name(move.partition), move.size_bytes, name(move.source), name(move.target))
+        for move in wave.moves
+    ]
+    fills = [
+        forms.fill(name(fill.directory), int(model.capacity_bytes[fill.directory]), *fill[1:]) for fill in wave.fills
+    ]
+    is_within = [move.is_within for move in wave.moves]
     step = forms.step(
-        [_move(model, move) for move in wave.moves],
-        [_fill(model, fill) for fill in wave.fills],
+        moves,
+        fills,
         assignments(model, wave.moves, done),
         needs_ms=wave.ends_ms - wave.begins_ms,
         log_dir_bytes_per_s=limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
         replication_bytes_per_s=None if all(is_within) else limits.replication_throttle_bytes_per_s,
     )
-    found = {"wave": number, "after": [one + 1 for one in wave.after], "begins_ms": wave.begins_ms, **step}
-    if tools is None:
-        return found
-    name = f"{name_of(plan)}-wave-{number}.json"
-    return {**found, "commands": tools.reassign(step["reassignment"], name, limits=Limits(), beside=number > 1)}
+    return {"begins_ms": wave.begins_ms, **step}
 
 
-def _move(model: ClusterModel, move: Move) -> dict[str, Any]:
-    partition = model.partition_name(int(model.replica_partition[move.replica]))
-    source, target = map(model.directory_name, (move.source, move.target))
-    return forms.move(partition, move.size_bytes, source, target)
-
-
-def _fill(model: ClusterModel, fill: Fill) -> dict[str, Any]:
-    place, capacity = model.directory_name(fill.directory), int(model.capacity_bytes[fill.directory])
-    sizes = {"before_bytes": fill.before_bytes, "worst_bytes": fill.worst_bytes, "after_bytes": fill.after_bytes}
-    return forms.fill(place, capacity, **sizes)
-
-
-def assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
+def assignments(model: ClusterModel, moves: Iterable[Move], done: Mapping[int, int] | None = None) -> list[Assignment]:
     """Return the partitions that moves change, with their new assignment; ``done`` are directories of earlier moves."""
     targets = {move.replica: move.target for move in moves}
-    partitions = dict.fromkeys(int(model.replica_partition[replica]) for replica in targets)
-    return [_assignment(model, partition, targets, done) for partition in partitions]
-
-
-def assignments_before(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
-    """Return the partitions that moves change as they are before them, with the directories that replicas leave."""
-    return assignments(model, (move._replace(target=move.source) for move in moves), done)
-
-
-def _assignment(model: ClusterModel, partition: int, targets: dict[int, int], done: dict[int, int]) -> Assignment:
-    topic, number = model.partition_name(partition)
-    replicas = model.replicas_of(partition)
-    now = [targets.get(r, done.get(r, int(model.replica_directory[r]))) for r in replicas]
-    brokers = tuple(model.directory_name(directory)[0] for directory in now)
-    paths = tuple(model.directory_paths[d] if r in targets else ANY for r, d in zip(replicas, now, strict=True))
-    return Assignment(topic, number, brokers, paths)
+    there = {**(done or {}), **targets}
+    found = []
+    for partition in dict.fromkeys(int(model.replica_partition[replica]) for replica in targets):
+        replicas = model.replicas_of(partition)
+        now = [model.directory_name(there.get(r, int(model.replica_directory[r]))) for r in replicas]
+        paths = tuple(path if r in targets else ANY for r, (_, path) in zip(replicas, now, strict=True))
+        found.append(Assignment(*model.partition_name(partition), tuple(broker for broker, _ in now), paths))
+    return found
 
 
 EXACT_COPIES = 10_000
@@ -150,40 +130,22 @@ EXACT_COPIES = 10_000
 
 def operations(plan: ClusterPlan) -> list[Operation]:
     """Return the operation of a plan: its copies in the order in which they begin, its undo in the opposite one."""
-    model, moves = plan.before, plan.moves
-    there, here = assignments(model, moves, {}), assignments_before(model, moves, {})
-    limits = throttles(plan)
-    return [
-        reassign(
-            to_json(there),
-            to_json(here),
-            f"{name_of(plan)}.json",
-            limits=limits,
-            back=limits,
-            rolling=_rolling(plan),
-            settle_ms=model.delete_delay_ms,
-        )
-    ]
+    there, here = (to_json(assignments(plan.before, moves)) for moves in (plan.moves, _back(plan.moves)))
+    limits, rolling = throttles(plan), _rolling(plan)
+    name, settle_ms = f"{name_of(plan)}.json", plan.before.delete_delay_ms
+    return [reassign(there, here, name, limits=limits, back=limits, rolling=rolling, settle_ms=settle_ms)]
 
 
 def _rolling(plan: ClusterPlan) -> tuple[Rolling, Rolling]:
     """Return what decides when each partition begins, and on the way back, after all of it."""
     model, limits = plan.before, plan.task.limits
-    partitions = dict.fromkeys(int(model.replica_partition[move.replica]) for move in plan.moves)
     size_of = _rounded if len(plan.moves) > EXACT_COPIES else int
-    number_of = {partition: number for number, partition in enumerate(partitions)}
-    copies = [
-        RollingCopy(
-            partition=number_of[partition := int(model.replica_partition[move.replica])],
-            replica=model.replicas_of(partition).index(move.replica),
-            bytes=size_of(move.size_bytes),
-        )
-        for move in plan.moves
-    ]
-    before, after = dict[int, int](), Counter[int]()
+    number_of = {name: number for number, name in enumerate(dict.fromkeys(move.partition for move in plan.moves))}
+    copies, before, after = list[RollingCopy](), dict[int, int](), Counter[int]()
     most = model.limits_bytes(limits.destination_max_ratio)
     for move in plan.moves:
-        size_bytes = size_of(move.size_bytes)
+        size_bytes, at = size_of(move.size_bytes), model.replicas_of(move.partition).index(move.replica)
+        copies.append(RollingCopy(partition=number_of[move.partition], replica=at, bytes=size_bytes))
         for place, more in ((move.source, size_bytes), (move.target, -size_bytes)):
             before.setdefault(place, int(most[place] - model.used_bytes[place]))
             after[place] += more

@@ -44,4 +44,4 @@ def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
     for move in given_up:
         board.move(move.replica, move.source)
     after = model.moved(np.array(board.place, dtype=np.int64))
-    return ClusterPlan(task, model, after, tuple(found), tuple(given_up), board.attempts.left > 0)
+    return ClusterPlan(task, model, after, tuple(found), tuple(given_up), board.attempts_left > 0)

@@ -7,7 +7,7 @@ on them: a plan is carried out in its order, by what has ended.
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import NamedTuple
@@ -15,19 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 from logdirwatch.plan.balance.model.board import Board
-from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.capacity.projected_use import passing_sizes
 from logdirwatch.plan.reassignment.rolling import Copy, Lane, Occupied, Way, lanes_of
 from logdirwatch.plan.settings import PlanSettings
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True)
+class Move(Copy[int]):
     """The move of one replica."""
 
+    partition: int
     replica: int
-    source: int
-    target: int
-    size_bytes: int
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it stays on its broker."""
+        return self.lanes[0].way is Way.WITHIN
 
 
 class Fill(NamedTuple):
@@ -53,24 +56,6 @@ class Wave:
     after: tuple[int, ...]
 
 
-@dataclass(eq=False)
-class _Waiting:
-    """One move, and when it begins and ends; -1: never."""
-
-    move: Move
-    copy: Copy[int]
-    is_arrival: bool
-    """Whether it comes from another broker."""
-    shared: frozenset[Hashable]
-    """What orders it: its brokers, and its partition."""
-    begins_ms: int = -1
-    ends_ms: int = -1
-
-    @property
-    def has_begun(self) -> bool:
-        return self.begins_ms >= 0
-
-
 def schedule(board: Board, limits: PlanSettings, *, keeps_order: bool = False) -> tuple[list[Wave], list[Move]]:
     """Return a board's moves in waves, and those for which no order keeps the limits.
 
@@ -84,43 +69,26 @@ def schedule(board: Board, limits: PlanSettings, *, keeps_order: bool = False) -
         left_strictly = strict.run(keeps_order=True, is_strict=True)
         if len(left_strictly) < len(left):
             clock, left = strict, left_strictly
-    return clock.waves, [one.move for one in left]
+    return clock.waves, left
 
 
-def busiest_ms(model: ClusterModel, moves: Iterable[Move], limits: PlanSettings) -> int:
-    """Return how long the busiest broker receives, sends or copies within itself at the configured rates."""
-    return max(_loads(_copy(model, move, limits) for move in moves).values(), default=0)
-
-
-def _loads(copies: Iterable[Copy[int]]) -> Counter[Lane]:
+def loads_ms(moves: Iterable[Move]) -> Counter[Lane]:
+    """Return how long brokers receive, send and copy within themselves at the configured rates."""
     loads = Counter[Lane]()
-    for copy in copies:
-        loads.update(dict.fromkeys(copy.lanes, copy.takes_ms))
+    for move in moves:
+        loads.update(dict.fromkeys(move.lanes, move.takes_ms))
     return loads
 
 
-def is_within_broker(model: ClusterModel, move: Move) -> bool:
-    """Whether a move stays on its broker."""
-    return bool(model.directory_broker[move.source] == model.directory_broker[move.target])
-
-
-def _copy(model: ClusterModel, move: Move, limits: PlanSettings) -> Copy[int]:
-    partition = int(model.replica_partition[move.replica])
+def _move(board: Board, replica: int, target: int, limits: PlanSettings) -> Move:
+    model, source, size_bytes = board.model, board.origin[replica], board.sizes[replica]
+    partition = int(model.replica_partition[replica])
     replicas = model.replicas_of(partition)
-    leader = next((replica for replica in replicas if model.is_leader[replica]), replicas[0])
-    source, target = (int(model.directory_broker[place]) for place in (move.source, move.target))
-    is_within = source == target
+    leader = next((one for one in replicas if model.is_leader[one]), replicas[0])
+    lanes = lanes_of(board.broker_of[source], board.broker_of[target], board.broker_of[board.origin[leader]])
+    is_within = board.broker_of[source] == board.broker_of[target]
     rate = limits.log_dir_throttle_bytes_per_s if is_within else limits.replication_throttle_bytes_per_s
-    lanes = lanes_of(source, target, int(model.replica_broker[leader]))
-    return Copy(partition, lanes, move.size_bytes * 1000 // rate, move.size_bytes, move.source, move.target)
-
-
-def _waiting(board: Board, limits: PlanSettings) -> Iterator[_Waiting]:
-    for replica, target in board.moves.items():
-        move = Move(replica, board.origin[replica], target, board.sizes[replica])
-        copy, source = _copy(board.model, move, limits), board.broker_of[move.source]
-        shared = {source, *(lane.broker for lane in copy.lanes), (copy.partition,)}
-        yield _Waiting(move, copy, source != board.broker_of[target], frozenset(shared))
+    return Move(partition, lanes, size_bytes * 1000 // rate, size_bytes, source, target, replica)
 
 
 class _Clock:
@@ -128,14 +96,16 @@ class _Clock:
 
     def __init__(self, board: Board, limits: PlanSettings) -> None:
         self._board, self._delay_ms = board, board.model.delete_delay_ms
-        self._moves = list(_waiting(board, limits))
+        self._moves = [_move(board, replica, target, limits) for replica, target in board.moves.items()]
         room = (limit - used for limit, used in zip(board.limits, board.model.used_bytes.tolist(), strict=True))
         self._occupied = Occupied(dict(enumerate(room)))
         self._births = Births(board)
+        self._ends_ms: dict[int, int] = {}
+        """By replica whose copy has begun: when it ends."""
         self._until_ms: defaultdict[Lane, int] = defaultdict(int)
         """By lane: when it has copied everything that has begun."""
-        self._waiting: defaultdict[Lane, list[_Waiting]] = defaultdict(list)
-        self._events: list[tuple[int, int, bool, _Waiting]] = []
+        self._waiting: defaultdict[Lane, list[Move]] = defaultdict(list)
+        self._events: list[tuple[int, int, bool, Move]] = []
         """When copies end, or their old files are deleted, as a heap."""
         self._lanes_of: defaultdict[Hashable, dict[Lane, None]] = defaultdict(dict)
         """By partition: the lanes of its moves."""
@@ -144,22 +114,22 @@ class _Clock:
         """By what orders them: waves whose end no later one has waited for, and when the first of them ends."""
         self.waves: list[Wave] = []
 
-    def run(self, *, keeps_order: bool, is_strict: bool = False) -> list[_Waiting]:
+    def run(self, *, keeps_order: bool, is_strict: bool = False) -> list[Move]:
         """Play it once; return the moves that never begin."""
-        loads = _loads(one.copy for one in self._moves)
+        loads = loads_ms(self._moves)
         if not keeps_order:
-            self._moves.sort(key=lambda one: (-max(loads[lane] for lane in one.copy.lanes), -one.copy.takes_ms))
+            self._moves.sort(key=lambda one: (-max(loads[lane] for lane in one.lanes), -one.takes_ms))
         for one in self._moves:
-            for lane in one.copy.lanes:
+            for lane in one.lanes:
                 self._waiting[lane].append(one)
-                self._lanes_of[one.copy.partition][lane] = None
+                self._lanes_of[one.partition][lane] = None
         queue, freed = deque(self._moves), list(self._waiting)
         while True:
             begun = self._strictly(queue) if is_strict else self._any(freed)
             for together in _together(begun):
                 self.waves.append(self._wave(together))
             if not self._events:
-                return [one for one in self._moves if not one.has_begun]
+                return [one for one in self._moves if one.replica not in self._ends_ms]
             freed = sorted(self._pass(), key=lambda lane: -loads[lane])
 
     def _pass(self) -> Iterable[Lane]:
@@ -169,37 +139,37 @@ class _Clock:
             _, number, is_deleted, one = heapq.heappop(self._events)
             if is_deleted:
                 self._settle(one)
-                brokers = (self._board.broker_of[place] for place in (one.move.source, one.move.target))
+                brokers = (self._board.broker_of[place] for place in (one.source, one.target))
                 freed |= {Lane(way, broker): None for broker in brokers for way in (Way.RECEIVES, Way.WITHIN)}
             else:
-                self._occupied.end(one.copy)
-                freed |= dict.fromkeys(self._lanes_of[one.copy.partition])
-                heapq.heappush(self._events, (one.ends_ms + self._delay_ms, number, True, one))
+                self._occupied.end(one)
+                freed |= dict.fromkeys(self._lanes_of[one.partition])
+                heapq.heappush(self._events, (self._ends_ms[one.replica] + self._delay_ms, number, True, one))
         return freed
 
-    def _settle(self, one: _Waiting) -> None:
-        self._occupied.settle(one.copy)
-        if one.is_arrival:
-            self._births.remove(one.move.size_bytes, one.move.target)
-        for place in (one.move.source, one.move.target):
+    def _settle(self, one: Move) -> None:
+        self._occupied.settle(one)
+        if not one.is_within:
+            self._births.remove(one)
+        for place in (one.source, one.target):
             self._births.forget(place)
 
-    def _any(self, freed: Iterable[Lane]) -> list[_Waiting]:
+    def _any(self, freed: Iterable[Lane]) -> list[Move]:
         """Begin what waits for lanes and may begin."""
-        begun: list[_Waiting] = []
+        begun: list[Move] = []
         for lane in freed:
             waiting = self._waiting[lane]
             for one in waiting:
                 if not self._occupied.is_free(lane, 0):
                     break
-                if not one.has_begun and self._may_begin(one):
+                if one.replica not in self._ends_ms and self._may_begin(one):
                     begun.append(self._begin(one))
-            self._waiting[lane] = [one for one in waiting if not one.has_begun]
+            self._waiting[lane] = [one for one in waiting if one.replica not in self._ends_ms]
         return begun
 
-    def _strictly(self, queue: deque[_Waiting]) -> list[_Waiting]:
+    def _strictly(self, queue: deque[Move]) -> list[Move]:
         """Begin what is first in order; what cannot begin although nothing runs goes behind everything else."""
-        begun: list[_Waiting] = []
+        begun: list[Move] = []
         for _ in range(len(queue)):
             if self._may_begin(queue[0]):
                 begun.append(self._begin(queue.popleft()))
@@ -209,58 +179,59 @@ class _Clock:
                 queue.rotate(-1)
         return begun
 
-    def _may_begin(self, one: _Waiting) -> bool:
-        is_free = self._occupied.may_begin(one.copy)
-        fits = self._births.fit
-        return is_free and (not one.is_arrival or fits(one.move.size_bytes, one.move.target, self._occupied.room))
+    def _may_begin(self, one: Move) -> bool:
+        return self._occupied.may_begin(one) and (one.is_within or self._births.fit(one, self._occupied.room))
 
-    def _begin(self, one: _Waiting) -> _Waiting:
-        self._occupied.begin(one.copy)
-        for lane in one.copy.lanes:
-            self._until_ms[lane] = max(self._until_ms[lane], self._now_ms) + one.copy.takes_ms
-        if one.is_arrival:
-            self._births.add(one.move.size_bytes, one.move.target)
-        one.begins_ms, one.ends_ms = self._now_ms, max(self._until_ms[lane] for lane in one.copy.lanes)
-        heapq.heappush(self._events, (one.ends_ms, next(self._numbers), False, one))
+    def _begin(self, one: Move) -> Move:
+        self._occupied.begin(one)
+        for lane in one.lanes:
+            self._until_ms[lane] = max(self._until_ms[lane], self._now_ms) + one.takes_ms
+        if not one.is_within:
+            self._births.add(one)
+        ends_ms = self._ends_ms[one.replica] = max(self._until_ms[lane] for lane in one.lanes)
+        heapq.heappush(self._events, (ends_ms, next(self._numbers), False, one))
         return one
 
-    def _wave(self, together: Sequence[_Waiting]) -> Wave:
-        moves = tuple(one.move for one in together)
+    def _wave(self, moves: Sequence[Move]) -> Wave:
         coming, going, passing = Counter[int](), Counter[int](), Counter[int]()
         for move in moves:
             coming[move.target] += move.size_bytes
             going[move.source] += move.size_bytes
-        for broker in {self._board.broker_of[one.move.target] for one in together if one.is_arrival}:
+        for broker in {self._board.broker_of[move.target] for move in moves if not move.is_within}:
             passing.update({place: size for place, size in self._births.passing_bytes(broker).items() if size})
         fills = []
         for place in sorted(coming.keys() | going.keys() | passing.keys()):
             with_it = self._board.limits[place] - self._occupied.room[place]
             fills.append(Fill(place, with_it - coming[place], with_it + passing[place], with_it - going[place]))
-        ends_ms = max(one.ends_ms for one in together) + self._delay_ms
-        return Wave(moves, tuple(fills), self._now_ms, ends_ms, self._waited_for(together))
+        ends_ms = max(self._ends_ms[move.replica] for move in moves) + self._delay_ms
+        return Wave(tuple(moves), tuple(fills), self._now_ms, ends_ms, self._waited_for(moves))
 
-    def _waited_for(self, together: Sequence[_Waiting]) -> tuple[int, ...]:
+    def _waited_for(self, moves: Sequence[Move]) -> tuple[int, ...]:
         """Return the waves that share something and of which a copy has ended: what they have left has made room.
 
         What another one of them has waited for is left out.
         """
-        found, implied = set[int](), set[int]()
-        for what in frozenset().union(*(one.shared for one in together)):
-            ended = {number for number, ends_ms in self._open[what].items() if ends_ms <= self._now_ms}
+        found, implied, first_ms = set[int](), set[int](), dict[Hashable, int]()
+        for move in moves:
+            # Its brokers order it, and its partition.
+            brokers = {self._board.broker_of[move.source], *(lane.broker for lane in move.lanes)}
+            for what in (*brokers, (move.partition,)):
+                first_ms[what] = min(self._ends_ms[move.replica], first_ms.get(what, self._ends_ms[move.replica]))
+        for what, ends_ms in first_ms.items():
+            ended = {number for number, until_ms in self._open[what].items() if until_ms <= self._now_ms}
             passed = {number for wave in ended for number in self.waves[wave].after}
-            kept = {number: ends_ms for number, ends_ms in self._open[what].items() if number not in passed}
-            kept[len(self.waves)] = min(one.ends_ms for one in together if what in one.shared)
-            self._open[what] = kept
+            self._open[what] = {number: ms for number, ms in self._open[what].items() if number not in passed}
+            self._open[what][len(self.waves)] = ends_ms
             found |= ended
             implied |= passed
         return tuple(sorted(found - implied))
 
 
-def _together(begun: Iterable[_Waiting]) -> list[list[_Waiting]]:
+def _together(begun: Iterable[Move]) -> list[list[Move]]:
     """Return what has begun in groups that share lanes: long copies one by one, short ones together."""
-    groups: list[tuple[set[Lane], list[_Waiting]]] = []
+    groups: list[tuple[set[Lane], list[Move]]] = []
     for one in begun:
-        lanes = set(one.copy.lanes)
+        lanes = set(one.lanes)
         joined = [group for group in groups if group[0] & lanes]
         groups = [group for group in groups if not group[0] & lanes]
         groups.append((lanes.union(*(group[0] for group in joined)), [*chain(*(group[1] for group in joined)), one]))
@@ -286,8 +257,9 @@ class Births:
         self._refused: dict[int, int] = {}
         """By target directory: the smallest replica that found no room; a larger one finds none either."""
 
-    def fit(self, size: int, target: int, room: Mapping[int, int]) -> bool:
+    def fit(self, move: Move, room: Mapping[int, int]) -> bool:
         """Return whether one more replica fits wherever it and the others may be created; ``room`` is by directory."""
+        size, target = move.size_bytes, move.target
         if size >= self._refused.get(target, size + 1):
             return False
         broker = self._board.broker_of[target]
@@ -303,18 +275,16 @@ class Births:
 
     def passing_bytes(self, broker: int) -> dict[int, int]:
         """Return by directory of a broker the most bytes that are created there on their way to another one."""
-        arrivals = self._arrivals[broker]
-        return {
-            directory: sum(self._passing(directory, arrivals)) for directory in self._board.open_directories(broker)
-        }
+        arrivals, own = self._arrivals[broker], self._board.open_directories(broker)
+        return {directory: sum(self._passing(directory, arrivals)) for directory in own}
 
-    def add(self, size: int, target: int) -> None:
+    def add(self, move: Move) -> None:
         """Count one more replica."""
-        self._arrivals[self._board.broker_of[target]].append((size, target))
+        self._arrivals[self._board.broker_of[move.target]].append((move.size_bytes, move.target))
 
-    def remove(self, size: int, target: int) -> None:
+    def remove(self, move: Move) -> None:
         """Count one replica less."""
-        self._arrivals[self._board.broker_of[target]].remove((size, target))
+        self._arrivals[self._board.broker_of[move.target]].remove((move.size_bytes, move.target))
 
     def forget(self, directory: int) -> None:
         """Forget what found no room at a directory's broker: there is more room there now."""

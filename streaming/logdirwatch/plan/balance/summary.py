@@ -3,14 +3,12 @@
 import numpy as np
 from msgspec import Struct
 
-from logdirwatch.plan.balance.excluded import LeftOut, Staying
 from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers, Ratios
 from logdirwatch.plan.balance.model.task import Kind
 from logdirwatch.plan.balance.planner import ClusterPlan
-from logdirwatch.plan.balance.schedule import busiest_ms, is_within_broker
-from logdirwatch.plan.balance.search import evacuate
+from logdirwatch.plan.balance.schedule import loads_ms
 from logdirwatch.plan.balance.search.balance import goal, group_of_units
-from logdirwatch.plan.balance.search.evacuate import best_ratio, directory_named, targets_of
+from logdirwatch.plan.balance.search.evacuate import best_ratio, directory_named, internal, targets_of
 from logdirwatch.plan.balance.search.pool import lower_bound_bytes
 
 
@@ -83,6 +81,22 @@ class Outside(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A directory, or a whole broker (``log_dir`` null), that nothing is moved to or from, and why."""
+
+    broker: int
+    log_dir: str | None
+    reason: str
+
+
+class Staying(Struct, frozen=True, kw_only=True):
+    """Partitions that stay where they are for one kind of reason (``why``), with the full reason of the first."""
+
+    why: str
+    partitions: int
+    reason: str
+
+
 class About(Struct, frozen=True, kw_only=True):
     """The real cluster of a plan, the age of its data, and what the plan leaves out."""
 
@@ -111,54 +125,50 @@ class Summary(Struct, frozen=True, kw_only=True):
 def summarise(plan: ClusterPlan, about: About | None = None) -> Summary:
     """Return the summary of a plan."""
     before, after = plan.before, plan.after
+    emptied = None if plan.task.mode.evacuated is None else directory_named(before, *plan.task.mode.evacuated)
     return Summary(
         mode=str(plan.task.mode),
         tolerance_ratio=plan.task.tolerance_ratio,
         moved=_cost(plan),
-        lower_bound=_bound(plan),
+        lower_bound=_bound(plan, emptied),
         directories=Change(before=_directory_fills(before), after=_directory_fills(after)),
         brokers=Change(before=_broker_fills(before), after=_broker_fills(after)),
-        evacuation=_evacuation(plan),
+        evacuation=None if emptied is None else _evacuation(plan, emptied),
         violations=_violations(plan),
-        outside=_outside(plan) if plan.task.mode.evacuated is None else [],
+        outside=_outside(plan) if emptied is None else [],
         about=about,
     )
 
 
 def _cost(plan: ClusterPlan) -> Cost:
-    model, limits = plan.before, plan.task.limits
-    within = sum(move.size_bytes for move in plan.moves if is_within_broker(model, move))
+    within = sum(move.size_bytes for move in plan.moves if move.is_within)
     total = sum(move.size_bytes for move in plan.moves)
-    leads = model.is_leader | model.is_preferred
+    leads = plan.before.is_leader | plan.before.is_preferred
     return Cost(
         replicas=len(plan.moves),
         bytes=total,
         within_brokers_bytes=within,
         between_brokers_bytes=total - within,
-        leaders=sum(bool(leads[m.replica]) and not is_within_broker(model, m) for m in plan.moves),
+        leaders=sum(bool(leads[move.replica]) and not move.is_within for move in plan.moves),
         waves=len(plan.waves),
         needs_ms=max((wave.ends_ms for wave in plan.waves), default=0),
-        busiest_ms=busiest_ms(model, plan.moves, limits),
+        busiest_ms=max(loads_ms(plan.moves).values(), default=0),
     )
 
 
-def _bound(plan: ClusterPlan) -> Bound:
+def _bound(plan: ClusterPlan, emptied: int | None) -> Bound:
     model, kind = plan.before, plan.task.mode.kind
-    if plan.task.mode.evacuated is not None:
-        source = directory_named(model, *plan.task.mode.evacuated)
-        return Bound(bytes=int(model.replicas_bytes[source]), in_racks_bytes=int(model.replicas_bytes[source]))
+    if emptied is not None:
+        return Bound(bytes=int(model.replicas_bytes[emptied]), in_racks_bytes=int(model.replicas_bytes[emptied]))
     used, band = _unit_used(model, kind), goal(model, kind, plan.task.tolerance_ratio)
     group = group_of_units(model, kind)
     widest = group if kind is Kind.BALANCE_DISKS else np.zeros_like(group)
     return Bound(bytes=lower_bound_bytes(used, band, widest), in_racks_bytes=lower_bound_bytes(used, band, group))
 
 
-def _evacuation(plan: ClusterPlan) -> Evacuation | None:
-    if plan.task.mode.evacuated is None:
-        return None
-    source = directory_named(plan.before, *plan.task.mode.evacuated)
-    kept = plan.after.used_ratios[targets_of(plan.before, source)]
-    return Evacuation(max_ratio=float(kept.max(initial=0.0)), best_max_ratio=best_ratio(plan.before, source))
+def _evacuation(plan: ClusterPlan, emptied: int) -> Evacuation:
+    kept = plan.after.used_ratios[targets_of(plan.before, emptied)]
+    return Evacuation(max_ratio=float(kept.max(initial=0.0)), best_max_ratio=best_ratio(plan.before, emptied))
 
 
 def _violations(plan: ClusterPlan) -> Violations:
@@ -167,15 +177,13 @@ def _violations(plan: ClusterPlan) -> Violations:
     over = {fill.directory for wave in plan.waves for fill in wave.fills if fill.worst_bytes > limits[fill.directory]}
     moved = before.replica_directory != after.replica_directory
     is_balance = plan.task.mode.evacuated is None
+    twice = _distinct(after, after.replica_broker) < np.diff(after.partition_starts)
+    racks_before, racks = (_distinct(model, model.broker_rack[model.replica_broker]) for model in (before, after))
     return Violations(
-        partitions_twice_on_a_broker=int(
-            (_distinct(after, after.replica_broker) < np.diff(after.partition_starts)).sum()
-        ),
-        partitions_on_fewer_racks=int((_racks(after) < _racks(before)).sum()),
+        partitions_twice_on_a_broker=int(twice.sum()),
+        partitions_on_fewer_racks=int((racks < racks_before).sum()),
         directories_over_limit=len(over),
-        internal_replicas_balanced=int((moved & evacuate.internal(before, plan.task.limits)).sum())
-        if is_balance
-        else 0,
+        internal_replicas_balanced=int((moved & internal(before, plan.task.limits)).sum()) if is_balance else 0,
     )
 
 
@@ -216,7 +224,7 @@ def _reason(plan: ClusterPlan) -> str:
 def _created_elsewhere(plan: ClusterPlan) -> str:
     """Say how many of the moves are missing only because a directory where Kafka may create the replica has no room."""
     model, limits = plan.after, plan.after.limits_bytes(plan.task.limits.destination_max_ratio)
-    crossing = [move for move in plan.given_up if not is_within_broker(model, move)]
+    crossing = [move for move in plan.given_up if not move.is_within]
     fits = [move for move in crossing if model.used_bytes[move.target] + move.size_bytes <= limits[move.target]]
     if not fits:
         return ""
@@ -244,10 +252,6 @@ def _broker_fills(model: ClusterModel) -> Fills:
 
 def _fills(ratios: Ratios) -> Fills:
     return Fills(max_ratio=float(ratios.max()), min_ratio=float(ratios.min()), spread_ratio=float(ratios.std()))
-
-
-def _racks(model: ClusterModel) -> Numbers:
-    return _distinct(model, model.broker_rack[model.replica_broker])
 
 
 def _distinct(model: ClusterModel, owner: Numbers) -> Numbers:

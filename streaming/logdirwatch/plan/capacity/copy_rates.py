@@ -79,6 +79,29 @@ def ceiling(usual: int, spare: int | None) -> int:
     return max(usual, UNKNOWN_BANDWIDTH) if spare is None else spare
 
 
+@dataclass(frozen=True)
+class Rates:
+    """The rates of copies off the directory ``source``: the usual one, and what producers leave of the bandwidth.
+
+    Its bytes are free ``settles_ms`` after a copy.
+    """
+
+    source: LogDir
+    usual: int
+    spare: int | None
+    settles_ms: int
+
+    @property
+    def most(self) -> int:
+        """The highest rate."""
+        return ceiling(self.usual, self.spare)
+
+    def of(self, copied_bytes: int, written_bytes_per_s: float = 0.0) -> int:
+        """Return the rate for some bytes, so that they are copied before the directory is full."""
+        left_ms = time_to_full_ms(self.source)
+        return throttle(self.usual, self.spare, copied_bytes, left_ms, self.settles_ms, written_bytes_per_s)
+
+
 def seen_rate(destinations: Iterable[LogDirId], snapshot: ClusterSnapshot) -> float | None:
     """Return the rate at which copies to all of these directories were observed; None if one has none."""
     found = [snapshot.copied_bytes_per_s.get(place) for place in destinations]

@@ -123,21 +123,17 @@ class NewReplicas:
 
     def passing_bytes(self) -> dict[LogDirId, int]:
         """Return the most bytes that each directory may get of replicas for another directory, or for any."""
-        found = {d.place: sum(self._passing(d, self._landed)) for d in self._eligible.values()}
+        found = {d.place: sum(passing_sizes(self._counts, self._landed, d.path)) for d in self._eligible.values()}
         return {place: most for place, most in found.items() if most}
 
     def _worst(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
         settled = [size for size, path in landed if path == directory.path]
-        passing = self._passing(directory, landed)
+        passing = passing_sizes(self._counts, landed, directory.path)
         if not settled and not passing:
             return None
         copied = sum(size for size, _ in landed)
         grown = 0 if self._rate is None else copy_growth(directory.outlook_bytes_per_s, copied, self._rate)
         return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
-
-    def _passing(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> list[int]:
-        """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
-        return passing_sizes(self._counts, landed, directory.path)
 
 
 def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[LogDirId]:
@@ -258,20 +254,11 @@ Dir = TypeVar("Dir")
 
 def passing_sizes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]], directory: Dir) -> list[int]:
     """Return the sizes of the replicas that, at worst, are created in a directory and meant for another."""
-    births = most_births(counts, targets(counts, landed), directory, len(landed))
+    births = most_births(counts, Counter(target for _, target in landed), directory, len(landed))
     return sorted((size for size, target in landed if target != directory), reverse=True)[:births]
 
 
-def targets(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:
-    """Return how many of the new replicas are meant for each directory."""
-    found = dict.fromkeys(counts, 0)
-    for _, target in landed:
-        if target is not None and target in found:
-            found[target] += 1
-    return found
-
-
-def most_births(counts: Mapping[Dir, int], targeted: Mapping[Dir, int], directory: Dir, new: int) -> int:
+def most_births(counts: Mapping[Dir, int], targeted: Counter[Dir | None], directory: Dir, new: int) -> int:
     """Return how many of ``new`` replicas can at most be created in a directory.
 
     Kafka takes the directory with the fewest logs each time, ties in any order; meanwhile copies to ``targeted``

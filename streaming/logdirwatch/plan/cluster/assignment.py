@@ -19,6 +19,11 @@ class Assignment:
     replicas: tuple[int, ...]
     log_dirs: tuple[str, ...]
 
+    @classmethod
+    def naming(cls, key: TopicPartition, replicas: tuple[int, ...], broker: int, path: str | None) -> "Assignment":
+        """Return an assignment that names the directory of one broker's replica, if it is known."""
+        return cls(*key, replicas, tuple(path or ANY if other == broker else ANY for other in replicas))
+
     @property
     def key(self) -> TopicPartition:
         """Topic and partition."""
@@ -55,9 +60,9 @@ def keys_in(plan: Mapping[str, Any] | None) -> list[TopicPartition]:
     return [(entry["topic"], entry["partition"]) for entry in (plan or {}).get("partitions", ())]
 
 
-def from_json(plan: Mapping[str, Any]) -> tuple[Assignment, ...]:
-    """Read what :func:`to_json` wrote."""
+def from_json(plan: Mapping[str, Any] | None) -> tuple[Assignment, ...]:
+    """Read what :func:`to_json` wrote; empty for None."""
     return tuple(
         Assignment(entry["topic"], entry["partition"], tuple(entry["replicas"]), tuple(entry["log_dirs"]))
-        for entry in plan["partitions"]
+        for entry in (plan or {}).get("partitions", ())
     )

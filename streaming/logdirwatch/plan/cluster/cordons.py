@@ -2,7 +2,7 @@
 
 import re
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, parted
 
 KEY = "cordoned.log.dirs"
 ALL = "*"
@@ -15,15 +15,9 @@ def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
     """
     configured = snapshot.configs_of(broker).get(KEY) or ""
     reported = {directory.path: directory.is_cordoned for directory in snapshot.directories_of.get(broker, ())}
-    listed = [] if configured.strip() == ALL else _parted(configured)
+    listed = [] if configured.strip() == ALL else parted(configured)
     kept = [path for path in listed if reported.get(path) is not False]
     return [*kept, *(path for path, is_cordoned in reported.items() if is_cordoned and path not in kept)]
-
-
-def listed_dirs(broker: int, snapshot: ClusterSnapshot) -> list[str]:
-    """Return the log directories as the broker's configuration spells them; empty if unknown."""
-    configs = snapshot.configs_of(broker)
-    return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 
 def others_cordoned(directory: LogDir, snapshot: ClusterSnapshot) -> list[str]:
@@ -44,10 +38,6 @@ def does_more(directory: LogDir, snapshot: ClusterSnapshot) -> str:
     if not others:
         return ""
     return f"; the command sets the broker's whole list, so it includes {', '.join(others)} for other actions"
-
-
-def _parted(value: str) -> list[str]:
-    return [path.strip() for path in value.split(",") if path.strip()]
 
 
 CORDON = "4.3-IV0"

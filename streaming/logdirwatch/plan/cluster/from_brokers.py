@@ -1,7 +1,8 @@
 """The snapshot of one cluster from its brokers' present answers, without the tables. Pure."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
 from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, not_reported
@@ -39,21 +40,15 @@ def live_facts(
     answers = {number: answer.log_dirs for number, answer in seen.log_dirs.items() if answer.status is PollStatus.OK}
     used = usages(answers, seen.reassignments, seen.topics)
     directories = [
-        _directory(
-            seen,
-            number,
-            with_configured_capacity(number, answer, used.get((number, answer.path), DirUsage()), capacity_of),
-            used,
-            thresholds_of,
-            causes,
-        )
+        _directory(seen, number, with_configured_capacity(number, answer, known, capacity_of), known, thresholds_of)
         for number, listed in answers.items()
         for answer in listed
+        for known in [used.get((number, answer.path), DirUsage())]
     ]
     return ClusterSnapshot(
         cluster=cluster,
         brokers={number: _broker(seen, number) for number in seen.nodes},
-        directories={directory.place: directory for directory in directories},
+        directories={one.place: replace(one, cause=_cause(one, causes)) for one in directories},
         layout=Layout(
             topics={topic.name: _topic(topic, seen) for topic in seen.topics or ()}, replicas=tuple(_replicas(answers))
         ),
@@ -81,24 +76,20 @@ def _status(answer: LogDirsAnswer) -> BrokerStatus:
     return BrokerStatus.DEGRADED if is_degraded else BrokerStatus.ONLINE
 
 
+def _cause(directory: LogDir, causes: Mapping[LogDirId, Cause]) -> Cause | None:
+    return causes.get(directory.place) if directory.status is LogDirStatus.OFFLINE else None
+
+
 def _directory(
-    seen: LiveCluster,
-    broker: int,
-    answer: LogDirAnswer,
-    used: Mapping[LogDirId, DirUsage],
-    thresholds_of: ThresholdsOf,
-    causes: Mapping[LogDirId, Cause],
+    seen: LiveCluster, broker: int, answer: LogDirAnswer, known: DirUsage, thresholds_of: ThresholdsOf
 ) -> LogDir:
-    known = used.get((broker, answer.path), DirUsage())
-    status = _level(answer, thresholds_of(answer.path), not_reported(seen.api_versions.get(broker)) or ())
     configs = seen.broker_configs.get(broker, {})
     metadata = metadata_dir(configs)
     is_metadata_dir = None if metadata is None else is_same_dir(metadata, answer.path)
     return LogDir(
         broker=broker,
         path=answer.path,
-        status=status,
-        cause=causes.get((broker, answer.path)) if status is LogDirStatus.OFFLINE else None,
+        status=_level(answer, thresholds_of(answer.path), not_reported(seen.api_versions.get(broker)) or ()),
         total_bytes=answer.total_bytes,
         usable_bytes=answer.usable_bytes,
         replica_count=known.replica_count,
@@ -131,34 +122,12 @@ def _replicas(answers: Mapping[int, tuple[LogDirAnswer, ...]]) -> Iterator[Repli
 
 def _topic(topic: Topic, seen: LiveCluster) -> model.Topic:
     overridden = seen.topic_configs.overridden.get(topic.name)
+    partitions = (Partition.of(topic.name, partial(getattr, told)) for told in topic.partitions)
     return model.Topic(
         name=topic.name,
-        partitions=tuple(sorted((_partition(topic.name, p) for p in topic.partitions), key=lambda p: p.partition)),
+        partitions=tuple(sorted(partitions, key=lambda partition: partition.partition)),
         configs=seen.topic_configs.values.get(topic.name, {}),
         overridden=None if overridden is None else frozenset(overridden),
         is_internal=topic.is_internal,
         id=topic.id,
     )
-
-
-def _partition(topic: str, told: Any) -> Partition:
-    return Partition(
-        topic=topic,
-        partition=told.partition,
-        leader=told.leader,
-        replicas=tuple(told.replicas),
-        isr=tuple(told.isr),
-        offline_replicas=tuple(told.offline_replicas),
-        is_reassigned=bool(told.adding or told.removing),
-        elr=_known(told.elr),
-        last_known_elr=_known(told.last_known_elr),
-        adding=_known(told.adding),
-        removing=_known(told.removing),
-        groups=told.groups,
-        slowest_group=told.slowest_group,
-        unread_ratio=told.unread_ratio,
-    )
-
-
-def _known(brokers: list[int] | None) -> tuple[int, ...] | None:
-    return None if brokers is None else tuple(brokers)

@@ -24,7 +24,6 @@ Read = Callable[[Table, Sequence[str]], Iterator[Row]]
 Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
 
 _LAG = "remote_copy_lag_bytes"
-_ELIGIBLE = ("elr", "last_known_elr", "adding", "removing")
 
 
 def _same(record: type, table: Table) -> tuple[str, ...]:
@@ -49,14 +48,13 @@ def facts_from(read: Read, cluster: str) -> ClusterSnapshot | None:
     directories = [_directory(row) for row in read(LOG_DIR_STATE, _DIRECTORY_COLUMNS)]
     scans = read(LOG_DIR_INVENTORY, ("broker", "inventory_at_ms"))
     complete = [row["inventory_at_ms"] for row in scans if row["broker"] is None]
-    replicas = (row for row in read(REPLICA_STATE, _REPLICA_COLUMNS) if row["log_dir"] is not None)
+    rows = (row for row in read(REPLICA_STATE, _REPLICA_COLUMNS) if row["log_dir"] is not None)
+    replicas = tuple(Replica(**{**row, "is_future": bool(row["is_future"])}) for row in rows)
     return ClusterSnapshot(
         cluster=cluster,
         brokers={row["broker"]: _broker(row) for row in brokers},
         directories={directory.place: directory for directory in directories},
-        layout=Layout(
-            topics=_topics(read, {row["broker"]: row[_LAG] for row in brokers}), replicas=tuple(map(_replica, replicas))
-        ),
+        layout=Layout(topics=_topics(read, {row["broker"]: row[_LAG] for row in brokers}), replicas=replicas),
         state_at_ms=max((row["at_ms"] for row in brokers if row["at_ms"] is not None), default=None),
         inventory_at_ms=max(complete, default=None),
         metadata_version=_metadata_version(brokers),
@@ -99,31 +97,13 @@ def _directory(row: Row) -> LogDir:
     )
 
 
-def _replica(row: Row) -> Replica:
-    return Replica(
-        broker=row["broker"],
-        log_dir=row["log_dir"],
-        topic=row["topic"],
-        partition=row["partition"],
-        size_bytes=row["size_bytes"],
-        is_future=bool(row["is_future"]),
-    )
-
-
 def _topics(read: Read, lags: Mapping[int, int | None]) -> dict[str, Topic]:
     partitions: defaultdict[str, list[Partition]] = defaultdict(list)
     first: dict[str, Row] = {}
     for row in read(TOPIC_STATE, (*_PARTITION_COLUMNS, *_TOPIC_COLUMNS)):
         first.setdefault(row["topic"], row)
-        partitions[row["topic"]].append(_partition(row))
+        partitions[row["topic"]].append(Partition.of(row["topic"], row.__getitem__))
     return {name: _topic(name, first[name], found, lags) for name, found in partitions.items()}
-
-
-def _partition(row: Row) -> Partition:
-    listed = {name: tuple(row[name] or ()) for name in ("replicas", "isr", "offline_replicas")}
-    known = {name: None if row[name] is None else tuple(row[name]) for name in _ELIGIBLE}
-    same = {name: row[name] for name in _PARTITION_COLUMNS}
-    return Partition(**{**same, **listed, **known}, is_reassigned=bool(row["adding"] or row["removing"]))
 
 
 def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, int | None]) -> Topic:

@@ -48,7 +48,7 @@ def after(before: Seen | None, snapshot: ClusterSnapshot, at_ms: int) -> Seen:
     sizes = {
         (replica.place, replica.key): replica.size_bytes
         for replica in snapshot.layout.replicas
-        if replica.size_bytes is not None and not _is_copied(replica, snapshot)
+        if replica.size_bytes is not None and not replica.is_future and _is_in_sync(replica, snapshot)
     }
     if before is None:
         return Seen(at_ms, sizes, {})
@@ -61,6 +61,6 @@ def after(before: Seen | None, snapshot: ClusterSnapshot, at_ms: int) -> Seen:
     return Seen(at_ms, sizes, rates)
 
 
-def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+def _is_in_sync(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     partition = snapshot.partitions.get(replica.key)
-    return replica.is_future or partition is None or replica.broker not in partition.isr
+    return partition is not None and replica.broker in partition.isr

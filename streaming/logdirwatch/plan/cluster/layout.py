@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import COPY_THREADS, LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 
@@ -61,6 +61,16 @@ class Partition:
     groups: int | None = None
     slowest_group: str | None = None
     unread_ratio: float | None = None
+
+    @classmethod
+    def of(cls, topic: str, told: Callable[[str], Any]) -> "Partition":
+        """Return a partition of what is told of it by field; of the changing lists None is unknown."""
+        names = ("partition", "leader", "groups", "slowest_group", "unread_ratio")
+        found: dict[str, Any] = {name: told(name) for name in names}
+        found |= {name: tuple(told(name) or ()) for name in ("replicas", "isr", "offline_replicas")}
+        for name in ("elr", "last_known_elr", "adding", "removing"):
+            found[name] = None if told(name) is None else tuple(told(name))
+        return cls(topic=topic, is_reassigned=bool(found["adding"] or found["removing"]), **found)
 
     @property
     def is_unread_known(self) -> bool:

@@ -5,7 +5,7 @@ snapshot. ``None`` means unknown.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -168,9 +168,17 @@ class ClusterSnapshot:
         """Every broker's directories."""
         return grouped((directory.broker, directory) for directory in self.directories.values())
 
+    def with_directories(self, changed: Iterable[LogDir]) -> "ClusterSnapshot":
+        """Return it with some directories as they are to be, or more of them."""
+        return replace(self, directories={**self.directories, **{one.place: one for one in changed}})
+
     def is_alive(self, broker: int) -> bool:
         """Whether a broker is known and alive."""
         return broker in self.brokers and self.brokers[broker].is_alive
+
+    def rack_of(self, broker: int) -> str | None:
+        """Return the rack of a broker; None if it has none, or is not known."""
+        return self.brokers[broker].rack if broker in self.brokers else None
 
     def is_zookeeper(self, broker: int) -> bool:
         """Whether a broker is known to keep its metadata in ZooKeeper."""
@@ -187,11 +195,15 @@ class ClusterSnapshot:
         """Whether a broker is known to be down; one that only does not answer may still run, and copy."""
         return broker not in self.brokers or self.brokers[broker].status is BrokerStatus.OFFLINE
 
+    def listed_dirs(self, broker: int) -> list[str]:
+        """Return the log directories as the broker's configuration spells them; empty if unknown."""
+        configs = self.configs_of(broker)
+        return parted(configs.get("log.dirs") or configs.get("log.dir") or "")
+
     def is_configured(self, directory: LogDir) -> bool | None:
         """Whether the ``log.dirs`` of its broker has a directory; None if its configuration is unknown."""
-        configs = self.configs_of(directory.broker)
-        listed = configs.get("log.dirs") or configs.get("log.dir")
-        return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
+        listed = self.listed_dirs(directory.broker)
+        return directory.path in listed if listed else None
 
     def unknown_in(self, broker: int) -> list[str]:
         """Return the directories of a broker whose state is unknown; one that left ``log.dirs`` hinders nothing."""
@@ -270,6 +282,11 @@ class ClusterSnapshot:
         return self.growth.get((replica.place, replica.key))
 
 
+def parted(value: str) -> list[str]:
+    """Return the entries of a list in a configuration."""
+    return [entry.strip() for entry in value.split(",") if entry.strip()]
+
+
 def unusable(snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> str | None:
     """Return why the snapshot cannot be planned on now; None if it can."""
     why = too_old(snapshot, policy, now_ms)
@@ -295,9 +312,5 @@ def unusable_age(age_ms: int, policy: Policy) -> str | None:
 
 def with_excluded_log_dirs(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
     """Return the snapshot with the directories marked that ``plan.log_dirs`` excludes as destinations."""
-    marked = {
-        place: replace(directory, is_marked=True)
-        for place, directory in snapshot.directories.items()
-        if not limits.log_dir_rule(*place).destination
-    }
-    return replace(snapshot, directories={**snapshot.directories, **marked}) if marked else snapshot
+    marked = [d for place, d in snapshot.directories.items() if not limits.log_dir_rule(*place).destination]
+    return snapshot.with_directories(replace(d, is_marked=True) for d in marked) if marked else snapshot

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logdirwatch.plan.commands.throttles import Limits, of_plan
+from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.text.printable import printable
 
@@ -70,30 +70,18 @@ class Tools:
         """Return the configured command that starts a broker, if there is one."""
         return _filled(self.settings.start_command, broker)
 
-    def reassign(
-        self,
-        plan: Mapping[str, Any],
-        name: str,
-        *,
-        log_dir_rate: int | None = None,
-        rate: int | None = None,
-        limits: Limits | None = None,
-        beside: bool = False,
-    ) -> list[str]:
+    def reassign(self, plan: Mapping[str, Any], name: str, *, limits: Limits, beside: bool = False) -> list[str]:
         """Return the commands that throttle a reassignment, carry it out, and clear these throttles at its end.
 
-        ``name`` is the file in the working directory. ``limits`` are the throttles to set; None: derived from the rates
-        (bytes per second, None for no limit) and from what the plan names. Throttles of others stay as they are; those
-        between directories also delay new replicas that were created in the wrong directory. ``beside``: other
-        reassignments run, and the tool needs an option to start one more (Kafka 4.3.1 ``ReassignPartitionsCommand``).
+        ``name`` is the file in the working directory. Throttles of others stay as they are; those between directories
+        also delay new replicas that were created in the wrong directory. ``beside``: other reassignments run, and the
+        tool needs an option to start one more (Kafka 4.3.1 ``ReassignPartitionsCommand``).
         """
-        limits = of_plan(plan, log_dir_rate=log_dir_rate, rate=rate) if limits is None else limits
+        more = [ADDITIONAL] if beside else []
         return [
             write_file(name, reassignment_lines(plan)),
             *self.set_limits(limits, name),
-            self._on_plan(
-                name, "--execute", *([ADDITIONAL] if beside else []), "--timeout", str(self.settings.timeout_ms)
-            ),
+            self._on_plan(name, "--execute", *more, "--timeout", str(self.settings.timeout_ms)),
             *self._until_done(name),
             *self.clear_limits(limits, name),
         ]
@@ -105,7 +93,7 @@ class Tools:
         may have set the very same value.
         """
         noted = None if name is None else _noted(name)
-        change = self._alter_limit("--add-config", '"$key=[$value]"')
+        change = self._config_of("--alter", '--add-config "$key=[$value]"')
         done = "" if noted is None else f' && echo "$entity $name $limit" >> {noted}'
         cases = f'*" $key="*) echo "$name: $key is set by somebody else and stays as it is" ;;\n*) {change}{done} ;;'
         return self._of_limits(limits, cases, () if noted is None else (f": > {noted}",), _listed(limits))
@@ -115,7 +103,7 @@ class Tools:
 
         With the ``name`` of a plan, only those that its start recorded.
         """
-        change = self._alter_limit("--delete-config", '"$key"')
+        change = self._config_of("--alter", '--delete-config "$key"')
         noted = _listed(limits) if name is None else (f"done < {_noted(name)}",)
         return self._of_limits(limits, f'*" $key=$value "*) {change} ;;', (), noted)
 
@@ -137,9 +125,6 @@ class Tools:
         )
         return ["\n".join(lines)]
 
-    def _alter_limit(self, option: str, what: str) -> str:
-        return self._config_of("--alter", f"{option} {what}")
-
     def _config_of(self, action: str, change: str = "") -> str:
         entity = '--entity-type "$entity" --entity-name="$name"'
         return " ".join(filter(None, [self.call(CONFIGS, action), entity, change, "< /dev/null"]))
@@ -147,9 +132,8 @@ class Tools:
     def elect(self, partitions: Sequence[tuple[str, int]], name: str, *, unclean: bool = False) -> list[str]:
         """Return the commands that elect leaders: the preferred replicas or, unclean, any live replica."""
         kind = "unclean" if unclean else "preferred"
-        first, *rest = partition_lines({"topic": topic, "partition": number} for topic, number in partitions)
-        run = self._elect(kind, "--path-to-json-file", "/dev/stdin", "<", shlex.quote(name))
-        return [write_file(name, ["{" + first, *rest[:-1], rest[-1] + "}"]), run]
+        lines = partition_lines({"topic": topic, "partition": number} for topic, number in partitions)
+        return [write_file(name, lines), self._elect(kind, "--path-to-json-file", "/dev/stdin", "<", shlex.quote(name))]
 
     def elect_all(self) -> str:
         """Return the command that returns leadership to every preferred replica."""
@@ -225,14 +209,13 @@ def write_file(name: str, lines: Sequence[str]) -> str:
 
 def reassignment_lines(plan: Mapping[str, Any]) -> list[str]:
     """Return a reassignment as JSON, one partition per line, so that people can read and diff it."""
-    first, *rest = partition_lines(plan["partitions"])
-    return [f'{{"version":{plan["version"]},{first}', *rest[:-1], rest[-1] + "}"]
+    return partition_lines(plan["partitions"], f'"version":{plan["version"]},')
 
 
-def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the field ``partitions`` of a JSON object, one entry per line."""
+def partition_lines(entries: Iterable[Mapping[str, Any]], before: str = "") -> list[str]:
+    """Return a JSON object with the field ``partitions``, one entry per line, and what stands ``before`` it."""
     lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
-    return ['"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"]
+    return [f'{{{before}"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]}"]
 
 
 def _listed(limits: Limits) -> tuple[str, ...]:

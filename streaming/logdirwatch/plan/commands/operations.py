@@ -12,32 +12,42 @@ from logdirwatch.model.vocabulary import OperationKind
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines, set_broker_list, write_file
 from logdirwatch.plan.commands.throttles import ANY, Limits, from_data
 
+_NOTHING = Expectation()
+
+
+def _operation(
+    op: OperationKind,
+    args: OperationArgs,
+    back: OperationArgs,
+    *,
+    before: Expectation = _NOTHING,
+    after: Expectation = _NOTHING,
+    undone_by: OperationKind | None = None,
+) -> Operation:
+    """Return an operation, which another one undoes with the arguments ``back``, by default one of its kind."""
+    inverse = Inverse(op=undone_by or op, args=back)
+    return Operation(op=op, args=args, expect_before=before, expect_after=after, inverse=inverse)
+
+
+def _plan(plan: Mapping[str, Any]) -> parts.Reassignment:
+    return msgspec.convert(plan, parts.Reassignment)
+
 
 def topic_config(topic: str, key: str, value: str | None, *, now: str | None, old: str | None) -> Operation:
     """Return the operation that sets a topic's value, None to delete its override.
 
     ``now`` is the effective value, ``old`` the one that undoing sets: None if the topic has no override.
     """
-    return Operation(
-        op=OperationKind.SET_TOPIC_CONFIG,
-        args=OperationArgs(topic=topic, key=key, value=value),
-        expect_before=Expectation(value=now),
-        expect_after=Expectation(value=value),
-        inverse=_inverse_config(topic, key, old),
-    )
+    args, back = (OperationArgs(topic=topic, key=key, value=to) for to in (value, old))
+    before, after = Expectation(value=now), Expectation(value=value)
+    return _operation(OperationKind.SET_TOPIC_CONFIG, args, back, before=before, after=after)
 
 
 def broker_list(broker: int, key: str, values: Sequence[str], *, old: Sequence[str]) -> Operation:
     """Return the operation that sets a broker's whole list; an empty one deletes the broker's own value."""
-    return Operation(
-        op=OperationKind.SET_BROKER_LIST,
-        args=OperationArgs(broker=broker, key=key, entries=list(values)),
-        expect_before=Expectation(entries=list(old)),
-        expect_after=Expectation(entries=list(values)),
-        inverse=Inverse(
-            op=OperationKind.SET_BROKER_LIST, args=OperationArgs(broker=broker, key=key, entries=list(old))
-        ),
-    )
+    args, back = (OperationArgs(broker=broker, key=key, entries=list(to)) for to in (values, old))
+    before, after = Expectation(entries=list(old)), Expectation(entries=list(values))
+    return _operation(OperationKind.SET_BROKER_LIST, args, back, before=before, after=after)
 
 
 def reassign(
@@ -58,20 +68,29 @@ def reassign(
     ``limits`` and ``back`` are the throttles of the move and of its undo; ``settle_ms`` is how long the old copies are
     kept; ``rolling`` is of the move and of its undo; ``beside`` says that other reassignments run.
     """
+    every = [list(range(len(plan["partitions"])))]
+    there, here = _plan(plan), _plan(before)
+
+    def args(
+        of: parts.Reassignment, file: str, throttles: Limits, groups: list[list[int]], way: Rolling | None
+    ) -> OperationArgs:
+        return OperationArgs(
+            file=file,
+            reassignment=of,
+            waves=groups if way is None else None,
+            settle_ms=settle_ms,
+            rolling=way,
+            limits=msgspec.convert(throttles.as_data(), parts.Limits),
+            additional=beside,
+        )
+
     way, way_back = rolling or (None, None)
-    parts_of_it = [list(wave) for wave in waves] or [list(range(len(plan["partitions"])))]
-    there, here = msgspec.convert(plan, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
-    return Operation(
-        op=OperationKind.REASSIGN,
-        args=_reassign_args(there, name, limits, parts_of_it, settle_ms, way, beside=beside),
-        expect_before=Expectation(reassignment=here),
-        expect_after=Expectation(reassignment=there),
-        inverse=Inverse(
-            op=OperationKind.REASSIGN,
-            args=_reassign_args(
-                here, f"undo-{name}", back, [list(range(len(before["partitions"])))], settle_ms, way_back, beside=beside
-            ),
-        ),
+    return _operation(
+        OperationKind.REASSIGN,
+        args(there, name, limits, [list(wave) for wave in waves] or every, way),
+        args(here, f"undo-{name}", back, every, way_back),
+        before=Expectation(reassignment=here),
+        after=Expectation(reassignment=there),
     )
 
 
@@ -79,29 +98,20 @@ def prefer_leaders(
     order: Mapping[str, Any], before: Mapping[str, Any], name: str, *, beside: bool = False
 ) -> Operation:
     """Return the operation that reorders the replicas of partitions and elects the first; in Kafka's format."""
-    there, here = msgspec.convert(order, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
-    return Operation(
-        op=OperationKind.PREFER_LEADERS,
-        args=OperationArgs(file=name, reassignment=there, additional=beside),
-        expect_before=Expectation(reassignment=here),
-        expect_after=Expectation(reassignment=there),
-        inverse=Inverse(
-            op=OperationKind.PREFER_LEADERS,
-            args=OperationArgs(file=f"undo-{name}", reassignment=here, additional=beside),
-        ),
+    there, here = _plan(order), _plan(before)
+    return _operation(
+        OperationKind.PREFER_LEADERS,
+        OperationArgs(file=name, reassignment=there, additional=beside),
+        OperationArgs(file=f"undo-{name}", reassignment=here, additional=beside),
+        before=Expectation(reassignment=here),
+        after=Expectation(reassignment=there),
     )
 
 
 def elect_leaders(election: Mapping[str, Any], name: str) -> Operation:
     """Return the operation that elects the preferred leaders of partitions; its inverse does nothing."""
-    nobody = Election(partitions=[])
-    return Operation(
-        op=OperationKind.ELECT_LEADERS,
-        args=OperationArgs(file=name, election=msgspec.convert(election, Election)),
-        expect_before=Expectation(),
-        expect_after=Expectation(),
-        inverse=Inverse(op=OperationKind.ELECT_LEADERS, args=OperationArgs(file=name, election=nobody)),
-    )
+    args = OperationArgs(file=name, election=msgspec.convert(election, Election))
+    return _operation(OperationKind.ELECT_LEADERS, args, OperationArgs(file=name, election=Election(partitions=[])))
 
 
 def cancel_moves(
@@ -112,27 +122,21 @@ def cancel_moves(
     ``moves`` are passed to the tool, ``goals`` are their destinations, ``before`` is what the partitions keep, and
     ``again`` are the throttles for moves that the undo starts again.
     """
-    there, here = msgspec.convert(goals, parts.Reassignment), msgspec.convert(before, parts.Reassignment)
-    every = [list(range(len(there.partitions)))]
-    return Operation(
-        op=OperationKind.CANCEL_MOVES,
-        args=OperationArgs(file=name, reassignment=msgspec.convert(moves, parts.Reassignment)),
-        expect_before=Expectation(reassignment=there),
-        expect_after=Expectation(reassignment=here),
-        inverse=Inverse(op=OperationKind.REASSIGN, args=_reassign_args(there, name, again, every, beside=False)),
+    started = reassign(goals, before, name, limits=again, back=Limits())
+    return _operation(
+        OperationKind.CANCEL_MOVES,
+        OperationArgs(file=name, reassignment=_plan(moves)),
+        started.args,
+        before=started.expect_after,
+        after=started.expect_before,
+        undone_by=OperationKind.REASSIGN,
     )
 
 
 def clear_throttles(limits: Limits) -> Operation:
     """Return the operation that deletes throttles if they still have these values; its inverse sets them again."""
     args = OperationArgs(limits=msgspec.convert(limits.as_data(), parts.Limits))
-    return Operation(
-        op=OperationKind.CLEAR_THROTTLES,
-        args=args,
-        expect_before=Expectation(),
-        expect_after=Expectation(),
-        inverse=Inverse(op=OperationKind.SET_THROTTLES, args=args),
-    )
+    return _operation(OperationKind.CLEAR_THROTTLES, args, args, undone_by=OperationKind.SET_THROTTLES)
 
 
 def sets_declared(operation: Operation | Inverse) -> bool:
@@ -241,14 +245,15 @@ def replicas_of(plan: parts.Reassignment | None) -> dict[tuple[str, int], list[i
 
 def undone_to(found: Iterable[Mapping[str, Any]], old: Mapping[str, Mapping[str, str | None]]) -> list[dict[str, Any]]:
     """Return operations of an action whose undo sets the values ``old``, by topic and key."""
-    return as_data(
-        msgspec.structs.replace(operation, inverse=_inverse_config(topic, key, old[topic][key]))
-        if operation.op is OperationKind.SET_TOPIC_CONFIG
-        and (topic := str(operation.args.topic)) in old
-        and (key := str(operation.args.key)) in old[topic]
-        else operation
-        for operation in from_record(found)
-    )
+    return as_data(_undone_to(one, old.get(str(one.args.topic), {})) for one in from_record(found))
+
+
+def _undone_to(one: Operation, values: Mapping[str, str | None]) -> Operation:
+    key = str(one.args.key)
+    if one.op is not OperationKind.SET_TOPIC_CONFIG or key not in values:
+        return one
+    back = OperationArgs(topic=one.args.topic, key=key, value=values[key])
+    return msgspec.structs.replace(one, inverse=Inverse(op=one.op, args=back))
 
 
 def plan_of(args: OperationArgs, wave: int | None = None) -> dict[str, Any]:
@@ -262,32 +267,6 @@ def plan_of(args: OperationArgs, wave: int | None = None) -> dict[str, Any]:
 def limits_of(args: OperationArgs) -> Limits:
     """Return the throttles of an operation."""
     return Limits() if args.limits is None else from_data(msgspec.to_builtins(args.limits))
-
-
-def _reassign_args(
-    plan: parts.Reassignment,
-    name: str,
-    limits: Limits,
-    waves: list[list[int]],
-    settle_ms: int | None = None,
-    rolling: Rolling | None = None,
-    *,
-    beside: bool,
-) -> OperationArgs:
-    found = msgspec.convert(limits.as_data(), parts.Limits)
-    return OperationArgs(
-        file=name,
-        reassignment=plan,
-        waves=None if rolling is not None else waves,
-        settle_ms=settle_ms,
-        rolling=rolling,
-        limits=found,
-        additional=beside,
-    )
-
-
-def _inverse_config(topic: str, key: str, old: str | None) -> Inverse:
-    return Inverse(op=OperationKind.SET_TOPIC_CONFIG, args=OperationArgs(topic=topic, key=key, value=old))
 
 
 def _reassign(args: OperationArgs, tools: Tools) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A plan for all open alerts of a cluster, for display and export; its moves as JSON, all together and by action."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Fix:
 
 def reassignment(plan: Fix) -> dict[str, Any]:
     """Return all moves as the content of ``kafka-reassign-partitions.sh --reassignment-json-file``."""
-    return to_json(assignment for action in plan.actions for assignment in _assignments(action))
+    return to_json(assignment for action in plan.actions for assignment in from_json(action.reassignment))
 
 
 def mixed_brokers(plan: Fix) -> list[int]:
@@ -54,9 +54,8 @@ def mixed_brokers(plan: Fix) -> list[int]:
     Kafka's tool assigns first and places afterwards, so a throttle for the moves also delays new replicas.
     """
     arriving, within = set[int](), set[int]()
-    for action in plan.actions:
-        for move in _moves_of(action, plan.snapshot):
-            (within if move["from_broker"] == move["to_broker"] else arriving).add(move["to_broker"])
+    for move in (move for action in plan.actions for move in _moves_of(action, plan.snapshot)):
+        (within if move["from_broker"] == move["to_broker"] else arriving).add(move["to_broker"])
     return sorted(arriving & within)
 
 
@@ -66,52 +65,42 @@ def steps(plan: Fix) -> dict[str, Any]:
     ``worst_ratio`` counts every copy of the step as written and nothing as deleted. A replica that the broker may
     create in any directory counts in all of them.
     """
-    moving = [action for action in plan.actions if any(_moves_of(action, plan.snapshot))]
-    fills = _Fills(plan.snapshot)
-    waves = [
-        {"wave": number, "after": [number - 1] if number > 1 else [], **_step(action, fills)}
-        for number, action in enumerate(moving, start=1)
-    ]
+    space = Space(plan.snapshot)
+    used = {place: space.used_bytes(place) for place, d in plan.snapshot.directories.items() if d.is_serving}
+    waves: list[dict[str, Any]] = []
+    for action in plan.actions:
+        if moves := list(_moves_of(action, plan.snapshot)):
+            number = len(waves) + 1
+            order = {"wave": number, "after": [number - 1] if waves else []}
+            waves.append({**order, **_step(action, moves, used, plan.snapshot)})
     return forms.steps("fix", waves)
 
 
-class _Fills:
-    """The bytes in the directories, updated step by step."""
-
-    def __init__(self, snapshot: ClusterSnapshot) -> None:
-        self.snapshot = snapshot
-        space = Space(snapshot)
-        self._used = {place: space.used_bytes(place) for place, d in snapshot.directories.items() if d.is_serving}
-
-    def step(self, coming: Counter[LogDirId], going: Counter[LogDirId]) -> list[dict[str, Any]]:
-        """Apply a step; return the fills of the serving directories that it changes."""
-        found = []
-        for place in sorted(coming.keys() | going.keys()):
-            used, size = self._used.get(place), self.snapshot.directories[place].total_bytes
-            if used is None or not size:
-                continue
-            after = used + coming[place] - going[place]
-            self._used[place] = after
-            worst = used + coming[place]
-            found.append(forms.fill(place, size, before_bytes=used, worst_bytes=worst, after_bytes=after))
-        return found
-
-
-def _step(action: ActionRecord, fills: _Fills) -> dict[str, Any]:
-    assignments = _assignments(action)
-    moves = list(_moves_of(action, fills.snapshot))
-    coming = passing_bytes(assignments, fills.snapshot)
-    going: Counter[LogDirId] = Counter()
+def _step(
+    action: ActionRecord,
+    moves: list[dict[str, Any]],
+    used: dict[LogDirId, int | None],
+    snapshot: ClusterSnapshot,
+) -> dict[str, Any]:
+    """Return a step with the fills of the serving directories that it changes; ``used`` becomes what it leaves."""
+    assignments = from_json(action.reassignment)
+    coming, going = passing_bytes(assignments, snapshot), Counter[LogDirId]()
     for move in moves:
         if move["to_log_dir"] != ANY:
             coming[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]
         if move["from_log_dir"] is not None:
             going[move["from_broker"], move["from_log_dir"]] += move["size_bytes"]
+    fills = []
+    for place in sorted(coming.keys() | going.keys()):
+        before, size = used.get(place), snapshot.directories[place].total_bytes
+        if before is not None and size:
+            used[place] = after = before + coming[place] - going[place]
+            fills.append(forms.fill(place, size, before, before + coming[place], after))
     is_between = any(move["from_broker"] != move["to_broker"] for move in moves)
     rate = action.expected.get("throttle_bytes_per_s")
     step = forms.step(
         moves,
-        fills.step(coming, going),
+        fills,
         assignments,
         needs_ms=action.expected.get("needs_ms"),
         log_dir_bytes_per_s=rate,
@@ -122,11 +111,7 @@ def _step(action: ActionRecord, fills: _Fills) -> dict[str, Any]:
 
 
 def _moves_of(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[dict[str, Any]]:
-    return (move for assignment in _assignments(action) for move in _moves(assignment, snapshot))
-
-
-def _assignments(action: ActionRecord) -> Sequence[Assignment]:
-    return () if action.reassignment is None else from_json(action.reassignment)
+    return (move for assignment in from_json(action.reassignment) for move in _moves(assignment, snapshot))
 
 
 def _moves(assignment: Assignment, snapshot: ClusterSnapshot) -> Iterator[dict[str, Any]]:

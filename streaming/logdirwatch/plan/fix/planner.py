@@ -6,6 +6,7 @@ take room, their partitions are reassigned, their topics are cut, and what they 
 is full need not be freed again. Nothing counts as room for a copy before it is free.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import Assignment, from_json
+from logdirwatch.plan.cluster.assignment import Assignment, from_json, keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.fix.plan import Fix, Remedy
@@ -71,8 +72,7 @@ class _Planner:
         self._refused = [str(veto["reason"]) for action in planned for veto in action.vetoes]
         directory = directory_of(alert, self._seen)
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
-            actions = self._choose(_independent(planned, ()))
-            return self._remedy(alert, actions, self._against, None)
+            return self._remedy(alert, self._choose(_independent(planned, ())), self._against, None)
         # Cancel what would overflow it first, whatever else is done.
         ended = self._choose(_first(planned))
         reliefs = [*ended, *self._reliefs(alert, directory)]
@@ -91,12 +91,10 @@ class _Planner:
         self, alert: AlertRecord, chosen: Sequence[ActionRecord], against: tuple[str, ...], missing: int | None
     ) -> Remedy:
         """Return the chosen actions; the runbook step if all were refused."""
-        under_way = tuple(
-            action for action in self._known if action.alert_id == alert.alert_id and _is_taken_up(action)
-        )
+        under_way = tuple(action for action in self._own(alert) if _is_taken_up(action))
         if not chosen and not under_way and missing != 0:
             step = investigate(alert, self._policy, has_zookeeper=self._seen.has_zookeeper)
-            chosen = self._choose(self._new([step], alert, self._snapshot_for(alert)))
+            chosen = self._choose(self._new([step], alert))
         directory = directory_of(alert, self._seen)
         stand = None if missing is None or directory is None else space_need_of(directory, self._seen, self._policy)
         left_ms = None if stand is None else time_to_full_ms(stand.source)
@@ -127,16 +125,16 @@ class _Planner:
         snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
         room = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing)
-        proposals = with_reasons(room, instead)
-        return [action for action in self._new(proposals, alert, snapshot) if action.action_id not in tried]
+        return [one for one in self._new(with_reasons(room, instead), alert) if one.action_id not in tried]
 
-    def _new(
-        self, proposals: Iterable[ProposedAction], alert: AlertRecord, snapshot: ClusterSnapshot
-    ) -> list[ActionRecord]:
+    def _new(self, proposals: Iterable[ProposedAction], alert: AlertRecord) -> list[ActionRecord]:
         """Return proposals without vetoes as actions, except those that are accepted, running or rejected."""
-        found = [record(one, alert, snapshot, self._policy, self._now_ms) for one in proposals if not one.vetoes]
-        known = {action.action_id for action in self._known}
+        snapshot, known = self._snapshot_for(alert), {action.action_id for action in self._known}
+        found = (record(one, alert, snapshot, self._policy, self._now_ms) for one in proposals if not one.vetoes)
         return [action for action in found if action.action_id not in known]
+
+    def _own(self, alert: AlertRecord) -> list[ActionRecord]:
+        return [action for action in self._known if action.alert_id == alert.alert_id]
 
     def _choose(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
         """Choose actions, except those whose moves have vetoes beside the moves chosen before."""
@@ -153,17 +151,15 @@ class _Planner:
 
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
         """Return the present proposals for an alert, without those accepted, running or rejected."""
-        own = [action for action in self._known if action.alert_id == alert.alert_id]
         snapshot = self._with_decisions(alert)
         planned = recommend(alert, snapshot, self._policy, self._now_ms)
-        revised = reconcile(own, planned, snapshot, self._policy, self._now_ms)
+        revised = reconcile(self._own(alert), planned, snapshot, self._policy, self._now_ms)
         proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
 
     def _with_decisions(self, alert: AlertRecord) -> ClusterSnapshot:
         """Return the snapshot for an alert, with the decisions on its actions."""
-        own = [action for action in self._known if action.alert_id == alert.alert_id]
-        return replace(self._snapshot_for(alert), decisions=decisions_on(own, alert.severity))
+        return replace(self._snapshot_for(alert), decisions=decisions_on(self._own(alert), alert.severity))
 
     def _snapshot_for(self, alert: AlertRecord) -> ClusterSnapshot:
         """Return the snapshot with all chosen actions.
@@ -180,10 +176,8 @@ class _Planner:
         snapshot = self._with_actions(self._agreed)
         as_it_is = space_need_of(directory, self._seen, self._policy).source
         freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
-        helped = {
-            place: replace(snapshot.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
-        }
-        return replace(snapshot, directories={**snapshot.directories, **helped})
+        helped = (snapshot.directories[place] for place in self._volumes[directory.place])
+        return snapshot.with_directories(replace(one, relief_bytes=freed) for one in helped)
 
     def _with_actions(self, actions: Iterable[ActionRecord]) -> ClusterSnapshot:
         """Return the snapshot with some actions.
@@ -199,13 +193,13 @@ class _Planner:
         Directories of one volume stay alike: bytes that leave one leave all.
         """
         snapshot, freed_at = self._with_actions(self._agreed), given(self._agreed)
-        directories = dict(snapshot.directories)
+        changed = []
         for place in places:
-            directory, freed = directories[place], sum(freed_at.get(other, 0) for other in self._volumes[place])
+            directory, freed = snapshot.directories[place], sum(freed_at.get(one, 0) for one in self._volumes[place])
             if freed and directory.usable_bytes is not None:
                 usable_bytes = min(directory.usable_bytes + freed, directory.total_bytes or 0)
-                directories[place] = replace(directory, usable_bytes=usable_bytes)
-        return replace(snapshot, directories=directories)
+                changed.append(replace(directory, usable_bytes=usable_bytes))
+        return snapshot.with_directories(changed)
 
     def _stand(self, alert: AlertRecord, directory: LogDir) -> SpaceNeed:
         snapshot = self._with_decisions(alert)
@@ -271,32 +265,24 @@ def freed_in_time(
     """
     found = list[Step]()
     for action in agreed:
-        if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, snapshot):
+        is_seen_running = not snapshot.layout.moving.isdisjoint(keys_in(action.reassignment))
+        if _role(action) is FixRole.FIRST or is_seen_running:
             continue
+        freed_at = given([action])
+        freed = sum(freed_at.get(place, 0) for place in volume)
         is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
-        begins_ms = 0 if _is_taken_up(action) else REACTION_MS
-        found.append(Step(action.expected.get("needs_ms"), _freed_of(volume, action), is_own_move, begins_ms))
+        found.append(
+            Step(action.expected.get("needs_ms"), freed, is_own_move, 0 if _is_taken_up(action) else REACTION_MS)
+        )
     return in_time_bytes(directory, found)
 
 
 def given(agreed: Iterable[ActionRecord]) -> dict[LogDirId, int]:
     """Return the bytes that directories lose by the chosen actions; cancelled copies no longer arrive."""
-    given: dict[LogDirId, int] = {}
+    given: Counter[LogDirId] = Counter()
     for action in agreed:
         for entry in action.expected.get("on") or ():
-            place = entry["broker"], entry["log_dir"]
-            given[place] = given.get(place, 0) + max(0, entry["bytes"])
+            given[entry["broker"], entry["log_dir"]] += max(0, entry["bytes"])
         if "spares_bytes" in action.expected:
-            place = action.target["broker"], action.target["log_dir"]
-            given[place] = given.get(place, 0) + action.expected["spares_bytes"]
+            given[action.target["broker"], action.target["log_dir"]] += action.expected["spares_bytes"]
     return given
-
-
-def _is_seen_running(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
-    moving = snapshot.layout.moving
-    return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
-
-
-def _freed_of(volume: Sequence[LogDirId], action: ActionRecord) -> int:
-    on = action.expected.get("on") or ()
-    return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in volume)

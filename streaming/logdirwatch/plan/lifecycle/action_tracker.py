@@ -16,16 +16,16 @@ from logdirwatch.decisions import dated
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
-from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, AlertStatus, Decision, Rule
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionStatus, AlertStatus, Decision, Rule, Severity
 from logdirwatch.parse.reading import RecordReader
 from logdirwatch.parse.records import Deleted
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, unusable, with_excluded_log_dirs
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
-from logdirwatch.plan.lifecycle.malformed_actions import fault_of
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
 from logdirwatch.plan.operator_decisions import decisions_on, stops_broker, taken_up
 from logdirwatch.plan.proposal import Policy
@@ -377,3 +377,35 @@ class ActionTracker:
             self._over.pop(key, None)
             self._aside.pop(key, None)
         return False
+
+
+# Parts of an action are read where they are needed, by the kind that they belong to, and another program or release may
+# have written them. So a record is tested by running all of these readers on it alone.
+def fault_of(
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
+) -> Exception | None:
+    """Return the error that an action causes even on its own; None if it can be processed."""
+    try:
+        content_hash(action)
+        Severity(action.alert["severity"])
+        decisions_on([action], Severity.CRITICAL)
+        transitions.keep_waiting([action], [action], now_ms)
+        followup.may_owe([action], policy.settling_ms, now_ms, are_facts_known=False)
+        transitions.close([action], alert, snapshot, policy, now_ms)
+        if snapshot is not None:
+            _read_on_snapshot(action, alert, snapshot, policy, now_ms)
+    except Exception as error:
+        return error
+    return None
+
+
+def _read_on_snapshot(
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> None:
+    with_own_cordons(with_rates(with_actions(snapshot, [action]), [action], ()), [action])
+    ACTION_TYPES[action.kind].carry_over(action, action)
+    # As a known action, and as one that would be planned again once it has ended.
+    for status in (action.status, ActionStatus.PROPOSED):
+        transitions.reconcile([changed(action, status=status)], [action], snapshot, policy, now_ms)
+    if alert is not None:
+        followup.follow_ups(alert, [action], snapshot, policy, now_ms, is_over=True)

@@ -15,7 +15,7 @@ from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, Operati
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, with_excluded_log_dirs
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, NOT_KNOWN, UNKNOWN, from_record, other_topics, plan_of
 from logdirwatch.plan.lifecycle.transitions import standing_against
@@ -44,7 +44,9 @@ def reasons_against(
     except NOT_KNOWN:
         return [f"it {UNKNOWN}"]
     snapshot = with_excluded_log_dirs(snapshot, policy.limits)
-    found = [*_of_record(action, now_ms), *_of_topics(action, snapshot)]
+    # On another cluster all topics are others than those that it was planned for.
+    others = other_topics(action.topic_ids, {name: topic.id for name, topic in snapshot.topics.items()})
+    found = [*_of_record(action, now_ms), *(f"{name} {ANOTHER_TOPIC}" for name in others)]
     if action.status in OPEN:
         reverted = why_reverted(action, None if policy.owner is None else policy.owner.kind)
         found += [
@@ -54,7 +56,9 @@ def reasons_against(
             *_of_reassignment(action, snapshot, policy),
             *_of_configs(action, snapshot),
         ]
-        found += [*_of_kind(action, snapshot, quorum, policy)]
+        # Those of reassignments are among the reasons above.
+        found += standing_against(action, snapshot, policy) if action.reassignment is None else []
+        found += ACTION_TYPES[action.kind].live_check(action, snapshot, quorum)
     return list(dict.fromkeys(found))
 
 
@@ -109,16 +113,10 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
             yield f"when it was planned this did not hold: {item['text']}"
 
 
-def _of_topics(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
-    """Yield the topics that are not those it was planned for; on another cluster all of them are others."""
-    now = {name: topic.id for name, topic in snapshot.topics.items()}
-    yield from (f"{name} {ANOTHER_TOPIC}" for name in other_topics(action.topic_ids, now))
-
-
 def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
     """Yield why there is nothing left to repair."""
-    rule, directory = action.alert.get("rule"), _target_directory(action, snapshot)
-    broker = action.target.get("broker")
+    rule, broker, path = action.alert.get("rule"), action.target.get("broker"), action.target.get("log_dir")
+    directory = None if broker is None or path is None else snapshot.directories.get((broker, path))
     if rule in _NEEDS_OFFLINE and directory is not None and directory.is_serving:
         yield f"{directory.path} of broker {directory.broker} serves again"
     if rule in _NEEDS_AWAY and isinstance(broker, int) and snapshot.is_alive(broker):
@@ -179,15 +177,3 @@ def _of_configs(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str
                 yield f"{key} of topic {topic} is not shown: is the ACL DescribeConfigs on it missing?"
             elif now != change["from"]:
                 yield f"{key} of {topic} is {now}, not {change['from']} as it was"
-
-
-def _of_kind(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy) -> Iterator[str]:
-    """Yield the reasons of the action's kind; those of reassignments are checked above."""
-    if action.reassignment is None:
-        yield from standing_against(action, snapshot, policy)
-    yield from ACTION_TYPES[action.kind].live_check(action, snapshot, quorum)
-
-
-def _target_directory(action: ActionRecord, snapshot: ClusterSnapshot) -> LogDir | None:
-    broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
-    return snapshot.directories.get((broker, log_dir)) if isinstance(broker, int) and isinstance(log_dir, str) else None

@@ -19,11 +19,11 @@ from logdirwatch.model.vocabulary import (
     ActionKind,
     ActionStatus,
     BrokerStatus,
-    Decision,
     LogDirStatus,
     Rule,
 )
 from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.progress import was_accepted
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
@@ -99,12 +99,14 @@ def with_own_cordons(snapshot: ClusterSnapshot, actions: Iterable[ActionRecord])
         and action.cluster == snapshot.cluster
     ]
     last = {(a.target["broker"], a.target["log_dir"]): a for a in sorted(done, key=lambda action: action.at_ms)}
-    return replace(snapshot, own_cordons=frozenset(place for place, action in last.items() if _is_own(action)))
-
-
-def _is_own(action: ActionRecord) -> bool:
-    is_accepted = (action.decision or {}).get("decision") == Decision.ACCEPT
-    return action.kind is ActionKind.CORDON_LOG_DIR and is_accepted and action.alert.get("rule") == Rule.LOG_DIR_SPACE
+    own = (
+        place
+        for place, action in last.items()
+        if action.kind is ActionKind.CORDON_LOG_DIR
+        and was_accepted(action)
+        and action.alert.get("rule") == Rule.LOG_DIR_SPACE
+    )
+    return replace(snapshot, own_cordons=frozenset(own))
 
 
 def _offline(directory: LogDir, alert: AlertRecord) -> LogDir:

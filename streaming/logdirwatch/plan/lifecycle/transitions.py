@@ -41,18 +41,15 @@ def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> Actio
     if decision.decision is Decision.ACCEPT and action.status is ActionStatus.PROPOSED:
         if not is_said_of(decision, action):
             said["decision"] = OTHER_CONTENT
-            return next_revision(action, now_ms, action.status, _said_of_another(decision), decision=said)
+            which = "an earlier revision" if decision.revision is None else f"revision {decision.revision}"
+            why = f"{decision.by} accepted it as {which}, which said something else: read it again and accept this one"
+            return next_revision(action, now_ms, action.status, why, decision=said)
         status = ActionStatus.ACCEPTED
     elif decision.decision is Decision.REJECT and action.status in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
         status = ActionStatus.REJECTED
     else:
         return None
     return next_revision(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
-
-
-def _said_of_another(decision: DecisionRecord) -> str:
-    which = "an earlier revision" if decision.revision is None else f"revision {decision.revision}"
-    return f"{decision.by} accepted it as {which}, which said something else: read it again and accept this one"
 
 
 def reconcile(
@@ -63,9 +60,7 @@ def reconcile(
     now_ms: int,
 ) -> list[ActionRecord]:
     """Return the revisions that bring an open alert's actions in line with a plan on a fresh snapshot."""
-    moved = [
-        _moved_on(action, snapshot, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known
-    ]
+    moved = [_moved_on(action, planned, snapshot, policy, now_ms) or action for action in known]
     by_id = {action.action_id: action for action in moved}
     changed = [new for old, new in zip(known, moved, strict=True) if new is not old]
     proposed = [
@@ -101,7 +96,9 @@ def _is_past(action: ActionRecord, now_ms: int) -> bool:
     return action.status is ActionStatus.PROPOSED and action.expires_at_ms <= now_ms
 
 
-def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ActionRecord | None:
+def _moved_on(
+    action: ActionRecord, planned: Sequence[ActionRecord], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> ActionRecord | None:
     """Return an action's next revision if it was begun, carried out or became impossible, as the snapshot shows."""
     if action.status not in OPEN:
         return None
@@ -113,15 +110,9 @@ def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, n
         return next_revision(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
     if action.status is ActionStatus.RUNNING and not is_in_time(action, policy, now_ms):
         return failed(action, {} if seen is None else seen.observed, now_ms)
-    if action.status is ActionStatus.ACCEPTED:
-        against = standing_against(action, snapshot, policy)
-        if against:
-            return next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
-    return None
-
-
-def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
-    why = _why_invalid(action, planned)
+    if action.status is not ActionStatus.ACCEPTED:
+        return None
+    why = next(iter(standing_against(action, snapshot, policy)), None) or _why_invalid(action, planned)
     return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
 
 
@@ -156,6 +147,7 @@ def _was_uninformed(old: ActionRecord, snapshot: ClusterSnapshot, policy: Policy
 
 def _is_current(old: ActionRecord, plan: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> bool:
     """Whether a published proposal still matches: numbers change with every sample."""
+    before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
     return (
         now_ms < old.expires_at_ms
         and _names(old.vetoes) == _names(plan.vetoes)
@@ -163,16 +155,11 @@ def _is_current(old: ActionRecord, plan: ActionRecord, snapshot: ClusterSnapshot
         and (old.reassignment is None) == (plan.reassignment is None)
         and old.data_loss == plan.data_loss
         and old.expected.get("device") == plan.expected.get("device")
-        and _is_fast_enough(old, plan)
+        # Its throttle is about the one that is in time now; without one nothing is limited.
+        and (before is None or now is None or now <= BETTER_BY * before)
         and ACTION_TYPES[plan.kind].covers(old, plan)
         and not standing_against(old, snapshot, policy)
     )
-
-
-def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:
-    """Tell whether the published throttle is about the one that is in time now; without one nothing is limited."""
-    before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
-    return before is None or now is None or now <= BETTER_BY * before
 
 
 def _superseded(
@@ -211,7 +198,7 @@ def _why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str |
     It has a new veto, the list that its cordon sets has changed, or the alert has another cause, for which the action
     is no remedy.
     """
-    if action.status is not ActionStatus.ACCEPTED or not planned:
+    if not planned:
         return None
     again = next((plan for plan in planned if plan.action_id == action.action_id), None)
     if again is not None:
@@ -219,15 +206,11 @@ def _why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str |
             return reverted
         known = {veto["name"] for veto in action.vetoes}
         against = [veto["reason"] for veto in again.vetoes if veto["name"] not in known]
-        return str(against[0]) if against else _other_list(action, again)
+        is_other_list = ACTION_TYPES[action.kind].sets_whole_list and action.commands != again.commands
+        other = "other directories of the broker are cordoned now, or will be, than its command says"
+        return str(against[0]) if against else other if is_other_list else None
     was, now = action.alert.get("cause"), planned[0].alert.get("cause")
     return None if was == now else f"its alert was about the cause {was or 'unknown'}, and now is about {now or 'none'}"
-
-
-def _other_list(action: ActionRecord, again: ActionRecord) -> str | None:
-    if not ACTION_TYPES[action.kind].sets_whole_list or action.commands == again.commands:
-        return None
-    return "other directories of the broker are cordoned now, or will be, than its command says"
 
 
 def next_revision(action: ActionRecord, now_ms: int, status: ActionStatus, why: str, **changes: Any) -> ActionRecord:
@@ -292,22 +275,15 @@ def _closed(
     if alert is None:
         return next_revision(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
     if ACTION_TYPES[action.kind].is_done_when_back and alert.to_status in _BACK:
-        observed = {"status": alert.to_status, "at_ms": alert.at_ms}
+        back = {"status": alert.to_status, "at_ms": alert.at_ms}
         what = "broker answers" if alert.log_dir is None else "directory serves"
-        return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=observed)
-    if is_in_time(action, policy, now_ms) or (seen is not None and _may_show_more(alert, snapshot, policy, now_ms)):
+        return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=back)
+    is_older = snapshot is None or snapshot.inventory_at_ms is None or snapshot.inventory_at_ms <= alert.at_ms
+    may_show_more = seen is not None and is_older and now_ms - alert.at_ms < policy.settling_ms
+    if is_in_time(action, policy, now_ms) or may_show_more:
         return None
     if action.status is ActionStatus.RUNNING and seen is not None:
         return failed(action, seen.observed, now_ms)
-    return _withdrawn(action, alert, seen, now_ms)
-
-
-def _withdrawn(action: ActionRecord, alert: AlertRecord, seen: Progress | None, now_ms: int) -> ActionRecord:
     why = f"its alert is resolved: {alert.reason or 'no reason given'}"
     observed = seen.observed if seen is not None and seen.is_running else action.observed
     return next_revision(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed)
-
-
-def _may_show_more(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> bool:
-    is_older = snapshot is None or snapshot.inventory_at_ms is None or snapshot.inventory_at_ms <= alert.at_ms
-    return is_older and now_ms - alert.at_ms < policy.settling_ms

@@ -5,8 +5,8 @@ the broker is offline (``LogManager.getOrCreateLog``), and a directory with the 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
+from logdirwatch.model.actions.parts import LeaveLogDirs
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import NewReplicas, Space, volumes
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
@@ -15,41 +15,26 @@ from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
 
-class Leaving(NamedTuple):
-    """Whether a directory may be removed from ``log.dirs``; ``fits`` None: unknown, ``veto`` says why not."""
-
-    fits: bool | None
-    replicas: int
-    needs_bytes: int | None
-    missing_bytes: int | None
-    veto: Veto | None
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it in the format of action records."""
-        return {
-            "fits": self.fits,
-            "replicas": self.replicas,
-            "needs_bytes": self.needs_bytes,
-            "missing_bytes": self.missing_bytes,
-            "why_not": None if self.veto is None else self.veto._asdict(),
-        }
-
-
-def leaving(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> Leaving:
+def leaving(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> LeaveLogDirs:
     """Judge whether the broker's healthy directories can hold the replicas of a failed one."""
     sizes = [snapshot.layout.size_of(partition.key) for partition in lost]
     needs = None if None in sizes else sum(size or 0 for size in sizes)
     standing = _standing(directory, snapshot)
     if standing is None and needs is None:
         standing = Veto("size_unknown", "the size of a replica is not known")
-    if standing is not None:
-        return Leaving(None if standing.name in _UNKNOWN else False, len(lost), needs, None, standing)
     space, limit = Space(snapshot), policy.limits.destination_max_ratio
-    veto = _why_no_room(directory, [size or 0 for size in sizes], snapshot, space, limit)
-    if veto is not None and veto.name in _UNKNOWN:
-        return Leaving(None, len(lost), needs, None, veto)
-    missing = max(0, (needs or 0) - _free_bytes(directory, snapshot, space, limit))
-    return Leaving(veto is None, len(lost), needs, missing, veto)
+    veto = standing or _why_no_room(directory, [size or 0 for size in sizes], snapshot, space, limit)
+    is_unknown = veto is not None and veto.name in _UNKNOWN
+    missing = None
+    if standing is None and not is_unknown:
+        missing = max(0, (needs or 0) - _free_bytes(directory, snapshot, space, limit))
+    return LeaveLogDirs(
+        fits=None if is_unknown else veto is None,
+        replicas=len(lost),
+        needs_bytes=needs,
+        missing_bytes=missing,
+        why_not=veto,
+    )
 
 
 _UNKNOWN = frozenset({"metadata_dir_unknown", "log_dir_unknown", "size_unknown", "destination_space_unknown"})

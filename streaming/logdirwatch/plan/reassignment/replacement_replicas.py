@@ -6,18 +6,16 @@ refuses that while one of its directories is offline.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from logdirwatch.plan.availability.fault_tolerance import danger, lost_partitions, urgency
-from logdirwatch.plan.capacity import copy_rates
-from logdirwatch.plan.capacity.copy_rates import slowed_by_others
+from logdirwatch.plan.capacity.copy_rates import copy_growth, slowed_by_others
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, NewReplicas, Space, less_full_than
-from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import MOST_MS, LogDirId, Partition, Replica, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import EXAMPLES, Policy, Veto
@@ -26,8 +24,7 @@ from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_ratio
 
 
-@dataclass(frozen=True)
-class Destination:
+class Destination(NamedTuple):
     """A place for one replica: a broker and one of its directories, or ``any`` if a path would be refused.
 
     ``ratio`` is its fill ratio with the replica; a directory of unknown space counts as full.
@@ -41,16 +38,15 @@ class Destination:
 class Destinations:
     """The places on live brokers; each place taken counts for the next replica.
 
-    Healthy brokers come first, then those that receive at ``rate`` bytes per second and not under a lower throttle of
-    somebody else, then the replica's previous rack, then the emptiest directory; within a rack a directory with the
-    metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why directories of live
-    brokers take nothing.
+    Healthy brokers come first, then those without a suspect disk that receive at ``rate`` bytes per second, not under a
+    lower throttle of somebody else, then the replica's previous rack, then the emptiest directory; within a rack a
+    directory with the metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why
+    directories of live brokers take nothing.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None, rate: int | None = None) -> None:
         self.refused: dict[int, list[Veto]] = defaultdict(list)
         self._snapshot = snapshot
-        self._slow = frozenset[int]() if rate is None else slowed_by_others(rate, snapshot)
         self._degraded: dict[int, list[int]] = defaultdict(list)
         self._directories = [d for number in sorted(snapshot.brokers) for d in self._usable(number)]
         self._index = {directory.place: row for row, directory in enumerate(self._directories)}
@@ -61,11 +57,20 @@ class Destinations:
         self._used = np.array([0 if size is None else size for size in used], dtype=np.float64)
         self._total = np.array([directory.total_bytes or 0 for directory in self._directories], dtype=np.float64)
         self._unknown = np.array([size is None for size in used], dtype=bool) | (self._total == 0)
-        self._rank = np.array([self._class(directory, lost_rack) for directory in self._directories], dtype=np.int64)
+        last = {number for number, broker in snapshot.brokers.items() if broker.is_suspect}
+        last |= frozenset[int]() if rate is None else slowed_by_others(rate, snapshot)
+        self._rank = np.array(
+            [
+                4 * (d.broker in last) + 2 * (snapshot.rack_of(d.broker) != lost_rack) + (d.is_metadata_dir is True)
+                for d in self._directories
+            ],
+            dtype=np.int64,
+        )
 
     def ordered(self, size_bytes: int) -> Iterator[Destination]:
         """Yield the places for a replica of ``size_bytes``, the best first."""
-        ratios = self._ratios(size_bytes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(self._unknown, 1.0, (self._used + size_bytes) / self._total)
         for row in np.lexsort((ratios, self._rank)):
             directory = self._directories[row]
             if directory.broker not in self._degraded:
@@ -86,32 +91,21 @@ class Destinations:
         by_kafka = not self._snapshot.all_serving(broker)
         chosen_by_kafka = replica_vetoes.marked_may_be_chosen(self._snapshot, broker) if by_kafka else None
         for directory in sorted(self._snapshot.directories_of.get(broker, ()), key=lambda found: found.path):
-            veto = replica_vetoes.first(
-                [
-                    replica_vetoes.destination_not_serving(directory),
-                    replica_vetoes.destination_closed(directory),
-                    chosen_by_kafka,
-                ]
+            veto = (
+                replica_vetoes.destination_not_serving(directory)
+                or replica_vetoes.destination_closed(directory)
+                or chosen_by_kafka
             )
             if veto is None:
                 yield directory
             else:
                 self.refused[broker].append(veto)
 
-    def _class(self, directory: LogDir, lost_rack: str | None) -> int:
-        is_other_rack = self._snapshot.brokers[directory.broker].rack != lost_rack
-        return 4 * (directory.broker in self._slow) + 2 * is_other_rack + (directory.is_metadata_dir is True)
-
-    def _ratios(self, size_bytes: int) -> npt.NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self._unknown, 1.0, (self._used + size_bytes) / self._total)
-
 
 REASONS = 3
 
 
-@dataclass(frozen=True)
-class Unplaced:
+class Unplaced(NamedTuple):
     """A lost replica that has no place, and why."""
 
     label: str
@@ -129,10 +123,10 @@ class Repair:
     assignments: tuple[Assignment, ...]
     before: tuple[Assignment, ...]
     unplaced: tuple[Unplaced, ...]
-    bytes_in: dict[LogDirId, int]
-    bytes_per_broker: dict[int, int]
+    bytes_in: Mapping[LogDirId, int]
+    bytes_per_broker: Mapping[int, int]
     later: int = 0
-    written_per_broker: dict[int, float] = field(default_factory=dict)
+    written_per_broker: Mapping[int, float] = field(default_factory=dict)
 
     def copying_ms(self, rate: int) -> int:
         """Return how long the busiest broker copies at ``rate``, with what is written to its copies meanwhile."""
@@ -188,51 +182,40 @@ def plan_rebuild(
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, snapshot, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s
-    without = None if is_serving else broker
-    planner = _Planner(
-        broker,
-        path,
-        snapshot,
-        policy,
-        rate,
-        without=without,
-        relieved=relieved,
-        passed_over=passed_over,
-    )
+    planner = _Planner(broker, path, snapshot, policy, rate, None if is_serving else broker, relieved, passed_over)
     return planner.run(wave, len(lost) - len(wave))
 
 
+@dataclass
 class _Planner:
     """Places one replica after the other; each place taken counts for the next one."""
 
-    def __init__(
-        self,
-        broker: int,
-        path: str | None,
-        snapshot: ClusterSnapshot,
-        policy: Policy,
-        rate: int,
-        *,
-        without: int | None,
-        relieved: LogDir | None,
-        passed_over: frozenset[int],
-    ) -> None:
-        self._without, self._arrivals = without, None if relieved is None else Arrivals(relieved, snapshot, policy)
-        less_full = None if relieved is None else less_full_than(relieved, snapshot, policy, CLEARLY_LESS_RATIO)
-        self._settled_max_ratio = None if less_full is None else less_full.limits.destination_max_ratio
-        self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
-        self._limit = policy.limits.destination_max_ratio
-        self._space = Space(snapshot)
+    broker: int
+    path: str | None
+    snapshot: ClusterSnapshot
+    policy: Policy
+    rate: int
+    without: int | None
+    relieved: LogDir | None
+    passed_over: frozenset[int]
+
+    def __post_init__(self) -> None:
+        snapshot, policy = self.snapshot, self.policy
+        self._arrivals, self._settled_max_ratio = None, 1.0
+        if self.relieved is not None:
+            self._arrivals = Arrivals(self.relieved, snapshot, policy)
+            less_full = less_full_than(self.relieved, snapshot, policy, CLEARLY_LESS_RATIO)
+            self._settled_max_ratio = less_full.limits.destination_max_ratio
+        self._limit, self._space = policy.limits.destination_max_ratio, Space(snapshot)
         self._landings: dict[int, NewReplicas] = {}
         self._bytes_in: Counter[LogDirId] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
-        lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None
-        self._destinations = Destinations(snapshot, self._space, lost_rack, rate)
+        self._destinations = Destinations(snapshot, self._space, snapshot.rack_of(self.broker), self.rate)
         self._alive = [
             (found.id, found.rack)
             for found in snapshot.brokers.values()
-            if snapshot.is_alive(found.id) and found.id not in passed_over
+            if snapshot.is_alive(found.id) and found.id not in self.passed_over
         ]
 
     def run(self, lost: Sequence[Partition], later: int) -> Repair:
@@ -240,28 +223,22 @@ class _Planner:
         for partition in lost:
             found = self._blocked(partition) or self._find(partition)
             if isinstance(found, Veto):
-                unplaced.append(Unplaced(partition.label, found, self._snapshot.layout.size_of(partition.key)))
+                unplaced.append(Unplaced(partition.label, found, self.snapshot.layout.size_of(partition.key)))
                 continue
             self._take(partition, found)
-            assignments.append(self._moved(partition, found))
-            before.append(self._as_it_was(partition))
-        return Repair(
-            tuple(assignments),
-            tuple(before),
-            tuple(unplaced),
-            dict(self._bytes_in),
-            dict(self._bytes_per_broker),
-            later,
-            dict(self._written),
-        )
+            there = self._replaced(partition, found.broker)
+            assignments.append(Assignment.naming(partition.key, there, found.broker, found.path))
+            before.append(Assignment.naming(partition.key, partition.replicas, self.broker, self.path))
+        made, was, left = tuple(assignments), tuple(before), tuple(unplaced)
+        return Repair(made, was, left, self._bytes_in, self._bytes_per_broker, later, self._written)
 
     def _blocked(self, partition: Partition) -> Veto | None:
-        snapshot, broker = self._snapshot, self._broker
-        others = [other for other in partition.replicas if other != broker]
+        snapshot = self.snapshot
+        others = [other for other in partition.replicas if other != self.broker]
         return replica_vetoes.first(
             [
-                replica_vetoes.never_touch(partition.topic, self._policy.limits),
-                replica_vetoes.no_live_source(snapshot, partition, without=self._without),
+                replica_vetoes.never_touch(partition.topic, self.policy.limits),
+                replica_vetoes.no_live_source(snapshot, partition, without=self.without),
                 *(replica_vetoes.broker_not_alive(snapshot, other) for other in others),
                 replica_vetoes.partition_moving(snapshot, partition),
                 replica_vetoes.partition_claimed(snapshot, partition),
@@ -272,18 +249,16 @@ class _Planner:
 
     def _find(self, partition: Partition) -> Destination | Veto:
         """Take the best place without a veto; if there is none, report the first vetoes."""
-        size, copied = self._snapshot.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
-        fit = self._fit(partition)
-        refused: list[Veto] = []
-        for destination in self._destinations.ordered(size):
+        fit, refused = self._fit(partition), list[Veto]()
+        for destination in self._destinations.ordered(self._size(partition)):
             is_told = len(refused) >= REASONS
             is_full = destination.path is not None and destination.ratio > self._limit
             if destination.broker not in fit or (is_full and is_told):
                 continue
             veto = (
                 self._too_slow(partition, destination.broker)
-                or self._landing(destination.broker).veto(copied, destination.path)
-                or self._too_full(destination, partition, size)
+                or self._landing(destination.broker).veto(self._copied_bytes(partition), destination.path)
+                or self._too_full(destination, partition)
             )
             if veto is None:
                 return destination
@@ -291,34 +266,37 @@ class _Planner:
                 refused.append(veto)
         return self._why(partition, fit, refused)
 
+    def _size(self, partition: Partition) -> int:
+        return self.snapshot.layout.size_of(partition.key) or 0
+
+    def _growth(self, partition: Partition) -> float:
+        return self.snapshot.growth_of_partitions.get(partition.key, 0.0)
+
     def _sender(self, partition: Partition) -> int | None:
         """Return the broker whose sending limits the copy; None if the lost replica's broker is down."""
-        return partition.leader if self._snapshot.is_alive(self._broker) else None
+        return partition.leader if self.snapshot.is_alive(self.broker) else None
 
     def _too_slow(self, partition: Partition, broker: int | None) -> Veto | None:
         """Veto a replica that is written as fast as the broker may copy, with all its other copies (KIP-73)."""
-        written = self._snapshot.growth_of_partitions.get(partition.key, 0.0)
-        return (
-            None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
-        )
-
-    def _too_full(self, destination: Destination, partition: Partition, size: int) -> Veto | None:
-        """Veto a place whose directory would be too full with the replica to keep it, or full too soon."""
-        most = self._settled_max_ratio
-        if most is None or self._arrivals is None:
+        if broker is None:
             return None
-        if destination.ratio <= most:
-            replica = self._here(partition)
-            found = (self._arrivals.veto(one, replica, size) for one in self._places(destination))
-            return next((veto for veto in found if veto is not None), None)
-        where = f"{destination.path or 'a directory'} on broker {destination.broker}"
-        filled = f"{where} would be {human_ratio(destination.ratio)} full with it, above {human_ratio(most)}"
-        return Veto("destination_would_overflow", filled)
+        return replica_vetoes.slower_than_writes(self.rate, self._written[broker] + self._growth(partition))
+
+    def _too_full(self, destination: Destination, partition: Partition) -> Veto | None:
+        """Veto a place whose directory would be too full with the replica to keep it, or full too soon."""
+        if self._arrivals is None:
+            return None
+        if destination.ratio > (most := self._settled_max_ratio):
+            where = f"{destination.path or 'a directory'} on broker {destination.broker}"
+            filled = f"{where} would be {human_ratio(destination.ratio)} full with it, above {human_ratio(most)}"
+            return Veto("destination_would_overflow", filled)
+        replica, size = self._here(partition), self._size(partition)
+        return replica_vetoes.first(self._arrivals.veto(one, replica, size) for one in self._places(destination))
 
     def _copied_bytes(self, partition: Partition) -> int:
         """Return the size of a new replica when it is in sync, including what is written until then."""
-        size = self._snapshot.layout.size_of(partition.key) or 0
-        return size + copy_rates.copy_growth(self._snapshot.growth_of_partitions.get(partition.key), size, self._rate)
+        size = self._size(partition)
+        return size + copy_growth(self._growth(partition), size, self.rate)
 
     def _fit(self, partition: Partition) -> set[int]:
         """Return the brokers that may take a replica of a partition; those of one rack are treated alike."""
@@ -329,15 +307,15 @@ class _Planner:
 
     def _left_out(self, partition: Partition, broker: int) -> Veto | None:
         """Return why a broker without a replica of the partition cannot take one."""
-        return replica_vetoes.broker_not_alive(self._snapshot, broker) or replica_vetoes.rack_spread_lost(
-            self._snapshot, partition.replicas, self._replaced(partition, broker)
+        return replica_vetoes.broker_not_alive(self.snapshot, broker) or replica_vetoes.rack_spread_lost(
+            self.snapshot, partition.replicas, self._replaced(partition, broker)
         )
 
     def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:
         """Say why a replica has no place: excluded brokers first, then directories."""
         if refused and all(veto.name == "slower_than_writes" for veto in refused):
             return refused[0]
-        others = [broker for broker in self._snapshot.brokers if broker not in partition.replicas]
+        others = [broker for broker in self.snapshot.brokers if broker not in partition.replicas]
         found = Counter(veto for broker in others if (veto := self._left_out(partition, broker)) is not None)
         found.update(veto for broker in others if broker in fit for veto in self._destinations.refused.get(broker, ()))
         found.update(refused)
@@ -347,15 +325,15 @@ class _Planner:
 
     def _landing(self, broker: int) -> NewReplicas:
         if broker not in self._landings:
-            self._landings[broker] = NewReplicas(self._snapshot, broker, self._space, self._limit, self._rate)
+            self._landings[broker] = NewReplicas(self.snapshot, broker, self._space, self._limit, self.rate)
         return self._landings[broker]
 
     def _take(self, partition: Partition, destination: Destination) -> None:
-        size = self._snapshot.layout.size_of(partition.key) or 0
+        size = self._size(partition)
         self._landing(destination.broker).land(self._copied_bytes(partition), destination.path)
         for broker in (destination.broker, self._sender(partition)):
             if broker is not None:
-                self._written[broker] += self._snapshot.growth_of_partitions.get(partition.key, 0.0)
+                self._written[broker] += self._growth(partition)
         self._bytes_per_broker[destination.broker] += size
         if partition.leader is not None:
             self._bytes_per_broker[partition.leader] += size
@@ -370,25 +348,15 @@ class _Planner:
         """Return where a replica may come to lie: Kafka chooses where no path can be named."""
         if destination.path is not None:
             return [(destination.broker, destination.path)]
-        return [one.place for one in self._snapshot.directories_of[destination.broker] if one.is_serving]
+        return [one.place for one in self.snapshot.directories_of[destination.broker] if one.is_serving]
 
     def _here(self, partition: Partition) -> Replica:
         """Return the replica that leaves."""
-        return Replica(self._broker, self._path or "", *partition.key, self._snapshot.layout.size_of(partition.key))
-
-    def _moved(self, partition: Partition, destination: Destination) -> Assignment:
-        replicas = self._replaced(partition, destination.broker)
-        log_dirs = tuple(destination.path or ANY if broker == destination.broker else ANY for broker in replicas)
-        return Assignment(partition.topic, partition.partition, replicas, log_dirs)
-
-    def _as_it_was(self, partition: Partition) -> Assignment:
-        path = self._path or ANY
-        log_dirs = tuple(path if broker == self._broker else ANY for broker in partition.replicas)
-        return Assignment(partition.topic, partition.partition, partition.replicas, log_dirs)
+        return Replica(self.broker, self.path or "", *partition.key, self.snapshot.layout.size_of(partition.key))
 
     def _replaced(self, partition: Partition, broker: int) -> tuple[int, ...]:
         """Put the new broker in the lost one's position, so that the order of preference stays."""
-        return tuple(broker if old == self._broker else old for old in partition.replicas)
+        return tuple(broker if old == self.broker else old for old in partition.replicas)
 
 
 _CORDONED = re.compile(r"(?P<path>/.*) on broker (?P<broker>\d+) is cordoned$")

@@ -4,9 +4,9 @@ Within a broker the copy is a future replica beside the current one (KIP-113); b
 that is not in sync yet.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership as leaders
@@ -39,7 +39,10 @@ def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
     """Return every running copy in the last inventory, the one with most bytes left first."""
     layout = snapshot.layout
     named = (r for key in layout.moving for r in (*snapshot.replicas_of(key), *layout.copies_of.get(key, ())))
-    found = [_copy(replica, snapshot) for replica in named if _is_on_its_way(replica, snapshot)]
+    found = []
+    for replica in (one for one in named if _is_on_its_way(one, snapshot)):
+        copied = replica.size_bytes or 0
+        found.append(Copy(replica, copied, max(0, (layout.size_of(replica.key) or 0) - copied)))
     return sorted(found, key=lambda copy: (-copy.remaining_bytes, copy.replica.place, copy.replica.key))
 
 
@@ -96,17 +99,18 @@ def copies_to(places: Iterable[LogDirId], snapshot: ClusterSnapshot) -> list[Cop
     return [copy for copy in running_copies(snapshot) if copy.destination in wanted]
 
 
-def are_running(named: Iterable[tuple[str, int, int, str]], snapshot: ClusterSnapshot) -> int:
-    """Return how many of the copies, by topic, partition, broker and path, are still running."""
+def are_running(copies: Iterable[Mapping[str, Any]], snapshot: ClusterSnapshot) -> int:
+    """Return how many of the copies, in the format of action records, are still running."""
     running = {(*copy.replica.key, *copy.destination) for copy in running_copies(snapshot)}
-    return len(running & set(named))
+    return len(running & {(one["topic"], one["partition"], one["broker"], one["log_dir"]) for one in copies})
 
 
 def _is_on_its_way(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     partition = snapshot.partitions.get(replica.key)
     if partition is None or _is_ended(replica, snapshot):
         return False
-    return replica.is_future or (partition.is_reassigned and _is_added(replica, partition))
+    added = set(partition.replicas) if partition.adding is None else set(partition.adding)
+    return replica.is_future or (partition.is_reassigned and replica.broker in added - set(partition.isr))
 
 
 def _is_ended(replica: Replica, snapshot: ClusterSnapshot) -> bool:
@@ -116,16 +120,6 @@ def _is_ended(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     return any(
         d.status is LogDirStatus.OFFLINE for place in places if (d := snapshot.directories.get(place)) is not None
     )
-
-
-def _is_added(replica: Replica, partition: Partition) -> bool:
-    added = partition.adding if partition.adding is not None else set(partition.replicas) - set(partition.isr)
-    return replica.broker in added and replica.broker not in partition.isr
-
-
-def _copy(replica: Replica, snapshot: ClusterSnapshot) -> Copy:
-    copied = replica.size_bytes or 0
-    return Copy(replica, copied, max(0, (snapshot.layout.size_of(replica.key) or 0) - copied))
 
 
 # KIP-113 (notes): a move between directories stops when its source or destination goes offline; the broker forgets it,
@@ -151,10 +145,12 @@ def dead_end(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
     gone = sorted(broker for broker in adding if snapshot.is_gone(broker))
     if gone:
         return Veto("destination_gone", f"broker {', '.join(map(str, gone))} that it adds is offline")
-    lost = sorted(adding & _on_dead_disks(partition, snapshot))
+    live = leaders.live_replicas(partition, snapshot)
+    # On a live broker a replica is offline because its disk is (KRaftMetadataCache).
+    lost = sorted(broker for broker in adding - live if broker in partition.replicas and snapshot.is_alive(broker))
     if lost:
         return Veto("destination_offline", f"the disk of the new replica on broker {', '.join(map(str, lost))} is lost")
-    if adding and not (leaders.live_replicas(partition, snapshot) & set(partition.isr)) - adding:
+    if adding and not (live & set(partition.isr)) - adding:
         return Veto("no_live_source", f"no in-sync replica of {partition.label} is alive to copy from")
     return None
 
@@ -166,9 +162,3 @@ def drops_last_copy(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """
     in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
     return bool(in_sync) and in_sync <= set(partition.adding or ())
-
-
-def _on_dead_disks(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
-    """Return the live brokers whose replica is offline because its disk is (``KRaftMetadataCache``)."""
-    live = leaders.live_replicas(partition, snapshot)
-    return {broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in live}

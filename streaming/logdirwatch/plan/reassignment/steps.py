@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.cluster.layout import LogDirId, TopicPartition
 
 Step = dict[str, Any]
 
@@ -39,7 +40,7 @@ def step(
     }
 
 
-def move(partition: tuple[str, int], size_bytes: int, source: tuple[int, str | None], target: tuple[int, str]) -> Step:
+def move(partition: TopicPartition, size_bytes: int, source: tuple[int, str | None], target: LogDirId) -> Step:
     """Return one replica's move between directories, each a broker and a path; ``any`` is for the broker to choose."""
     return {
         "topic": partition[0],
@@ -52,9 +53,7 @@ def move(partition: tuple[str, int], size_bytes: int, source: tuple[int, str | N
     }
 
 
-def fill(
-    place: tuple[int, str], size_bytes: int, *, before_bytes: float, worst_bytes: float, after_bytes: float
-) -> Step:
+def fill(place: LogDirId, size_bytes: int, before_bytes: float, worst_bytes: float, after_bytes: float) -> Step:
     """Return the fill of a directory before a step, with every copy written and nothing deleted, and after it."""
     return {
         "broker": place[0],

@@ -19,13 +19,8 @@ SETS_LIMITS = "sets_limits"
 
 def limits_on(brokers: Iterable[int], topics: Iterable[Topic], snapshot: ClusterSnapshot) -> Limits:
     """Return the throttles of brokers and topics in the last inventory."""
-    rates = {
-        broker: rates_of(snapshot.brokers[broker].configs)
-        for broker in sorted(set(brokers))
-        if broker in snapshot.brokers
-    }
-    lists = {topic.name: lists_of(topic) for topic in topics}
-    return Limits({b: found for b, found in rates.items() if found}, {t: found for t, found in lists.items() if found})
+    rates = {broker: found for broker in sorted(set(brokers)) if (found := rates_of(snapshot.configs_of(broker)))}
+    return Limits(rates, {topic.name: lists for topic in topics if (lists := lists_of(topic))})
 
 
 def topics_throttled_on(broker: int, snapshot: ClusterSnapshot) -> list[Topic]:
@@ -57,8 +52,7 @@ def _in_force(limit: Limit, snapshot: ClusterSnapshot) -> str | None:
     if limit.entity == "topics":
         topic = snapshot.topics.get(limit.name)
         return None if topic is None else lists_of(topic).get(limit.key)
-    broker = snapshot.brokers.get(int(limit.name))
-    rate = None if broker is None else rates_of(broker.configs).get(limit.key)
+    rate = rates_of(snapshot.configs_of(int(limit.name))).get(limit.key)
     return None if rate is None else str(rate)
 
 

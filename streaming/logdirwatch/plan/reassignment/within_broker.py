@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
-from logdirwatch.plan.capacity.copy_rates import Pace
+from logdirwatch.plan.capacity.copy_rates import Pace, Rates
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume, needed_bytes
-from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.capacity.timing import delete_delay_ms
+from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.layout import LogDirId, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
@@ -56,79 +56,55 @@ def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_b
     With ``goal_bytes``, that many bytes leave it, whatever its ratio.
     """
     needed = needed_bytes(source, Space(snapshot), policy) if goal_bytes is None else goal_bytes
-    most = _most_rate(source, snapshot, policy)
-    standing = tuple(veto for veto in _standing(source, snapshot, most) if veto)
-    if standing:
-        return Moves(vetoes=standing)
+    limits, directories = policy.limits, snapshot.directories_of.get(source.broker, ())
+    spare = copy_rates.spare_disk(limits.disk_bandwidth_bytes_per_s, directories)
+    delay_ms = delete_delay_ms(source.broker, snapshot)
+    rates = Rates(source, limits.log_dir_throttle_bytes_per_s, spare, delay_ms)
+    most = _under_others(rates.most, source, snapshot)
+    standing = (
+        replica_vetoes.broker_not_alive(snapshot, source.broker),
+        replica_vetoes.log_dir_offline(snapshot, source.broker),
+        replica_vetoes.log_dir_unknown(snapshot, source.broker),
+        # If the growing replica is unknown, it may be any of them.
+        None if snapshot.growth else replica_vetoes.slower_than_writes(most, source.growth_bytes_per_s),
+    )
+    if vetoes := tuple(veto for veto in standing if veto):
+        return Moves(vetoes=vetoes)
     if needed is None:
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
     ratio = snapshot.on_disk_ratio(source.place)
-    return replace(
-        _Planner(source, snapshot, policy, most).run(math.ceil(needed / ratio)),
-        needed_bytes=needed,
-        on_disk_ratio=ratio,
-    )
+    moves = _Planner(rates, snapshot, policy, most).run(math.ceil(needed / ratio))
+    return replace(moves, needed_bytes=needed, on_disk_ratio=ratio)
 
 
-def log_dir_rate(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
-) -> int:
-    """Return the rate for copies off ``source``, within the disk bandwidth that the broker's writes leave."""
-    wanted = copy_rates.throttle(
-        policy.limits.log_dir_throttle_bytes_per_s,
-        _spare(source, snapshot, policy),
-        copied_bytes,
-        time_to_full_ms(source),
-        delete_delay_ms(source.broker, snapshot),
-        written_bytes_per_s,
-    )
-    return copy_rates.under_others(wanted, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
-
-
-def _most_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
-    """Return the highest rate for copies off ``source``; a throttle set by others applies."""
-    most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
-    return copy_rates.under_others(most, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
-
-
-def _spare(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
-    return copy_rates.spare_disk(
-        policy.limits.disk_bandwidth_bytes_per_s, snapshot.directories_of.get(source.broker, ())
-    )
-
-
-def _standing(source: LogDir, snapshot: ClusterSnapshot, rate: int) -> list[Veto | None]:
-    return [
-        replica_vetoes.broker_not_alive(snapshot, source.broker),
-        replica_vetoes.log_dir_offline(snapshot, source.broker),
-        replica_vetoes.log_dir_unknown(snapshot, source.broker),
-        # If the growing replica is unknown, it may be any of them.
-        None if snapshot.growth else replica_vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
-    ]
+def _under_others(rate: int, source: LogDir, snapshot: ClusterSnapshot) -> int:
+    return copy_rates.under_others(rate, {source.broker: (LOG_DIR_THROTTLE,)}, snapshot)
 
 
 class _Planner:
     """Chooses one replica after the other; those that would be late only if there are no others."""
 
-    def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, most: int) -> None:
-        self._source, self._snapshot, self._policy = source, snapshot, policy
-        self._most, self._rate = most, most
-        self._pace = Pace(source, most, delete_delay_ms(source.broker, snapshot))
+    def __init__(self, rates: Rates, snapshot: ClusterSnapshot, policy: Policy, most: int) -> None:
+        self._source, self._snapshot, self._policy = rates.source, snapshot, policy
+        self._rates, self._most, self._rate = rates, most, most
+        self._pace = Pace(rates.source, most, rates.settles_ms)
         self._space, self._needed = Space(snapshot), 0
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
         self._bytes_in: Counter[LogDirId] = Counter()
-        self._arrivals = Arrivals(source, snapshot, policy)
-        self._destinations = [d for d in snapshot.directories_of[source.broker] if self._is_destination(d)]
+        self._arrivals = Arrivals(rates.source, snapshot, policy)
+        self._destinations = [d for d in snapshot.directories_of[rates.source.broker] if self._is_destination(d)]
 
     def run(self, needed: int) -> Moves:
         assignments, before = [], []
         sizes: list[int] = []
-        candidates = self._candidates()
-        self._needed = needed
-        self._rate = log_dir_rate(self._source, self._snapshot, self._policy, needed, self._fastest(candidates))
+        movable = [r for r in self._snapshot.replicas_in(self._source.place) if self._is_movable(r)]
+        # The largest first; among equals those that grow least.
+        candidates = sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._snapshot.growth_of(r) or 0.0, r.key))
+        fastest = max((self._snapshot.growth_of(replica) or 0.0 for replica in candidates), default=0.0)
+        self._needed, self._rate = needed, self._rate_for(needed, fastest)
         while sum(sizes) < needed:
             missing = needed - sum(sizes)
             quick = [replica for replica in candidates if self._pace.is_in_time(replica.size_bytes or 0, sum(sizes))]
@@ -143,28 +119,24 @@ class _Planner:
             self._arrivals.take(destination.place, replica, size)
             self._written += self._snapshot.growth_of(replica) or 0.0
             sizes.append(size)
-            assignments.append(self._assignment(replica, destination.path))
-            before.append(self._assignment(replica, self._source.path))
+            replicas = self._snapshot.partitions[replica.key].replicas
+            assignments.append(Assignment.naming(replica.key, replicas, replica.broker, destination.path))
+            before.append(Assignment.naming(replica.key, replicas, replica.broker, self._source.path))
+        reasons = tuple(veto for veto, _ in self._refusals.most_common(3))
+        nothing = reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)
         return Moves(
             assignments=tuple(assignments),
             before=tuple(before),
             bytes_in=dict(self._bytes_in),
-            vetoes=() if assignments else self._why_nothing(),
+            vetoes=() if assignments else nothing,
             sizes=tuple(sizes),
-            rate=max(
-                self._rate,
-                log_dir_rate(self._source, self._snapshot, self._policy, sum(sizes), self._written_meanwhile),
-            ),
+            rate=max(self._rate, self._rate_for(sum(sizes), self._written)),
         )
 
-    @property
-    def _written_meanwhile(self) -> float:
-        return self._written if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
-
-    def _fastest(self, candidates: list[Replica]) -> float:
-        """Return the write rate of the replica that grows fastest; if unknown, of the whole directory."""
-        known = [growth for replica in candidates if (growth := self._snapshot.growth_of(replica)) is not None]
-        return max(known, default=0.0) if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
+    def _rate_for(self, copied_bytes: int, written: float) -> int:
+        """Return the rate for some bytes; if it is not known what is written to them, it may be all of the growth."""
+        known = written if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
+        return _under_others(self._rates.of(copied_bytes, known), self._source, self._snapshot)
 
     def _is_destination(self, directory: LogDir) -> bool:
         if directory.path == self._source.path:
@@ -172,33 +144,26 @@ class _Planner:
         veto = replica_vetoes.destination_closed(directory)
         if veto is None and is_same_volume(self._source, directory):
             veto = Veto("same_volume", f"{directory.path} is on the volume of {self._source.path}")
+        return self._passes(veto)
+
+    def _passes(self, veto: Veto | None) -> bool:
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None
-
-    def _candidates(self) -> list[Replica]:
-        """Return movable replicas, largest first; among equals those that grow least."""
-        movable = [r for r in self._snapshot.replicas_in(self._source.place) if self._is_movable(r)]
-        return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._snapshot.growth_of(r) or 0.0, r.key))
 
     def _is_movable(self, replica: Replica) -> bool:
         topic, partition = self._snapshot.topics.get(replica.topic), self._snapshot.partitions.get(replica.key)
         if topic is None or partition is None or not replica.size_bytes:
             return False
-        veto = replica_vetoes.first(
-            [
-                replica_vetoes.internal_topic(topic, self._policy.limits),
-                replica_vetoes.never_touch(topic.name, self._policy.limits),
-                replica_vetoes.partition_moving(self._snapshot, partition),
-                replica_vetoes.partition_claimed(self._snapshot, partition),
-                replica_vetoes.retention_waits(self._snapshot, topic.name),
-                replica_vetoes.name_too_long(topic.name, partition.partition),
-                self._too_slow(replica),
-            ]
+        return self._passes(
+            replica_vetoes.internal_topic(topic, self._policy.limits)
+            or replica_vetoes.never_touch(topic.name, self._policy.limits)
+            or replica_vetoes.partition_moving(self._snapshot, partition)
+            or replica_vetoes.partition_claimed(self._snapshot, partition)
+            or replica_vetoes.retention_waits(self._snapshot, topic.name)
+            or replica_vetoes.name_too_long(topic.name, partition.partition)
+            or self._too_slow(replica)
         )
-        if veto is not None:
-            self._refusals[veto] += 1
-        return veto is None
 
     def _too_slow(self, replica: Replica) -> Veto | None:
         """Veto a replica that is written as fast as all copies together may run: they share one throttle."""
@@ -236,22 +201,10 @@ class _Planner:
     def _fits(self, destination: LogDir, replica: Replica, extra: int) -> bool:
         more = self._in_the_end(destination, extra)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
-        veto = veto or self._arrivals.veto(destination.place, replica, extra)
-        if veto is not None:
-            self._refusals[veto] += 1
-        return veto is None
+        return self._passes(veto or self._arrivals.veto(destination.place, replica, extra))
 
     def _growth_meanwhile(self, replica: Replica) -> int:
         """Return what a replica, at worst all of its directory, grows while it moves, without retention or cleaning."""
         written = self._snapshot.growth_of(replica)
         written = self._source.growth_bytes_per_s if written is None else written
         return copy_rates.copy_growth(written, replica.size_bytes or 0, self._rate)
-
-    def _assignment(self, replica: Replica, path: str) -> Assignment:
-        replicas = self._snapshot.partitions[replica.key].replicas
-        log_dirs = tuple(path if broker == replica.broker else ANY for broker in replicas)
-        return Assignment(replica.topic, replica.partition, replicas, log_dirs)
-
-    def _why_nothing(self) -> tuple[Veto, ...]:
-        reasons = tuple(veto for veto, _ in self._refusals.most_common(3))
-        return reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)

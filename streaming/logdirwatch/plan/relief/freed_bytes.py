@@ -93,14 +93,13 @@ def hoped_bytes(proposals: Iterable[ProposedAction], source: LogDir) -> int:
 
     Enough time must be left to delete data if they do not.
     """
-    return max((_hoped(proposal, source) for proposal in proposals), default=0)
-
-
-def _hoped(proposal: ProposedAction, source: LogDir) -> int:
-    needs_ms, left_ms = proposal.expected.get("then_needs_ms"), time_to_full_ms(source)
-    if proposal.kind is not ActionKind.INVESTIGATE or proposal.vetoes or needs_ms is None or left_ms is None:
+    left_ms = time_to_full_ms(source)
+    asked = [one for one in proposals if one.kind is ActionKind.INVESTIGATE and not one.vetoes]
+    known = [one for one in asked if one.expected.get("then_needs_ms") is not None]
+    if left_ms is None:
         return 0
-    return int(proposal.expected["back_bytes"]) if needs_ms * SLACK + CUT_LASTS_MS < left_ms else 0
+    quick = (one for one in known if one.expected["then_needs_ms"] * SLACK + CUT_LASTS_MS < left_ms)
+    return max((int(one.expected["back_bytes"]) for one in quick), default=0)
 
 
 def after(source: LogDir, proposals: Sequence[ProposedAction]) -> LogDir:
@@ -132,16 +131,12 @@ def bytes_to_delete(
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
     # One byte more is needed than what reaches the target exactly.
     above = left - spared - 1 if spared else left
-    arrives_ms = None if hoped else _late_remedy_ms(proposals, source, above)
+    # The first remedy that loses nothing and suffices may be late.
+    enough = [one for one in proposals if not one.vetoes and not one.data_loss and promised_bytes(one) >= above]
+    late = (one.expected["needs_ms"] for one in enough if not freed_in_time_bytes(one, source))
+    arrives_ms = None if hoped else min((REACTION_MS + needs_ms for needs_ms in late if needs_ms), default=None)
     if arrives_ms is not None:
         wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)
     else:
         wanted = max(above, int(growth * CUT_LASTS_MS / 1000 - lasting_bytes))
     return min(left, max(0, wanted))
-
-
-def _late_remedy_ms(proposals: Iterable[ProposedAction], source: LogDir, wanted: int) -> int | None:
-    """Return when the first remedy takes effect that loses nothing and suffices, but is late."""
-    enough = [one for one in proposals if not one.vetoes and not one.data_loss and promised_bytes(one) >= wanted]
-    late = (one.expected["needs_ms"] for one in enough if not freed_in_time_bytes(one, source))
-    return min((REACTION_MS + needs_ms for needs_ms in late if needs_ms), default=None)

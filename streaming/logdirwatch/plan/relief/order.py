@@ -14,7 +14,7 @@ from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.capacity.timing import stays_below_limit
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, Veto
+from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, Veto, with_vetoes
 from logdirwatch.plan.relief.freed_bytes import CUT_LASTS_MS, after, is_in_time
 from logdirwatch.text.words import some_of
 
@@ -92,7 +92,7 @@ def spare_others(
         "is refused or does not work"
     )
     veto = Veto("others_grow", text)
-    return [replace(one, vetoes=(*one.vetoes, veto)) if _costs_others(one, filling) else one for one in proposals]
+    return [with_vetoes(one, veto) if _costs_others(one, filling) else one for one in proposals]
 
 
 def _costs_others(proposal: ProposedAction, filling: frozenset[str]) -> bool:

@@ -24,9 +24,8 @@ from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
-from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, with_vetoes
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
-from logdirwatch.plan.relief.closed_room import keeps_room_for_others
 from logdirwatch.plan.relief.freed_bytes import (
     after,
     bytes_to_delete,
@@ -53,13 +52,18 @@ from logdirwatch.plan.relief.stuck_deletion import (
     remote_copy_drafts,
     stray_bytes,
 )
-from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
+from logdirwatch.plan.relief.without_loss import LosslessRelief, keeps_room_for_others, relieve_without_loss
 from logdirwatch.plan.retention.limits import RetentionCuts
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.text.units import human_parts
 
 LITTLE = 0.1
 """Actions that together free no more than this share of what must be deleted win too little time: slow producers."""
+LOSSLESS_FIRST = Veto(
+    "lossless_first",
+    "an action before this one is in time and loses no data; reject that action if it is refused or not possible",
+)
+"""Of what deletes data while others can still make room in time."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +139,8 @@ def _answer(
     """Return the actions that free the bytes that a directory needs, in order."""
     if needed <= 0:
         return []
-    lossless = relieve_without_loss(
-        source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms
-    )
+    being_cut_bytes = _being_cut_bytes(source, snapshot, policy, needed)
+    lossless = relieve_without_loss(source, snapshot, policy, needed - being_cut_bytes, now_ms)
     missing = needed - freed_by(lossless.proposals, source)
     grown = more_room(source, snapshot, policy, missing, lossless.proposals) if missing > 0 else []
     room = apply_decisions(grown, snapshot.decisions)
@@ -155,23 +158,56 @@ def _answer(
     lost = [*cuts, *_losses(source, snapshot, policy, still, cuts, now_ms)]
     is_room_in_time = _has_time_for(room, source, policy)
     if wanted > least or is_room_in_time:
-        lost = [_lossless_first(proposal) for proposal in lost]
+        lost = [with_vetoes(one, LOSSLESS_FIRST) if one.data_loss else one for one in lost]
     waits = hoped or is_room_in_time
     brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, needed, wanted)
     lost = spare_others(lost, brakes, filling_topics(source, snapshot), left_ms)
-    frees = _not_enough([*lossless.proposals, *cuts], source, needed)
-    instead = [*dict.fromkeys([*lossless.against, *against]), *frees]
-    proposals = [*others, *with_reasons(room, instead), *lost, *brakes]
+    freed = freed_by([*lossless.proposals, *cuts], source)
+    instead = [*dict.fromkeys([*lossless.against, *against]), *_not_enough(freed, needed)]
+    ordered = in_order_of_relief([*others, *with_reasons(room, instead), *lost, *brakes])
+    checks = _checks(source, snapshot, policy)
+    found = [*ordered, *checks] if is_full_within_the_hour(source) else [*checks, *ordered]
+    return found if keeps_room_for_others(source, snapshot) else _cordoned(found, source, snapshot, policy)
+
+
+def _being_cut_bytes(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
+    """Return what accepted cuts will free of what would have to be deleted."""
+    cutting = snapshot.decisions.cutting
+    if not cutting:
+        return 0
+    cuts = plan_cuts(source, snapshot, policy, bytes_to_delete(source, (), needed, policy)).cuts
+    return sum(cut.frees_at(source.place) for cut in cuts if cut.topic.name in cutting)
+
+
+def _not_enough(freed_bytes: int, needed: int) -> list[Veto]:
+    """Return why room is made although other actions free something."""
+    part, whole = human_parts(freed_bytes, needed)
+    text = f"all other actions free {part} of the {whole} needed"
+    return [Veto("not_enough", text)] if 0 < freed_bytes < needed else []
+
+
+def _checks(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return what a person is to look at: why Kafka does not delete what it should."""
     checks = [
         *propose_retention_check(source, snapshot, policy),
         *propose_cleaner_check(source, snapshot, policy),
         *propose_segment_check(source, snapshot, policy),
         *remote_copy_drafts(source, snapshot),
     ]
-    looks = apply_decisions(checks, snapshot.decisions)
-    ordered = in_order_of_relief(proposals)
-    looked = [*ordered, *looks] if is_full_within_the_hour(source) else [*looks, *ordered]
-    return _with_cordon(looked, _cordon(source, snapshot, policy))
+    return apply_decisions(checks, snapshot.decisions)
+
+
+def _cordoned(
+    found: list[ProposedAction], source: LogDir, snapshot: ClusterSnapshot, policy: Policy
+) -> list[ProposedAction]:
+    """Return the actions with the cordon of the directory before the first move off it."""
+    why = (
+        ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
+        "that was just emptied"
+    )
+    cordon = propose_cordon(source, snapshot, policy, why, "the directory has room again")
+    first = next((n for n, one in enumerate(found) if one.kind in MOVES and not one.vetoes), len(found))
+    return [*found[:first], *cordon, *found[first:]]
 
 
 def _brakes(
@@ -214,22 +250,6 @@ def _has_time_for(room: Sequence[ProposedAction], source: LogDir, policy: Policy
     return is_possible and lasts
 
 
-def _lossless_first(proposal: ProposedAction) -> ProposedAction:
-    """Return actions that lose data with a veto, while others can still make room in time without loss."""
-    if not proposal.data_loss:
-        return proposal
-    text = "an action before this one is in time and loses no data; reject that action if it is refused or not possible"
-    return replace(proposal, vetoes=(*proposal.vetoes, Veto("lossless_first", text)))
-
-
-def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
-    """Return the bytes that accepted cuts for this alert will free."""
-    if not snapshot.decisions.cutting:
-        return 0
-    cuts = plan_cuts(source, snapshot, policy, bytes_to_delete(source, (), needed, policy))
-    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in snapshot.decisions.cutting)
-
-
 def _cuts(
     source: LogDir,
     snapshot: ClusterSnapshot,
@@ -269,26 +289,3 @@ def _losses(
     targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
     return apply_decisions(propose_deletion(source, snapshot, policy, missing, cut, now_ms), snapshot.decisions)
-
-
-def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) -> list[ProposedAction]:
-    """Put the cordon before the first move: a directory that moves have emptied is the next one that Kafka fills."""
-    moves = (n for n, proposal in enumerate(proposals) if proposal.kind in MOVES and not proposal.vetoes)
-    place = next(moves, len(proposals))
-    return [*proposals[:place], *cordon, *proposals[place:]]
-
-
-def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    if keeps_room_for_others(source, snapshot):
-        return []
-    why = (
-        ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
-        "that was just emptied"
-    )
-    return propose_cordon(source, snapshot, policy, why, "the directory has room again")
-
-
-def _not_enough(proposals: Sequence[ProposedAction], source: LogDir, needed: int) -> list[Veto]:
-    found = freed_by(proposals, source)
-    frees, of = human_parts(found, needed)
-    return [Veto("not_enough", f"all other actions free {frees} of the {of} needed")] if found > 0 else []

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, LOG_DIR_THROTTLE, ActionKind
+from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LEADER_THROTTLE, LOG_DIR_THROTTLE
+from logdirwatch.plan.actions.parts import check
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.layout import MOST_MS, LogDirId, Partition, Replica, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
-from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction, effect
+from logdirwatch.plan.proposal import NAMED, Policy, ProposedAction
 from logdirwatch.plan.reassignment.running_copies import dead_end, running_copies
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
@@ -82,16 +83,13 @@ def propose_watch(source: LogDir, running: RunningMoves, policy: Policy, *, is_e
     if running.needs_ms is not None:
         pace = f"in {human_ms(running.needs_ms)} if they go on at {human_rate(running.bytes_per_s)}"
     what = f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} {pace}"
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(source), "step": STEP},
-        reason=f"{what}: {_what_to_do(source, running, is_enough=is_enough)}",
-        expected=effect(frees_bytes=0, needs_ms=running.needs_ms, under_way_bytes=running.frees_bytes),
-        preconditions=(
-            () if running.needs_ms is None else (in_time(replace(source, relief_bytes=0), running.needs_ms),)
-        ),
-        commands=(policy.tools.call(REASSIGN, "--list"),),
-    )
+    reason = f"{what}: {_what_to_do(source, running, is_enough=is_enough)}"
+    commands = [policy.tools.call(REASSIGN, "--list")]
+    expected = {"frees_bytes": 0, "needs_ms": running.needs_ms, "under_way_bytes": running.frees_bytes}
+    watch = check(place_target(source), STEP, reason, commands, **expected)
+    if running.needs_ms is None:
+        return watch
+    return replace(watch, preconditions=(in_time(replace(source, relief_bytes=0), running.needs_ms),))
 
 
 def _what_to_do(source: LogDir, running: RunningMoves, *, is_enough: bool) -> str:

@@ -6,17 +6,18 @@ of it is dirty, skips partitions that it failed to clean, and loses threads that
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
+from dataclasses import replace
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.parts import bytes_at, check, host_notes
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.growth_by_topic import BOTH, COMPACT, growth_by_policy, policy_of
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import Partition, Topic, is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, describe_configs, note
-from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, effect, owner_of
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, owner_of
 from logdirwatch.plan.retention.limits import bytes_kept_by_segments, effective_after_ms, is_copy_delayed, segment_bytes
 from logdirwatch.plan.retention.overdue import DIRTY_RATIO, overdue, overdue_in, past_limit_bytes
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -44,21 +45,15 @@ def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[Propos
         return []
     waits = human_bytes(sum(topic.remote_copy_lag_bytes or 0 for topic in waiting))
     named = some_of((topic.name for topic in waiting), NAMED)
-    return [
-        ProposedAction(
-            kind=ActionKind.INVESTIGATE,
-            target={**place_target(source), "step": STEP},
-            reason=f"find out why segments in {source.path} of broker {source.broker} are not copied to remote "
-            f"storage: {waits} of {named} wait for their copy, and stay there whatever the retention is",
-            expected=effect(),
-            commands=(
-                note(
-                    f"On the hosts of the leaders of {named}: the lines of RemoteLogManager in the broker's log, the "
-                    "storage itself, its credentials and the way there, remote.log.manager.copy.max.bytes.per.second."
-                ),
-            ),
-        )
-    ]
+    reason = (
+        f"find out why segments in {source.path} of broker {source.broker} are not copied to remote "
+        f"storage: {waits} of {named} wait for their copy, and stay there whatever the retention is"
+    )
+    look = note(
+        f"On the hosts of the leaders of {named}: the lines of RemoteLogManager in the broker's log, the storage "
+        "itself, its credentials and the way there, remote.log.manager.copy.max.bytes.per.second."
+    )
+    return [check(place_target(source), STEP, reason, [look])]
 
 
 def _waits(topic: Topic, snapshot: ClusterSnapshot) -> bool:
@@ -72,31 +67,23 @@ RETENTION_STEP = "retention"
 
 def propose_retention_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the check of the retention if replicas are past their limit, and no sibling tells why; else empty."""
-    past = {replica: past_limit_bytes(replica, snapshot) for replica in snapshot.replicas_in(source.place)}
+    # Of those that are compacted too the log cleaner deletes.
+    kept = (one for one in snapshot.replicas_in(source.place) if policy_of(snapshot.topics.get(one.topic)) != BOTH)
+    past = {replica: past_limit_bytes(replica, snapshot) for replica in kept}
     found = sorted((one for one in past if past[one] and not overdue(one, snapshot)), key=lambda one: -past[one])
     if not found:
         return []
     broker, topic = source.broker, snapshot.topics[found[0].topic]
     held = [f"{r.topic}-{r.partition} holds {human_bytes(past[r])} more" for r in found]
-    frees = human_bytes(snapshot.on_disk_bytes(source.place, sum(past[one] for one in found)))
-    return [
-        ProposedAction(
-            kind=ActionKind.INVESTIGATE,
-            target={**place_target(source), "step": RETENTION_STEP},
-            reason=f"check whether broker {broker} deletes old segments: {some_of(held, NAMED)} than its "
-            f"retention.bytes allows. If the limit was lowered just now, {frees} come free within "
-            f"{human_ms(effective_after_ms(topic, snapshot))}; if not, deletion is stuck, and a lower limit frees "
-            "nothing",
-            expected=effect(),
-            commands=(
-                describe_configs(policy.tools, "topics", topic.name, "--all"),
-                note(
-                    f"On broker {broker}'s host: errors of kafka-log-retention, kafka-delete-logs and LogManager in "
-                    "its log."
-                ),
-            ),
-        )
-    ]
+    freed = human_bytes(snapshot.on_disk_bytes(source.place, sum(past[one] for one in found)))
+    reason = (
+        f"check whether broker {broker} deletes old segments: {some_of(held, NAMED)} than its retention.bytes allows. "
+        f"If the limit was lowered just now, {freed} come free within {human_ms(effective_after_ms(topic, snapshot))}; "
+        "if not, deletion is stuck, and a lower limit frees nothing"
+    )
+    looks = host_notes(broker, "errors of kafka-log-retention, kafka-delete-logs and LogManager in its log.")
+    commands = [describe_configs(policy.tools, "topics", topic.name, "--all"), *looks]
+    return [check(place_target(source), RETENTION_STEP, reason, commands)]
 
 
 SEGMENTS_STEP = "segments"
@@ -113,22 +100,20 @@ def propose_segment_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
     kept: Counter[str] = Counter()
     for replica in snapshot.replicas_in(source.place):
         kept[replica.topic] += bytes_kept_by_segments(replica, snapshot)
-    found = [(name, size) for name, size in kept.most_common(NAMED) if size >= MUCH * (source.total_bytes or 1)]
-    return [
-        ProposedAction(
-            kind=ActionKind.INVESTIGATE,
-            target={**place_target(source), "step": SEGMENTS_STEP, "topic": name},
-            reason=f"ask {owner_of(name, policy)} for smaller segments: they are up to "
-            f"{human_bytes(segment_bytes(snapshot.topics[name]))} large (segment.bytes) and roll after "
-            f"{human_ms(snapshot.topics[name].number('segment.ms', SEGMENT_MS))} (segment.ms), and keep about "
-            f"{human_bytes(size)} in {source.path} beyond its retention; smaller ones free that as they roll, and "
-            "nothing that it has to keep",
-            expected=effect(),
-            commands=(describe_configs(policy.tools, "topics", name, "--all"),),
+    target, found = place_target(source), []
+    for name, size in kept.most_common(NAMED):
+        if size < MUCH * (source.total_bytes or 1) or replica_vetoes.never_touch(name, policy.limits):
+            continue
+        topic = snapshot.topics[name]
+        reason = (
+            f"ask {owner_of(name, policy)} for smaller segments: they are up to {human_bytes(segment_bytes(topic))} "
+            f"large (segment.bytes) and roll after {human_ms(topic.number('segment.ms', SEGMENT_MS))} (segment.ms), "
+            f"and keep about {human_bytes(size)} in {source.path} beyond its retention; smaller ones free that as they "
+            "roll, and nothing that it has to keep"
         )
-        for name, size in found
-        if replica_vetoes.never_touch(name, policy.limits) is None
-    ]
+        shown = describe_configs(policy.tools, "topics", name, "--all")
+        found.append(check({**target, "topic": name}, SEGMENTS_STEP, reason, [shown]))
+    return found
 
 
 CLEANER_STEP = "cleaner"
@@ -168,41 +153,25 @@ def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Pol
         if policy_of(snapshot.topics.get(replica.topic)) in {COMPACT, BOTH}:
             sizes[replica.topic] += replica.size_bytes or 0
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
-    what = (
-        f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, NAMED)})"
-        f"{_unreached(largest, snapshot)}{_held_back(largest, snapshot)}"
-    )
-    reason, look = _CLEANER[snapshot.has_cleaner(source.broker)]
-    return [
-        ProposedAction(
-            kind=ActionKind.INVESTIGATE,
-            target={**place_target(source), "step": CLEANER_STEP},
-            reason=reason.format(broker=source.broker, what=what),
-            expected=effect(),
-            commands=(
-                note(f"On broker {source.broker}'s host: {look}"),
-                describe_configs(policy.tools, "brokers", source.broker, "--all"),
-                *(describe_configs(policy.tools, "topics", name, "--all") for name in largest[:1]),
-            ),
-        )
-    ]
-
-
-def _held_back(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Name the settings of topics that keep the cleaner from what it could remove; empty if there are none."""
-    found = [
+    is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in largest)
+    held_back = [
         f"{name} sets {key}={value}"
-        for name in names
+        for name in largest
         for key, most in _HOLD_BACK.items()
         if (value := snapshot.topics[name].configs.get(key)) is not None and float(value) > most
     ]
-    return f"; {some_of(found, NAMED)}" if found else ""
-
-
-def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
-    """Say that no retention limit helps; empty if one of the topics is ``compact,delete``, which has limits."""
-    is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
-    return ", which no retention limit reaches" if is_compact_only else ""
+    what = (
+        f"{human_bytes(sum(sizes.values()))} of {source.path} are in compacted topics ({some_of(largest, NAMED)})"
+        f"{', which no retention limit reaches' if is_compact_only else ''}"
+        f"{f'; {some_of(held_back, NAMED)}' if held_back else ''}"
+    )
+    reason, look = _CLEANER[snapshot.has_cleaner(source.broker)]
+    commands = (
+        *host_notes(source.broker, look),
+        describe_configs(policy.tools, "brokers", source.broker, "--all"),
+        *(describe_configs(policy.tools, "topics", name, "--all") for name in largest[:1]),
+    )
+    return [check(place_target(source), CLEANER_STEP, reason.format(broker=source.broker, what=what), commands)]
 
 
 def _is_compacted(source: LogDir, snapshot: ClusterSnapshot) -> bool:
@@ -231,55 +200,47 @@ def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Po
     found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
     if not found:
         return []
-    tools, broker, path = policy.tools, directory.broker, directory.path
+    tools, (broker, path) = policy.tools, directory.place
     labels = sorted(found, key=lambda label: (-found[label], label))
-    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, snapshot)}" for label in labels], NAMED)
-    frees = stray_bytes(directory, snapshot)
-    return [
-        ProposedAction(
-            kind=ActionKind.INVESTIGATE,
-            target={**place_target(directory), "step": STRAYS_STEP},
-            reason=f"stray copies in {path} of broker {broker} ({told}): {human_bytes(frees)} that no move and no "
-            "retention frees. Kafka deletes the remains of a move within minutes; remove those that stay after a check",
-            expected=effect(
-                frees_bytes=frees, on=[{"broker": broker, "log_dir": path, "bytes": frees}], strays=dict(found)
-            ),
-            preconditions=(_copies_elsewhere(labels, snapshot),),
-            commands=(
-                tools.call(REASSIGN, "--list"),
-                tools.call(LOG_DIRS, "--describe", "--broker-list", str(broker)),
-                *(tools.call(TOPICS, "--describe", "--topic", name) for name in _topics(labels, snapshot)[:NAMED]),
-                note(
-                    f"Still listed in {path} after some minutes, and no move of them runs: restart broker {broker}, "
-                    "which renames their folders to -stray, and remove these. Never remove one that it still lists."
-                ),
-            ),
-            undo={"text": "a removed copy cannot be brought back; the assigned replicas are not touched"},
-        )
-    ]
+    assigned = {label: _partition(label, snapshot) for label in labels}
+    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(assigned[label])}" for label in labels], NAMED)
+    freed = stray_bytes(directory, snapshot)
+    reason = (
+        f"stray copies in {path} of broker {broker} ({told}): {human_bytes(freed)} that no move and no retention "
+        "frees. Kafka deletes the remains of a move within minutes; remove those that stay after a check"
+    )
+    topics = dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in snapshot.topics)
+    commands = (
+        tools.call(REASSIGN, "--list"),
+        tools.call(LOG_DIRS, "--describe", "--broker-list", str(broker)),
+        *(tools.call(TOPICS, "--describe", "--topic", name) for name in list(topics)[:NAMED]),
+        note(
+            f"Still listed in {path} after some minutes, and no move of them runs: restart broker {broker}, which "
+            "renames their folders to -stray, and remove these. Never remove one that it still lists."
+        ),
+    )
+    on = bytes_at({directory.place: freed})
+    looked = check(place_target(directory), STRAYS_STEP, reason, commands, frees_bytes=freed, on=on, strays=dict(found))
+    undo = {"text": "a removed copy cannot be brought back; the assigned replicas are not touched"}
+    return [replace(looked, preconditions=(_copies_elsewhere(assigned.values(), snapshot),), undo=undo)]
 
 
-def _whose(label: str, snapshot: ClusterSnapshot) -> str:
-    partition = _partition(label, snapshot)
+def _whose(partition: Partition | None) -> str:
     if partition is None:
         return "of a topic that the metadata does not know"
     return f"assigned to broker {', '.join(map(str, partition.replicas))}"
 
 
-def _copies_elsewhere(labels: list[str], snapshot: ClusterSnapshot) -> Precondition:
+def _copies_elsewhere(assigned: Collection[Partition | None], snapshot: ClusterSnapshot) -> Precondition:
     """Say whether the assigned replicas are healthy: a stray may be the last copy of what they lost."""
     text = "each of them has its assigned replicas in sync on other brokers"
-    known = [partition for label in labels if (partition := _partition(label, snapshot)) is not None]
+    known = [partition for partition in assigned if partition is not None]
     bad = [partition.label for partition in known if not complete_copies(partition, snapshot)]
     if bad:
         return Precondition("copies_elsewhere", f"{text}: not so for {some_of(bad)}, keep the stray", holds=False)
-    return Precondition("copies_elsewhere", text, True if len(known) == len(labels) else None)
+    return Precondition("copies_elsewhere", text, True if len(known) == len(assigned) else None)
 
 
 def _partition(label: str, snapshot: ClusterSnapshot) -> Partition | None:
     topic, _, number = label.rpartition("-")
     return snapshot.partitions.get((topic, int(number))) if is_number(number) else None
-
-
-def _topics(labels: list[str], snapshot: ClusterSnapshot) -> list[str]:
-    return list(dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in snapshot.topics))

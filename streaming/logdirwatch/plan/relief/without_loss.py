@@ -5,27 +5,29 @@ do not free enough in time, the owner of a throttle is asked to raise it, a cord
 that is down is to be brought back.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import ask_to_raise
+from logdirwatch.plan.actions.parts import check
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import propose_uncordon_for
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.capacity.copy_rates import foreign, throttle
-from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, less_full_than
+from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, Space, is_same_volume, less_full_than
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import TopicPartition, grown_bytes
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, rates_of
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
-from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.freed_bytes import after, freed_by, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.retention.plateau import with_plateau
@@ -64,7 +66,7 @@ def relieve_without_loss(
     local = _local_cuts(source, snapshot, policy, needed - freed_by(proposals, source), found.taken, now_ms)
     proposals += local
     cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)
-    for more in (propose_uncordons, propose_return_of_broker):
+    for more in (propose_look_at_unknown, propose_uncordons, propose_return_of_broker):
         missing = needed - freed_by(proposals, source)
         if missing > 0:
             proposals += apply_decisions(more(source, snapshot, policy, missing, now_ms), snapshot.decisions)
@@ -238,3 +240,133 @@ def _without(broker: Broker) -> Broker:
     """Return a broker without throttles."""
     limits = rates_of(broker.configs)
     return replace(broker, configs={key: value for key, value in broker.configs.items() if key not in limits})
+
+
+# Space that exists but is closed: by what is unknown, by cordons, on brokers that are down. It comes before anything is
+# deleted. People set a cordon and often forget it; its directory then stays unused.
+MOST = 3
+"""How many closed directories are considered, the emptiest first."""
+BRING_BACK, UNKNOWN_LOG_DIRS = "bring_back", "unknown_log_dirs"
+
+
+def propose_look_at_unknown(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[ProposedAction]:
+    """Return the advice to find out the state of the broker's unknown directories; empty if no move waits for it."""
+    unknown, there = snapshot.unknown_in(source.broker), _as_serving(source.broker, snapshot)
+    then = _moved(source, source.broker, there, policy, missing, now_ms) if unknown else None
+    if then is None:
+        return []
+    frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
+    reason = (
+        f"find out the state of {', '.join(unknown)} on broker {source.broker}: Kafka moves nothing inside a broker "
+        f"while a directory is offline; if none is, {human_bytes(frees)} of {source.path} can be moved there in "
+        f"{human_ms(needs)} without loss"
+    )
+    commands = [policy.tools.call(LOG_DIRS, "--describe", "--broker-list", str(source.broker))]
+    look = check(place_target(source), UNKNOWN_LOG_DIRS, reason, commands, then_needs_ms=needs, back_bytes=frees)
+    return [replace(look, preconditions=(in_time(source, needs),))]
+
+
+def propose_uncordons(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[ProposedAction]:
+    """Return the uncordoning that gives most room, the own broker's first; empty if none gives any."""
+    for directory in _cordoned(source, snapshot, policy):
+        opened = snapshot.with_directories([replace(directory, is_cordoned=False)])
+        if (then := _moved(source, directory.broker, opened, policy, missing, now_ms)) is not None:
+            return [propose_uncordon_for(source, directory, then, snapshot, policy)]
+    return []
+
+
+def propose_return_of_broker(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[ProposedAction]:
+    """Return the advice to bring back a fenced or stopped broker whose directories have the room."""
+    for broker in _brokers_down(source, snapshot):
+        back = replace(broker, status=BrokerStatus.ONLINE, is_fenced=False)
+        there = _as_serving(broker.id, replace(snapshot, brokers={**snapshot.brokers, broker.id: back}))
+        if (then := _moved(source, broker.id, there, policy, missing, now_ms)) is not None:
+            return [_bring_back(source, broker, then, snapshot, policy)]
+    return []
+
+
+def _cordoned(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[LogDir]:
+    """Return the cordoned directories with room for others, the own broker's first, then the emptiest."""
+    space = Space(snapshot)
+    found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
+    filled = [(d.broker != source.broker, ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
+    fitting = [one for one in filled if one[1] < policy.limits.destination_max_ratio]
+    return [directory for _, _, directory in sorted(fitting, key=lambda one: (one[0], one[1], one[2].place))][:MOST]
+
+
+def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    return (
+        directory.is_cordoned is True
+        and directory.place != source.place
+        and (
+            directory.status is LogDirStatus.ONLINE or (source.is_urgent and keeps_room_for_others(directory, snapshot))
+        )
+        and not directory.is_suspect
+        and not directory.is_marked
+        and snapshot.cordoning.get(directory.place) is not True
+        and snapshot.is_alive(directory.broker)
+        and not snapshot.brokers[directory.broker].is_suspect
+        and not is_same_volume(source, directory)
+    )
+
+
+def keeps_room_for_others(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether an urgent directory may need the room of one that is filling and less full than most.
+
+    Where the whole cluster runs short, every directory with room is filling. A cordon there would close the last room.
+    """
+    if directory.status is not LogDirStatus.FILLING or directory.used_bytes is None:
+        return False
+    measured = [d for d in snapshot.directories.values() if d.is_serving and d.used_bytes is not None]
+    used, total = sum(d.used_bytes or 0 for d in measured), sum(d.total_bytes or 0 for d in measured)
+    is_less_full = directory.used_bytes * total < used * (directory.total_bytes or 0)
+    return is_less_full and any(d.is_urgent for d in measured)
+
+
+def _moved(
+    source: LogDir, broker: int, opened: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> ProposedAction | None:
+    """Return the move, inside the broker or to others, that is possible on a snapshot with more room; None: none is."""
+    if broker == source.broker:
+        found = _inside(source, opened, policy, missing, now_ms)
+    else:
+        found = _outside(source, opened, policy, missing, frozenset(), now_ms)
+    return next((proposal for proposal in found.proposals if not proposal.vetoes), None)
+
+
+def _brokers_down(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]:
+    """Yield the brokers that are not alive, those with most free bytes first."""
+    free = {
+        number: sum(d.usable_bytes or 0 for d in snapshot.directories_of.get(number, ()))
+        for number, broker in snapshot.brokers.items()
+        if not broker.is_alive and number != source.broker
+    }
+    for number in sorted((n for n in free if free[n] > 0), key=lambda n: (-free[n], n))[:MOST]:
+        yield snapshot.brokers[number]
+
+
+def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot as if a broker's directories served: those of a broker that is down are unknown."""
+    unknown = (d for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN)
+    return snapshot.with_directories(replace(d, status=LogDirStatus.ONLINE) for d in unknown if not d.is_suspect)
+
+
+def _bring_back(
+    source: LogDir, broker: Broker, then: ProposedAction, snapshot: ClusterSnapshot, policy: Policy
+) -> ProposedAction:
+    free = sum(d.usable_bytes or 0 for d in snapshot.directories_of[broker.id])
+    state = "fenced" if broker.is_fenced and not broker.is_zookeeper else str(broker.status)
+    frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
+    reason = (
+        f"bring broker {broker.id} back, it is {state}: its directories had {human_bytes(free)} free when last seen, "
+        f"and {human_bytes(frees)} of {source.path} can then be moved there in {human_ms(needs)} without loss"
+    )
+    commands = [] if broker.is_zookeeper else [policy.tools.call(QUORUM, "describe", "--replication")]
+    step = f"{BRING_BACK} {broker.id}"
+    return check(place_target(source), step, reason, commands, then_needs_ms=needs, back_bytes=frees)

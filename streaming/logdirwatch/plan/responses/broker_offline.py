@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from logdirwatch.model.broker_failures import BrokerFailureReason
@@ -9,7 +10,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence, KnownLogDir
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
-from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.expand_disk import grow_if_short
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
@@ -19,16 +20,14 @@ from logdirwatch.plan.actions.brokers.investigate import (
     quorum_status,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
-from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
+from logdirwatch.plan.actions.brokers.replace_disk import NOTHING_SAID, replace_disk
 from logdirwatch.plan.actions.brokers.restart_broker import repair_file_system, start_broker
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later
 from logdirwatch.plan.availability.fault_tolerance import partitions_on
-from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, with_vetoes
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -44,7 +43,6 @@ _REPAIRED_FIRST = {
     Cause.DAMAGED_FILE: "move the damaged file in {path} aside",
 }
 """The steps before a start, by the cause of a failure on a healthy disk."""
-NOTHING_SAID = OfflineEvidence()
 LITTLE_FREE_RATIO, LITTLE_FREE_BYTES = 0.02, 100 << 30
 """With less free than both a directory was about to fill: a second sample would have said so before the broker halted.
 """
@@ -61,17 +59,18 @@ def propose(situation: Situation) -> list[ProposedAction]:
     broker = alert.broker
     if shown.recovering_logs:
         return _recovering(situation, broker, shown.recovering_logs)
-    full, mine = _full(broker, alert, snapshot), snapshot.directories_of.get(broker, ())
-    sick = [directory for directory in mine if restart_vetoes.known_sick_disk([directory])]
-    corrupt = [directory for directory in mine if restart_vetoes.unrepaired([directory])]
+    full, mine = _full(broker, shown, snapshot), snapshot.directories_of.get(broker, ())
+    sick, corrupt = [*filter(restart_vetoes.is_sick, mine)], [*filter(restart_vetoes.is_corrupt, mine)]
     limited = [directory for directory in mine if not directory.is_serving and directory.cause in _REPAIRED_FIRST]
     is_told = bool(shown.log_says or shown.hangs)
+    # Without room a broker halts again (KIP-928).
+    rooms = ([*grow_if_short(one, snapshot, policy), free_while_stopped(one, snapshot, policy)] for one in full)
     return [
         *([situation.look] if is_told else []),
-        *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
+        *chain.from_iterable(rooms),
         *_all_replaced(sick, snapshot, policy),
         *(repair_file_system(directory, NOTHING_SAID, None, snapshot, policy) for directory in corrupt),
-        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, limited, shown))),
+        _started(shown, start_broker(broker, snapshot, policy, _why(full, sick, limited, shown))),
         *_rebuilt(alert, broker, snapshot, policy, now_ms),
         *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
@@ -80,7 +79,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAction]:
     """Return that nothing is to be done while a broker recovers its logs: a start would begin it again."""
-    snapshot, policy, now_ms = situation.snapshot, situation.policy, situation.now_ms
+    snapshot, policy = situation.snapshot, situation.policy
     left = f"has {counted(logs, 'log')} still to recover"
     wait = (
         f"wait, and do not start broker {broker} again: it {left}, and a restart discards its progress; for "
@@ -88,20 +87,18 @@ def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAc
     )
     later = [
         start_broker(broker, snapshot, policy, "only if its process has ended"),
-        *_rebuilt(situation.alert, broker, snapshot, policy, now_ms),
+        *_rebuilt(situation.alert, broker, snapshot, policy, situation.now_ms),
     ]
     veto = Veto("recovering", f"broker {broker} is starting: it {left}")
-    return [replace(situation.look, reason=wait), *(replace(one, vetoes=(*one.vetoes, veto)) for one in later)]
+    return [replace(situation.look, reason=wait), *(with_vetoes(one, veto) for one in later)]
 
 
-def _started(alert: AlertRecord, proposal: ProposedAction) -> ProposedAction:
+def _started(shown: BrokerAwayEvidence, proposal: ProposedAction) -> ProposedAction:
     """Warn that a broker that only lost its heartbeat may still run: a second process on its directories does harm."""
-    if read_as(alert.evidence, BrokerAwayEvidence).log_reason != BrokerFailureReason.HEARTBEAT_LOST:
+    if shown.log_reason != BrokerFailureReason.HEARTBEAT_LOST:
         return proposal
-    ended = Precondition(
-        "process_ended", "the broker's process has ended: its log only says that it was not heard", None
-    )
-    return replace(proposal, preconditions=(ended, *proposal.preconditions))
+    text = "the broker's process has ended: its log only says that it was not heard"
+    return replace(proposal, preconditions=(Precondition("process_ended", text, None), *proposal.preconditions))
 
 
 def _rebuilt(
@@ -123,16 +120,15 @@ def _rebuilt(
     return [rebuild((broker, ""), target, loss, repair, snapshot, policy, now_ms)]
 
 
-def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return how to make room in a full directory of a broker that is down: otherwise it halts again (KIP-928)."""
-    needed = needed_bytes(directory, Space(snapshot), policy)
-    grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
-    return [*grow, free_while_stopped(directory, snapshot, policy)]
-
-
 def _all_replaced(sick: list[LogDir], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the actions for failed disks; several at once suggest a common cause."""
-    proposals = [_replaced(directory, snapshot, policy) for directory in sick]
+    proposals = []
+    for directory in sick:
+        if (array := array_of(directory, NOTHING_SAID)) is not None:
+            proposals.append(look_at_array(directory, array, NOTHING_SAID))
+        else:
+            repair = plan_repair(directory.place, snapshot, policy)
+            proposals.append(replace_disk(directory, repair, snapshot, policy))
     if len(sick) <= 1:
         return proposals
     text = f"no common cause explains {some_of(d.path for d in sick)}: controller, bus, mount, limit"
@@ -140,20 +136,12 @@ def _all_replaced(sick: list[LogDir], snapshot: ClusterSnapshot, policy: Policy)
     return [replace(proposal, preconditions=(asked, *proposal.preconditions)) for proposal in proposals]
 
 
-def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
-    array = array_of(directory, NOTHING_SAID)
-    if array is not None:
-        return look_at_array(directory, array, NOTHING_SAID)
-    return replace_disk(directory, plan_repair(directory.place, snapshot, policy), snapshot, policy)
-
-
-def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[LogDir]:
+def _full(broker: int, shown: BrokerAwayEvidence, snapshot: ClusterSnapshot) -> list[LogDir]:
     """Return the directories that were full when last seen, the fullest first, as the alert reports them."""
-    told = read_as(alert.evidence, BrokerAwayEvidence).log_dirs
     found = [
         directory
         for directory in snapshot.directories_of.get(broker, ())
-        if directory.cause is Cause.FULL or _was_full(told.get(directory.path, KnownLogDir()), directory)
+        if directory.cause is Cause.FULL or _was_full(shown.log_dirs.get(directory.path, KnownLogDir()), directory)
     ]
     found.sort(key=lambda directory: (directory.is_metadata_dir is not True, directory.usable_bytes or 0))
     return found[:FULL_DIRECTORIES]
@@ -181,7 +169,8 @@ def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], shown: B
 
 
 _ROLLING_RESTART = Runbook(
-    "brokers are restarted one after the other: before the next one, wait until no partition is under-replicated",
+    "brokers were restarted: before the next one, wait until no partition is under-replicated; those lost at the same "
+    "time that nobody restarted share what failed (power, a switch, storage, a host)",
     (UNDER_REPLICATED, UNDER_MIN_ISR),
 )
 

@@ -19,8 +19,7 @@ from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.relief.order import LONGER, costs_others, spare_others
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.plan.retention.planner import REASONS, plan_fleet_cuts
-from logdirwatch.plan.retention.shares import gain, left
+from logdirwatch.plan.retention.planner import REASONS, gain, left, plan_fleet_cuts
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_parts
 from logdirwatch.text.words import counted

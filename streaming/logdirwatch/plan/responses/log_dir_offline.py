@@ -13,7 +13,7 @@ from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.parse.os_errors import os_error_in
-from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.expand_disk import grow_if_short
 from logdirwatch.plan.actions.brokers.grant_permission import grant_write
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
@@ -31,7 +31,6 @@ from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.offline_log_dirs import (
-    OfflineEvidence,
     OfflineLogDirs,
     common_cause,
     offline_log_dirs_of,
@@ -64,13 +63,18 @@ def propose(situation: Situation) -> list[ProposedAction]:
     failed = away.of_cause(Cause.FAILED)
     repair = None if not failed else _repair(away, failed, policy)
     restarted = restart_broker(away, snapshot, policy)
-    restarted = replace(
-        restarted, preconditions=(*_is_repaired(away), *is_active(arrays.values()), *restarted.preconditions)
-    )
+    unmet = [directory.path for directory in away.directories if _remedy(away, directory) is not None]
+    text = f"what took {some_of(unmet)} offline is repaired: a start alone meets the same error again"
+    repaired = [Precondition("error_is_repaired", text, None)] if unmet else []
+    restarted = replace(restarted, preconditions=(*repaired, *is_active(arrays.values()), *restarted.preconditions))
     looks = _looks(situation.look, away, policy, arrays)
     step = None if looks else situation.look
     if read_as(alert.evidence, LogDirOfflineEvidence).is_ignored:
-        return [_acted_on(restarted), *looks, *_repaired(away, snapshot, policy)]
+        # At its start Kafka takes a directory offline that still fails. Until then no leader moves away, so nothing
+        # that needs time comes before it.
+        why = "its log says that a directory failed, Kafka did not act on it, and leaders stay where every write fails"
+        acted_on = replace(restarted, reason=f"restart broker {away.broker}: {why}")
+        return [acted_on, *looks, *_repaired(away, snapshot, policy)]
     proposals = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
         *(
@@ -86,17 +90,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
         return proposals
-    text = common_cause([found.place for found in away.directories], snapshot)
-    return proposals if text is None or not proposals else _with_common_cause(proposals, text, away)
-
-
-def _acted_on(restarted: ProposedAction) -> ProposedAction:
-    """Return the restart that makes Kafka act: at its start it takes a directory offline that still fails.
-
-    Until then no leader moves away, so that nothing which needs time comes before it.
-    """
-    why = "its log says that a directory failed, Kafka did not act on it, and leaders stay where every write fails"
-    return replace(restarted, reason=f"restart broker {restarted.target['broker']}: {why}")
+    shared = common_cause([found.place for found in away.directories], snapshot)
+    return proposals if shared is None or not proposals else _with_common_cause(proposals, shared, away)
 
 
 def _with_common_cause(proposals: list[ProposedAction], text: str, away: OfflineLogDirs) -> list[ProposedAction]:
@@ -137,47 +132,32 @@ def _remedy(away: OfflineLogDirs, directory: LogDir) -> str | None:
     return None if error is None else error.remedy
 
 
-def _is_repaired(away: OfflineLogDirs) -> list[Precondition]:
-    """Return the precondition that an error is repaired which the next start would meet again."""
-    paths = [directory.path for directory in away.directories if _remedy(away, directory) is not None]
-    text = f"what took {some_of(paths)} offline is repaired: a start alone meets the same error again"
-    return [Precondition("error_is_repaired", text, None)] if paths else []
-
-
 def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the repairs of directories with healthy disks."""
-    limited = [directory for directory in away.of_cause(Cause.LIMIT) if _remedy(away, directory) is None]
+    # The first evidence that quotes a log line tells the limit that was reached.
+    limited = [away.proofs[one.path] for one in away.of_cause(Cause.LIMIT) if _remedy(away, one) is None]
+    limited.sort(key=lambda proof: not proof.said)
     repaired = away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
-        *([raise_limit(away, _first_said(away, limited))] if limited else []),
+        *(raise_limit(away, proof) for proof in limited[:1]),
         *(grant_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
         *(proposal for directory in full for proposal in _emptied(away, directory, policy)),
         *(repair_file_system(found, away.proofs[found.path], away, snapshot, policy) for found in repaired),
     ]
 
 
-def _first_said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> OfflineEvidence:
-    """Return the first evidence that quotes a log line, which tells the limit that was reached."""
-    proofs = [away.proofs[directory.path] for directory in directories]
-    return next((proof for proof in proofs if proof.said), proofs[0])
-
-
 def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[ProposedAction]:
     """Return how to free the exhausted resource."""
-    proof = away.proofs[directory.path]
+    proof, snapshot = away.proofs[directory.path], away.snapshot
     if proof.full_by is FullBy.INODES:
         return [free_inodes(directory, proof)]
     if proof.full_by is FullBy.QUOTA:
-        return [
-            raise_quota(directory, proof),
-            free_while_stopped(directory, away.snapshot, policy, "has reached its quota"),
-        ]
+        by_hand = free_while_stopped(directory, snapshot, policy, "has reached its quota")
+        return [raise_quota(directory, proof), by_hand]
     if _is_unclear(away, directory, policy):
         return []
-    needed = needed_bytes(directory, Space(away.snapshot), policy)
-    grow = [] if needed is None else [expand_disk(directory, policy, needed)]
-    return [*grow, free_while_stopped(directory, away.snapshot, policy)]
+    return [*grow_if_short(directory, snapshot, policy), free_while_stopped(directory, snapshot, policy)]
 
 
 def _is_unclear(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> bool:
@@ -202,27 +182,23 @@ def _replaced(
     mount or a path brings back need not be copied, and its disk not be replaced.
     """
     snapshot, proposals = away.snapshot, []
-    unnamed = [directory for directory in failed if _is_unnamed(away.proofs[directory.path])]
+    # The only evidence against these is an I/O error that the kernel did not report.
+    told = {one.path for one in failed if (proof := away.proofs[one.path]).said is not None and proof.device is None}
+    unnamed = [one for one in failed if one.path in told and away.proofs[one.path].kernel_error is None]
     if unnamed and step is not None:
         proposals.append(look_at_host(step, away, unnamed, Cause.FAILED))
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
         proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
     for directory in failed:
-        own, proof = (
-            plan_repair(directory.place, snapshot, policy) if away.is_several else repair,
-            away.proofs[directory.path],
-        )
+        own, proof = repair, away.proofs[directory.path]
+        if away.is_several:
+            own = plan_repair(directory.place, snapshot, policy)
         without = leave_log_dirs(directory, snapshot, policy) if own.unplaced else None
         saved = save_data(directory, proof, snapshot)
-        proposals += [*([saved] if saved else []), replace_disk(directory, own, snapshot, policy, proof)]
-        proposals += [without] if without else []
+        found = [saved, replace_disk(directory, own, snapshot, policy, proof), without]
+        proposals += [proposal for proposal in found if proposal is not None]
     return proposals
-
-
-def _is_unnamed(proof: OfflineEvidence) -> bool:
-    """Tell whether the only evidence against a disk is an I/O error that the kernel did not report."""
-    return proof.said is not None and proof.device is None and proof.kernel_error is None
 
 
 def _rebuilt_in_the_end(
@@ -273,9 +249,8 @@ _BLOCKED = Runbook(
 )
 
 
-def _runbook_for(alert: AlertRecord) -> Runbook | None:
-    named = read_as(alert.evidence, LogDirOfflineEvidence).device
-    return _BLOCKED if alert.cause is Cause.FAILED and named is not None else None
+def _names_device(alert: AlertRecord) -> bool:
+    return read_as(alert.evidence, LogDirOfflineEvidence).device is not None
 
 
 RESPONSE = Response(
@@ -284,6 +259,6 @@ RESPONSE = Response(
         (UNAVAILABLE, UNDER_MIN_ISR),
     ),
     propose=propose,
-    runbook_for=_runbook_for,
+    runbook_for=lambda alert: _BLOCKED if alert.cause is Cause.FAILED and _names_device(alert) else None,
     ends_when="its broker, once restarted, reports the directory online",
 )

@@ -3,12 +3,10 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from logdirwatch.model.capabilities import leaves_zookeeper
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import MOVES, ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole, Stage
@@ -45,27 +43,26 @@ def propose(situation: Situation) -> list[ProposedAction]:
     directory = situation.directory
     if directory is None or not directory.is_serving:
         return []
-    proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
-    if _is_nothing_needed(proposals, directory, policy):
+    shown, proposals = read_as(alert.evidence, LogDirSpaceEvidence), propose_relief(directory, snapshot, policy, now_ms)
+    if shown.decided_by == BY_INODES:
+        # Free bytes alone do not help, whatever space is left.
+        proof = OfflineEvidence(used_inodes_ratio=shown.used_inodes_ratio)
+        proposals = [free_inodes(directory, proof), *proposals]
+    # Nothing would be moved or changed but the cordon, and it is known that this can stay so.
+    if all(one.kind is ActionKind.CORDON_LOG_DIR for one in proposals) and stays_below_limit(directory, policy):
         proposals = [situation.look_because(f"no more room is needed yet: {end_in_words(directory)}")]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory), directory)
-    said = _with_growth(_with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
-    doubt = told([directory], snapshot) + doubts(directory, snapshot) + _overdue(said, directory, snapshot)
+    growth = growth_by_policy(directory, snapshot)
+    if growth is not None:
+        found = [replace(one, expected={**one.expected, "growth_by_policy": growth}) for one in found]
+    doubt = told([directory], snapshot) + doubts(directory, snapshot)
+    # Unless the first action is the restart that ends it, it says that retention stands still on the broker.
+    is_ended = any(one.kind is ActionKind.RESTART_BROKER for one in found[:1])
+    overdue = [] if is_ended else overdue_in(directory, snapshot)
+    doubt += f"; {stuck(overdue, snapshot)}" if overdue else ""
+    said = _with_halt_notice(found, directory, snapshot)
     return [replace(proposal, reason=proposal.reason + doubt) for proposal in said[:1]] + said[1:]
-
-
-def _is_nothing_needed(proposals: Sequence[ProposedAction], directory: LogDir, policy: Policy) -> bool:
-    """Tell whether nothing would be moved or changed but the cordon, and it is known that this can stay so."""
-    is_only_cordon = all(one.kind is ActionKind.CORDON_LOG_DIR for one in proposals)
-    return is_only_cordon and stays_below_limit(directory, policy)
-
-
-def _overdue(proposals: list[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot) -> str:
-    """Say that retention stands still on the broker, if the first action is not the restart that ends it."""
-    is_first = any(one.kind is ActionKind.RESTART_BROKER for one in proposals[:1])
-    found = [] if is_first else overdue_in(directory, snapshot)
-    return f"; {stuck(found, snapshot)}" if found else ""
 
 
 def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
@@ -118,20 +115,6 @@ def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
     """Tell whether an action frees space in time without loss, or wins the time for one that does."""
     spares = ACTION_TYPES[proposal.kind].relief.stage in {Stage.CANCELS, Stage.SLOWS_WRITES} and not proposal.vetoes
     return spares or (not proposal.data_loss and freed_in_time_bytes(proposal, directory) > 0)
-
-
-def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
-    """Return how to free inodes if they run out, whatever space is left: free bytes alone do not help."""
-    shown = read_as(alert.evidence, LogDirSpaceEvidence)
-    if shown.decided_by != BY_INODES:
-        return []
-    return [free_inodes(directory, OfflineEvidence(used_inodes_ratio=shown.used_inodes_ratio))]
-
-
-def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
-    if growth is None:
-        return proposals
-    return [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]
 
 
 def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:

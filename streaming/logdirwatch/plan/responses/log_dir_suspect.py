@@ -6,6 +6,7 @@ Kafka keeps slow and failing disks in service (KIP-112, operations 3); only fewe
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
@@ -32,6 +33,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.brokers.replace_disk import named
+from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
@@ -39,7 +41,6 @@ from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_partitions
 from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_repair, remedies
 from logdirwatch.plan.reassignment.within_broker import plan_moves
@@ -51,7 +52,7 @@ DISK = frozenset({"error_code", "probe", KernelTrouble.MEDIUM_ERROR, KernelTroub
 MOUNT = frozenset({"read_only", "no_directory"})
 """The values that mean a wrong mount; the device below may be healthy, and the data intact."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
-DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY})
+DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY, KernelTrouble.RECORDED_ERROR})
 POOL = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.POOL_LOW})
 DEGRADED = frozenset({KernelTrouble.ARRAY_DEGRADED})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
@@ -66,6 +67,42 @@ _LOOKS = {
     KernelTrouble.COMMAND_FAILED: "the controller, its firmware, and what the cloud says of the volume's health",
     KernelTrouble.HUNG: "what the tasks wait for (cat /proc/PID/stack) and for which device (iostat -x 5)",
 }
+
+
+class _Look(NamedTuple):
+    """What a person does on the host before any data is moved: the reason, and the step there."""
+
+    reason: str
+    step: str = ""
+    comes_first: bool = True
+
+
+_WAY = _Look(
+    "look at the way to {device} before any data is moved: {where}; nothing condemns the disk itself, and the alert "
+    "ends by itself once all is quiet again"
+)
+_MOUNTED = _Look(
+    "check the mount of {path} of broker {broker} before the next write takes it offline: {where}. Mount it writable "
+    "again; do not format it, and move nothing yet: the data is presumably intact",
+    "findmnt --target {quoted}; dmesg -T | tail -200; once the device answers mount {quoted} again, or mount -o "
+    "remount,rw; in Kubernetes delete the pod, the volume is mounted again",
+)
+_POOLED = _Look(
+    "extend the thin pool {device} below {path}: {where}; {step}",
+    "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume",
+)
+_FULL = _Look(
+    "see what ran out in {path} (blocks, inodes or a quota of {device}) and make room: a write failed for lack of it, "
+    "and nothing condemns the disk or the file system; the alert ends by itself once there is room",
+    "df -h -- {quoted}; df -i -- {quoted}; repquota -a (ext4), xfs_quota -x -c report (XFS), btrfs filesystem usage",
+)
+_DAMAGED = _Look(
+    "the file system of {path} is damaged, nothing condemns its disk: {step}; what is lost there is copied from the "
+    "replicas in sync; then {healthy}",
+    "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says of "
+    "{device}, repair it, mount it, start the broker",
+    comes_first=False,
+)
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -86,18 +123,29 @@ def propose(situation: Situation) -> list[ProposedAction]:
     unnoticed = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
     probed = cause_of(shown.probe or "")
-    checked = _checked_first(look, kinds, probed, device, directory, alert)
-    if checked is not None:
-        return [checked, *demoted, *cordon]
-    if kinds & DAMAGE and not kinds & CERTAIN:
-        return [*demoted, _repair(look, alert, device, directory), *cordon]
+    array = _degraded(shown, directory, kinds)
+    found = None if array is not None else _checked_first(kinds, probed)
+    if array is not None:
+        looked = replace(
+            look,
+            reason=f"{looked_at(directory, array)}; once the array is whole again: {_healthy(alert)}",
+            commands=(*host_notes(directory.broker, *(f"{step}." for step in array_steps(array))), *look.commands),
+        )
+        return [looked, *demoted, *cordon]
+    if found is not None:
+        looked = _looked(look, found[0], alert, directory, device, found[1])
+        return [looked, *demoted, *cordon] if found[0].comes_first else [*demoted, looked, *cordon]
     sick = kinds & DISK - ({"probe"} if probed in _OF_PROBER else frozenset())
     # Before others lead, only what is nowhere else is copied; it leaves first.
     rest = _with_last_copies_alone(directory, snapshot) if demoted else snapshot
     rebuilt, unplaced = list[ProposedAction](), None
     if sick and rest is not None:
         rebuilt, unplaced = _rebuilt(alert, directory, rest, policy, situation.now_ms)
-    why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
+    replacement = (
+        f"plan to replace {named(device)} (smartctl -x shows its state): a probe that passes does not prove that all "
+        f"of it can be read; once it is replaced or known to be good: {_healthy(alert)}"
+    )
+    why = "; ".join(text for text in (unplaced, replacement if kinds & CERTAIN else None) if text) or None
     look = with_endurance(situation.look_because(why), directory, snapshot)
     return [*rebuilt, *demoted, *cordon, look] if demoted else [*cordon, *rebuilt, look]
 
@@ -110,128 +158,48 @@ def _with_last_copies_alone(directory: LogDir, snapshot: ClusterSnapshot) -> Clu
     return replace(snapshot, claimed=snapshot.claimed | others) if has_last else None
 
 
-def _checked_first(
-    look: ProposedAction, kinds: frozenset[str], probed: Cause, device: str, directory: LogDir, alert: AlertRecord
-) -> ProposedAction | None:
+def _checked_first(kinds: frozenset[str], probed: Cause) -> tuple[_Look, str] | None:
     """Return the check that comes before any data is moved, where something else than the disk may have failed.
 
-    ``probed`` is the cause that a failed probe of the host names.
+    ``probed`` is the cause that a failed probe of the host names. An I/O error beside a lost path belongs to the path.
     """
-    array = _degraded(alert, directory, kinds)
-    found = None
-    if array is not None:
-        found = _look_at_array(look, array, directory, alert)
-    elif kinds & POOL and not kinds & CERTAIN:
-        found = _extend_pool(look, kinds, device, directory)
-    elif (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not kinds & CERTAIN:
-        found = _make_room(look, device, directory)
-    elif _is_the_way(kinds):
-        found = _look_at_way(look, kinds, device)
-    elif (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):
-        found = _look_at_mount(look, kinds, directory)
-    return found
+    is_certain = bool(kinds & CERTAIN)
+    if kinds & POOL and not is_certain:
+        is_full = KernelTrouble.POOL_FULL in kinds
+        state, then = ("has no room left", "wait or fail") if is_full else ("is nearly full", "fail once it is")
+        return _POOLED, f"it {state}, whatever the file system says is free, and writes {then}"
+    if (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not is_certain:
+        return _FULL, ""
+    is_of_way = KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
+    if kinds & WAY and KernelTrouble.MEDIUM_ERROR not in kinds and is_of_way:
+        return _WAY, "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)
+    if (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):
+        is_gone = "no_directory" in kinds
+        return _MOUNTED, "there is no directory at its path" if is_gone else "it is read-only or stale"
+    return (_DAMAGED, "") if kinds & DAMAGE and not is_certain else None
 
 
-def _is_the_way(kinds: frozenset[str]) -> bool:
-    """Tell whether the path to the disk failed, not the disk: an I/O error beside a lost path belongs to the path."""
-    if KernelTrouble.MEDIUM_ERROR in kinds or not kinds & WAY:
-        return False
-    return KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
+def _looked(
+    look: ProposedAction, what: _Look, alert: AlertRecord, directory: LogDir, device: str, where: str
+) -> ProposedAction:
+    told = {"path": directory.path, "quoted": shlex.quote(directory.path), "broker": directory.broker, "device": device}
+    step = what.step.format(**told)
+    reason = what.reason.format(**told, where=where, step=step, healthy=_healthy(alert))
+    notes = host_notes(directory.broker, f"{step}.") if step else ()
+    commands = (*notes, *look.commands) if what.comes_first else (*look.commands, *notes)
+    return replace(look, reason=reason, commands=commands)
 
 
-def _look_at_way(look: ProposedAction, kinds: frozenset[str], device: str) -> ProposedAction:
-    where = "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)
-    return replace(
-        look,
-        reason=f"look at the way to {device} before any data is moved: {where}; nothing condemns the disk itself, and "
-        "the alert ends by itself once all is quiet again",
-    )
-
-
-def _degraded(alert: AlertRecord, directory: LogDir, kinds: frozenset[str]) -> Array | None:
+def _degraded(shown: BrokerSuspectEvidence, directory: LogDir, kinds: frozenset[str]) -> Array | None:
     """Return the array of a directory with a failed member; None if there is none, or the array itself is lost."""
-    shown = read_as(alert.evidence, BrokerSuspectEvidence)
     found = array_in(shown.texts, shown.device, directory) if kinds & (CERTAIN | DEGRADED) else None
     if found is None and kinds & DEGRADED and not kinds & CERTAIN:
         return Array(None, None, is_lost=False)
     return None if found is None or found.is_lost else found
 
 
-def _look_at_array(look: ProposedAction, array: Array, directory: LogDir, alert: AlertRecord) -> ProposedAction:
-    steps = tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in array_steps(array))
-    return replace(
-        look,
-        reason=f"{looked_at(directory, array)}; once the array is whole again: {_healthy(alert)}",
-        commands=(*steps, *look.commands),
-    )
-
-
-def _look_at_mount(look: ProposedAction, kinds: frozenset[str], directory: LogDir) -> ProposedAction:
-    path = shlex.quote(directory.path)
-    seen = "there is no directory at its path" if "no_directory" in kinds else "it is read-only or stale"
-    text = (
-        f"findmnt --target {path}; dmesg -T | tail -200; once the device answers mount {path} again, or mount -o "
-        "remount,rw; in Kubernetes delete the pod, the volume is mounted again"
-    )
-    return replace(
-        look,
-        reason=f"check the mount of {directory.path} of broker {directory.broker} before the next write takes it "
-        f"offline: {seen}. Mount it writable again; do not format it, and move nothing yet: the data is presumably "
-        "intact",
-        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
-    )
-
-
-def _extend_pool(look: ProposedAction, kinds: frozenset[str], device: str, directory: LogDir) -> ProposedAction:
-    state = (
-        "it has no room left, whatever the file system says is free, and writes wait or fail"
-        if KernelTrouble.POOL_FULL in kinds
-        else "it is nearly full, whatever the file system says is free, and writes fail once it is"
-    )
-    text = "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume"
-    return replace(
-        look,
-        reason=f"extend the thin pool {device} below {directory.path}: {state}; {text}",
-        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
-    )
-
-
-def _make_room(look: ProposedAction, device: str, directory: LogDir) -> ProposedAction:
-    path = shlex.quote(directory.path)
-    text = f"df -h -- {path}; df -i -- {path}; repquota -a (ext4), xfs_quota -x -c report (XFS), btrfs filesystem usage"
-    return replace(
-        look,
-        reason=f"see what ran out in {directory.path} (blocks, inodes or a quota of {device}) and make room: a write "
-        "failed for lack of it, and nothing condemns the disk or the file system; the alert ends by itself once there "
-        "is room",
-        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
-    )
-
-
-def _repair(look: ProposedAction, alert: AlertRecord, device: str, directory: LogDir) -> ProposedAction:
-    text = (
-        "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says "
-        f"of {device}, repair it, mount it, start the broker"
-    )
-    return replace(
-        look,
-        reason=f"the file system of {directory.path} is damaged, nothing condemns its disk: {text}; what is lost there "
-        f"is copied from the replicas in sync; then {_healthy(alert)}",
-        commands=(*look.commands, note(f"On broker {directory.broker}'s host: {text}.")),
-    )
-
-
 def _healthy(alert: AlertRecord) -> str:
     return f"logdirwatch alerts healthy {short_id(alert.alert_id)}"
-
-
-def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str | None:
-    if not kinds & CERTAIN:
-        return None
-    return (
-        f"plan to replace {named(device)} (smartctl -x shows its state): a probe that passes does not prove that all "
-        f"of it can be read; once it is replaced or known to be good: {_healthy(alert)}"
-    )
 
 
 def _rebuilt(
@@ -284,8 +252,8 @@ def _cordoned_beside(
     """Return the cordoned directories of the broker that could take the last copies on a failing disk."""
     found = []
     for closed in snapshot.directories_of[directory.broker]:
-        opened = {**snapshot.directories, closed.place: replace(closed, is_cordoned=False)}
-        moves = _moved_inside(directory, repair, replace(snapshot, directories=opened), policy, now_ms)
+        opened = snapshot.with_directories([replace(closed, is_cordoned=False)])
+        moves = _moved_inside(directory, repair, opened, policy, now_ms)
         if closed.is_cordoned and any(not move.vetoes for move in moves):
             found.append(f"uncordon {closed.path} of broker {closed.broker}, if the owner of the cordon agrees")
     return found

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import msgspec
+
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
 from logdirwatch.plan.availability.fault_tolerance import lost_partitions
 from logdirwatch.plan.proposal import ProposedAction
@@ -34,7 +36,11 @@ def propose(situation: Situation) -> list[ProposedAction]:
         replicas = counted(found.replicas, "replica")
         why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}; {_KEEP}"
     look = with_endurance(situation.look_because(why), directory, snapshot)
-    return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
+    return [
+        replace(
+            look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": msgspec.to_builtins(found)}
+        )
+    ]
 
 
 RESPONSE = Response(

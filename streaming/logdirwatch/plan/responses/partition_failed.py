@@ -6,18 +6,16 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
 from logdirwatch.model.vocabulary import COPY_AGAIN, ActionKind
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook
-from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
-from logdirwatch.plan.actions.replicas.demote_leaders import demote
+from logdirwatch.plan.actions.brokers.restart_broker import restarted
+from logdirwatch.plan.actions.parts import host_notes
+from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_by
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, nothing_fits, plan_rebuild, unplaced
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.words import some_of
 
 
@@ -28,7 +26,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
         return [situation.look]
-    led = [p for p in bad if leadership.current_leadership(p, snapshot).leader == broker]
+    led = led_by(broker, bad, snapshot)
     why = "its copies of them are bad, and new ones would be copied from it"
     demoted = demote(broker, None, led, snapshot, policy, why)
     followed = [p for p in bad if p not in led]
@@ -75,16 +73,15 @@ def _copied_in_place(
     if not chosen:
         return []
     text = f"remove the folders {', '.join(p.label for p in chosen)} of broker {broker} while it is stopped"
-    between = [note(f"On broker {broker}'s host: {text}, whole and no others; they are copied again.")]
+    between = host_notes(broker, f"{text}, whole and no others; they are copied again.")
     return [
         ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={"broker": broker, "log_dir": None, "step": COPY_AGAIN},
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
             expected=effect(**unplaced(repair)),
-            vetoes=restart_vetoes.against_restart(snapshot, broker),
-            commands=tuple(restart_steps(broker, snapshot, policy, between)),
             undo={"text": "move the folders away instead of removing them, until the copies are in sync"},
+            **{**restarted(broker, snapshot, policy, (), between), "preconditions": ()},
         )
     ]
 

@@ -54,6 +54,10 @@ class Response:
             msg = "a response proposes actions, or says why there are none"
             raise ValueError(msg)
 
+    def proposed(self, situation: Situation) -> list[ProposedAction]:
+        """Return the actions on a complete snapshot."""
+        return [] if self.propose is None else self.propose(situation)
+
 
 def directory_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> LogDir | None:
     """Return the directory that an alert is about."""

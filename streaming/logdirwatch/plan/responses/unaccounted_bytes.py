@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
+from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
@@ -34,8 +34,7 @@ def searched(situation: Situation, directory: LogDir, *why: str) -> ProposedActi
         "Remove what is not Kafka's; never segment files of a replica that is listed, nor __cluster_metadata-0.",
     )
     found = situation.look_because("; ".join([*why, *_explained(situation, directory)]) or None)
-    notes = tuple(note(f"On broker {directory.broker}'s host: {step}") for step in steps)
-    return replace(found, commands=(*found.commands, *notes))
+    return replace(found, commands=(*found.commands, *host_notes(directory.broker, *steps)))
 
 
 def _explained(situation: Situation, directory: LogDir) -> list[str]:

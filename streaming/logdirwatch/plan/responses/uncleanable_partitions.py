@@ -1,21 +1,17 @@
 """Partitions that the log cleaner gave up: fix the cause, then restart the broker so that it tries again (KIP-346)."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, describe_log_dirs
-from logdirwatch.plan.actions.replicas.demote_leaders import demote
-from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, ProposedAction
+from logdirwatch.plan.actions.parts import host_notes
+from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_by
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
 
@@ -66,35 +62,22 @@ _UNKNOWN = _Answer(
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the cleaner's error and the remedy; leaders move off a broken copy first."""
-    alert = situation.alert
-    answer = _answer(alert)
+    alert, snapshot = situation.alert, situation.snapshot
+    shown, broker = read_as(alert.evidence, BrokerUncleanableEvidence), alert.broker
+    answer = next((answer for answer in _ANSWERS if _fits(answer.said, shown.detail)), _UNKNOWN)
     looked = situation.look_because(answer.why)
-    notes = tuple(note(f"On broker {alert.broker}'s host: {step}") for step in answer.steps)
-    found = replace(looked, commands=(*looked.commands, *notes))
-    return [found, *(_demoted(alert, situation.snapshot, situation.policy) if _COPY_AGAIN in answer.steps else [])]
+    found = replace(looked, commands=(*looked.commands, *host_notes(broker, *answer.steps)))
+    if _COPY_AGAIN not in answer.steps or broker is None:
+        return [found]
+    led = led_by(broker, (p for p in snapshot.partitions.values() if p.label in shown.why), snapshot)
+    why = "its copies cannot be cleaned and are to be copied again"
+    return [found, *demote(broker, alert.log_dir, led, snapshot, situation.policy, why)]
 
 
-def _answer(alert: AlertRecord) -> _Answer:
-    detail = read_as(alert.evidence, BrokerUncleanableEvidence).detail
-    return _UNKNOWN if not detail else next((answer for answer in _ANSWERS if _fits(answer.said, detail)), _UNKNOWN)
-
-
-def _fits(said: "re.Pattern[str] | Cause", detail: str) -> bool:
+def _fits(said: "re.Pattern[str] | Cause", detail: str | None) -> bool:
+    if not detail:
+        return False
     return cause_of(detail) is said if isinstance(said, Cause) else said.search(detail) is not None
-
-
-def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[ProposedAction]:
-    broker, labels = alert.broker, set(read_as(alert.evidence, BrokerUncleanableEvidence).why)
-    if broker is None or not labels:
-        return []
-    led = [
-        partition
-        for partition in snapshot.partitions.values()
-        if partition.label in labels and leadership.current_leadership(partition, snapshot).leader == broker
-    ]
-    return demote(
-        broker, alert.log_dir, led, snapshot, policy, "its copies cannot be cleaned and are to be copied again"
-    )
 
 
 RESPONSE = Response(

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.kafka.config_values import number_of
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.layout import Partition, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import NAMED, Policy, Precondition, Veto, owner_of
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, Veto, owner_of, vetoes_of
 from logdirwatch.plan.retention.limits import (
     LOCAL,
     RETENTION_MS,
@@ -20,11 +21,13 @@ from logdirwatch.plan.retention.limits import (
 )
 from logdirwatch.plan.retention.retention_vetoes import (
     KEEPING_UP_RATIO,
-    kept_for_ever,
+    of_topic,
+    only_by_limits,
     slowest_reader,
     unread_goes,
     unread_text,
 )
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 
@@ -40,6 +43,7 @@ def cut_preconditions(
     return (
         *((consumers, agrees) if cut.way.loses_data else (_remote_copied(cut.topic),)),
         _min_retention(cut, policy),
+        *last_values(cut.topic),
         Precondition("no_move", moves, None if is_moving else True),
         *_held_back(cut),
     )
@@ -48,11 +52,19 @@ def cut_preconditions(
 def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Veto, ...]:
     """Veto a cut that by its own numbers leaves too little; none is planned here unless configured."""
     history = _min_retention(cut, policy)
-    found = [
-        Veto("min_retention", f"of {cut.topic.name}, {history.text}") if history.holds is False else None,
-        unread_goes(cut.topic, snapshot, is_spared=cut.spares_unread),
-    ]
-    return tuple(veto for veto in found if veto is not None)
+    too_little = Veto("min_retention", f"of {cut.topic.name}, {history.text}") if history.holds is False else None
+    return vetoes_of(too_little, unread_goes(cut.topic, snapshot, is_spared=cut.spares_unread))
+
+
+def last_values(topic: Topic) -> tuple[Precondition, ...]:
+    """Say what a topic that is also compacted loses, which only a person can decide (KIP-71); empty for others."""
+    if not topic.is_compacted:
+        return ()
+    text = (
+        f"nobody needs the last values of keys of {topic.name} that were not written since: its cleanup policy is "
+        f"{topic.configs['cleanup.policy']}, so what is deleted may be the only record of a key"
+    )
+    return (Precondition("last_values_go", text, None),)
 
 
 def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> Precondition:
@@ -139,23 +151,22 @@ def keeps_too_little(action: ActionRecord, snapshot: ClusterSnapshot, policy: Po
         return list(_against_deletion(action, topic, snapshot, policy))
     if action.kind is not ActionKind.LOWER_RETENTION:
         return []
-    changes = (action.configs or {}).get(topic.name, {})
-    limits = {key: number_of(change["to"]) for key, change in changes.items()}
-    return [why for key, limit in limits.items() for why in _against_limit(action, topic, key, limit, snapshot, policy)]
+    found: list[str] = []
+    for key, change in (action.configs or {}).get(topic.name, {}).items():
+        limit, now = number_of(change["to"]), number_of(topic.configs.get(key))
+        if limit is None:
+            found.append(f"{key} of {topic.name} would be no number")
+        elif now is None or not 0 <= now <= limit:
+            found += _against(action, topic, key, limit, snapshot, policy)
+    return found
 
 
-def _against_limit(
-    action: ActionRecord, topic: Topic, key: str, limit: int | None, snapshot: ClusterSnapshot, policy: Policy
-) -> Iterator[str]:
-    if limit is None:
-        yield f"{key} of {topic.name} would be no number"
-    elif not _is_set(topic.configs.get(key), limit):
-        yield from _against(action, topic, key, limit, snapshot, policy)
-
-
-def _is_set(now: str | None, limit: int) -> bool:
-    value = number_of(now)
-    return value is not None and 0 <= value <= limit
+def is_moved(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
+    """Yield that the topic moves: retention does not run on moving replicas."""
+    topic = snapshot.topics.get(str(action.target.get("topic")))
+    for partition in () if topic is None else topic.partitions:
+        if (veto := replica_vetoes.partition_moving(snapshot, partition)) is not None:
+            yield veto.reason
 
 
 def _against(
@@ -167,10 +178,8 @@ def _against(
         yield f"{key} of {topic.name} would be {limit}: the configuration asks for {least} at least"
     if not is_age:
         yield from _too_short(topic, key, limit, snapshot, policy)
-    if not action.data_loss:
-        return
-    yield from _kept(topic, snapshot, policy)
-    if not policy.limits.spare_unread:
+    yield from _of_topic(topic, snapshot, policy)
+    if not action.data_loss or not policy.limits.spare_unread:
         return
     unread = _unread_by_age(action, topic, snapshot) if is_age else _unread_by_bytes(topic, limit, snapshot)
     if unread is not None:
@@ -187,15 +196,14 @@ def _too_short(topic: Topic, key: str, limit: int, snapshot: ClusterSnapshot, po
         yield f"{key} of {topic.name} would be {limit}: {kept}, {human_ms(wanted)} should stay"
 
 
-def _kept(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:
+def _of_topic(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:
     replicas = [r for partition in topic.partitions for r in snapshot.replicas_of(partition.key)]
-    veto = kept_for_ever(topic, replicas, policy)
-    if veto is not None:
-        yield veto.reason
+    yield from (veto.reason for veto in of_topic(topic, replicas, policy, snapshot))
 
 
 def _against_deletion(action: ActionRecord, topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:
-    yield from _kept(topic, snapshot, policy)
+    yield from _of_topic(topic, snapshot, policy)
+    yield from (veto.reason for veto in vetoes_of(only_by_limits(topic, policy)))
     percent = action.expected.get("deletes_percent")
     if percent is None or not policy.limits.spare_unread:
         return

@@ -115,20 +115,6 @@ def unread_of(partition: Partition, snapshot: ClusterSnapshot) -> int:
     return math.ceil((partition.unread_ratio or 0.0) * (snapshot.layout.size_of(partition.key) or 0))
 
 
-def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
-    """Return how far behind the slowest group reads, assuming that records arrived at an even pace."""
-    ratios = {partition.key: partition.unread_ratio or 0.0 for partition in topic.partitions}
-    return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
-
-
-def _owned_bytes_ms(topic: Topic, history_ms: Mapping[Replica, int], policy: Policy) -> int:
-    """Return the age that leaves the bytes that the owner wants to keep, as if records had come at an even pace."""
-    owned = policy.limits.topic_rule(topic.name).min_retention_bytes or 0
-    return math.ceil(
-        max((age * min(1.0, owned / (replica.size_bytes or 1)) for replica, age in history_ms.items()), default=0.0)
-    )
-
-
 def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[RetentionLimit]:
     """Return the limits of a topic that can be lowered within the configured minimum, the most certain first.
 
@@ -256,15 +242,18 @@ def _by_age(
     old = effective(topic, prefix + RETENTION_MS)
     if old is None:
         return None
-    history = {replica: _history_ms(replica, old, snapshot) for replica in everywhere}
-    known = {replica: age for replica, age in history.items() if age is not None}
-    if not known or len(known) < len(history):
+    # The age of a replica's oldest record is its size divided by its write rate.
+    rates = {replica: written_per_s(replica, old, snapshot) for replica in everywhere}
+    known = {replica: int((replica.size_bytes or 0) / rate * 1000) for replica, rate in rates.items() if rate}
+    if not known or len(known) < len(rates):
         return None
-    unread = 0 if prefix else _unread_ms(topic, known)
+    # How far behind the slowest group reads, and what the owner wants to keep, as if records came at an even pace.
+    ratios = {partition.key: partition.unread_ratio or 0.0 for partition in topic.partitions}
+    unread = 0 if prefix else math.ceil(max(ratios[replica.key] * age for replica, age in known.items()))
+    owned = policy.limits.topic_rule(topic.name).min_retention_bytes or 0
+    owned_ms = max(age * min(1.0, owned / (replica.size_bytes or 1)) for replica, age in known.items())
     spared = unread if policy.limits.spare_unread else 0
-    lowest = max(
-        1, spared, wanted_ms(topic, policy), _owned_bytes_ms(topic, known, policy), copy_lag_floor(topic, "ms")
-    )
+    lowest = max(1, spared, wanted_ms(topic, policy), math.ceil(owned_ms), copy_lag_floor(topic, "ms"))
     highest = _below(max(known.values()), old)
     return _rounded(RetentionLimit(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
 
@@ -273,12 +262,6 @@ def _rounded(way: RetentionLimit, unit: int) -> RetentionLimit:
     """Return a limit whose values are whole units, as people write them, if there are any within its bounds."""
     lowest, highest = -(-way.lowest // unit) * unit, way.highest // unit * unit
     return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way
-
-
-def _history_ms(replica: Replica, limit: str, snapshot: ClusterSnapshot) -> int | None:
-    """Return the age of a replica's oldest record: its size divided by its write rate; None if unknown."""
-    rate = written_per_s(replica, limit, snapshot)
-    return None if not rate else int((replica.size_bytes or 0) / rate * 1000)
 
 
 def _below(largest: int, old: str | None) -> int:

@@ -127,7 +127,8 @@ def _is_deleted(topic: Topic, broker: int, snapshot: ClusterSnapshot) -> bool:
     """Tell whether the limits are known by which the broker deletes the topic's segments, and nothing else does."""
     limits = [effective(topic, key) for key in (RETENTION_BYTES, RETENTION_MS)]
     is_limited = int(limits[0] or -1) >= 0 or kept_ms(topic) is not None
-    if policy_of(topic) != DELETE or topic.is_tiered or limits[0] is None or not is_limited:
+    is_done = policy_of(topic) == DELETE or (policy_of(topic) == BOTH and snapshot.has_cleaner(broker))
+    if not is_done or topic.is_tiered or limits[0] is None or not is_limited:
         return False
     configs = snapshot.configs_of(broker)
     inherited = {RETENTION_BYTES, RETENTION_MS} - (topic.overridden or frozenset())

@@ -4,14 +4,15 @@ A cut applies to every broker with a replica of the topic. Of the possible limit
 longest history; because the effect of a limit in bytes is certain, a limit by age must leave a tenth more. If the owner
 names a minimum of history, a limit by age that frees enough is chosen: one in bytes, computed for today's write rate,
 leaves less as soon as more is written. A cut frees no more than needed, and stops at the topic's floor: a minimum of
-history, what a consumer group has not read, the active segment. ``retention.shares`` decides which of several topics
-lose history.
+history, what a consumer group has not read, the active segment. How several topics share a cut is in :func:`spread`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from functools import partial
 
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
@@ -22,16 +23,124 @@ from logdirwatch.plan.retention.limits import (
     RetentionCut,
     RetentionCuts,
     RetentionLimit,
-    freed_bytes,
-    kept_bytes,
     limits_of,
-    segment_bytes,
 )
 from logdirwatch.plan.retention.overdue import is_reached, past_limit_bytes
-from logdirwatch.plan.retention.shares import Gain, Needed, gain, spread, useful
-from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_bytes
-from logdirwatch.text.words import counted
+from logdirwatch.plan.settings import PlanSettings
+
+# How several topics share a cut, for one directory or for all that need it: each in proportion to what it can free.
+# Topics of which only local copies are deleted come first, as far as possible: they lose nothing. Then those that fill
+# the directories, and the others only for what is still missing. A cut applies wherever the topic is, so a topic is cut
+# as deep as its neediest directory requires.
+MOST_OF_ONE = 0.5
+"""More topics than configured give where those would lose more than this share of what they can give."""
+
+Needed = Mapping[LogDirId, int]
+"""By directory: the bytes that it needs."""
+Gain = Callable[[Counter[LogDirId]], float]
+"""Returns the value of a cut from the bytes that it frees in each directory."""
+Make = Callable[[Topic, Gain, float], RetentionCut | None]
+"""Returns the cut of a topic with this gain."""
+
+
+class Turn(IntEnum):
+    """When a topic gives; each turn gives all that it can before the next one.
+
+    Of topics alike, first those of which nobody is known to need what goes: who reads is known, and it is not the last
+    value of a key.
+    """
+
+    LOSES_NOTHING = 0
+    FILLS = 1
+    FILLS_UNKNOWN_READERS = 2
+    OTHERS = 3
+    OTHERS_UNKNOWN_READERS = 4
+
+
+def turn_of(topic: Topic, filling: frozenset[str]) -> Turn:
+    """Return when a topic gives; ``filling`` are the topics whose growth fills the directory."""
+    if topic.is_tiered:
+        return Turn.LOSES_NOTHING
+    is_spare = topic.has_known_readers and not topic.is_compacted
+    if topic.name in filling:
+        return Turn.FILLS if is_spare else Turn.FILLS_UNKNOWN_READERS
+    return Turn.OTHERS if is_spare else Turn.OTHERS_UNKNOWN_READERS
+
+
+def spread(
+    deepest: Sequence[RetentionCut], needed: Needed, filling: frozenset[str], cut: Make, limits: PlanSettings
+) -> list[RetentionCut]:
+    """Return the cuts that free what directories need, or as much as possible.
+
+    ``deepest`` is what each topic can give, those that free most first.
+    """
+    spread_turn = _one_by_one if limits.retention_spread == "fewest_topics" else _shares
+    cuts: list[RetentionCut] = []
+    for turn in Turn:
+        alike = [most for most in deepest if turn_of(most.topic, filling) is turn]
+        cuts += spread_turn(alike, left(needed, cuts), cut, limits)
+    return cuts
+
+
+def gain(cut: RetentionCut, needed: Needed) -> int:
+    """Return the bytes that a cut frees in directories that need them."""
+    return useful(needed, Counter(cut.frees))
+
+
+def useful(needed: Needed, frees: Counter[LogDirId]) -> int:
+    """Return the freed bytes that a directory needs: bytes elsewhere, or beyond its need, do not count."""
+    return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
+
+
+def left(needed: Needed, cuts: Sequence[RetentionCut]) -> dict[LogDirId, int]:
+    """Return the bytes that directories still need after the cuts."""
+    found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
+    return {place: size for place, size in found.items() if size > 0}
+
+
+def _one_by_one(deepest: Sequence[RetentionCut], needed: Needed, cut: Make, limits: PlanSettings) -> list[RetentionCut]:
+    """Cut the topics that can free most first, each as far as possible."""
+    cuts: list[RetentionCut] = []
+    for most in deepest[: limits.retention_topics]:
+        missing = left(needed, cuts)
+        wanted = gain(most, missing)
+        found = cut(most.topic, partial(useful, missing), wanted) if wanted > 0 else None
+        cuts += [found] if found is not None else []
+    return cuts
+
+
+def _shares(deepest: Sequence[RetentionCut], needed: Needed, cut: Make, limits: PlanSettings) -> list[RetentionCut]:
+    """Take the same share of what each topic can free in each directory, or more if another directory needs it."""
+    chosen = _chosen(deepest, needed, limits.retention_topics)
+    possible = {place: sum(most.frees_at(place) for most in chosen) for place in needed}
+    cuts = []
+    for most in chosen:
+        shares = {p: -(-min(needed[p], all_) * most.frees_at(p) // all_) for p, all_ in possible.items() if all_ > 0}
+        wanted = {place: share for place, share in shares.items() if share > 0}
+        found = cut(most.topic, partial(_share_of, wanted), 1) if wanted else None
+        cuts += [found] if found is not None else []
+    return cuts
+
+
+def _share_of(wanted: Needed, frees: Counter[LogDirId]) -> float:
+    """Return how much of what is wanted of a topic the worst served directory gets; 1 is all of it."""
+    return min(frees[place] / size for place, size in wanted.items())
+
+
+def _chosen(deepest: Sequence[RetentionCut], needed: Needed, most_topics: int) -> Sequence[RetentionCut]:
+    """Return the topics that free most, and more topics while any directory would take over half of what they can free.
+
+    Further topics do not help a directory that they are not in.
+    """
+    possible: Counter[LogDirId] = Counter()
+    found: list[RetentionCut] = []
+    for most in deepest:
+        is_asked_much = any(needed[place] > MOST_OF_ONE * possible[place] for place in most.frees if place in needed)
+        if len(found) < most_topics or is_asked_much:
+            found.append(most)
+            possible.update(most.frees)
+    return found
+
 
 WORTH_AN_ESTIMATE = 1.1
 REASONS = 3
@@ -41,11 +150,14 @@ LOOKED_AT = 200
 
 def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> RetentionCuts:
     """Cut ``needed_bytes`` and no more, from topics according to the configured spread."""
-    standing = replica_vetoes.first(
-        [replica_vetoes.retention_frees_nothing(source), replica_vetoes.no_free_bytes(source)]
-    )
-    if standing is not None:
-        return RetentionCuts(vetoes=(standing,))
+    # The retention task does not run on offline logs (KIP-18), and without a free byte a segment that is rolled before
+    # one is deleted takes the directory offline (KIP-928).
+    if not source.is_serving:
+        text = f"retention frees nothing in {source.path}: it is {source.status}"
+        return RetentionCuts(vetoes=(Veto("retention_frees_nothing", text),))
+    if source.usable_bytes == 0:
+        text = f"{source.path} has no free byte left, so a retention cut may fail there"
+        return RetentionCuts(vetoes=(Veto("no_free_bytes", text),))
     refusals: Counter[Veto] = Counter()
     here = largest_first(by_topic(snapshot.replicas_in(source.place)))
 
@@ -54,9 +166,10 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
 
     found: list[RetentionCut] = []
     for name, mine in here.items():
-        rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
-        refusals.update([rejected] if rejected is not None else [])
-        topic = cuttable(name, mine, snapshot, policy, refusals) if rejected is None else None
+        if snapshot.decisions.is_rejected(ActionKind.LOWER_RETENTION, {**place_target(source), "topic": name}):
+            refusals[Veto("rejected", f"a lower retention of {name} was rejected")] += 1
+            continue
+        topic = cuttable(name, mine, snapshot, policy, refusals)
         deepest = None if topic is None else cut(topic, lambda frees: frees[source.place], None)
         most = 0 if deepest is None else deepest.frees_at(source.place)
         veto = None if topic is None else held_back(topic, mine, snapshot, policy, deepest, most)
@@ -108,25 +221,13 @@ def cuttable(
     topic = snapshot.topics.get(name)
     if topic is None:
         return None
-    tiered = [
-        retention_vetoes.tiered_storage_off(topic, snapshot),
-        retention_vetoes.remote_copies_off(topic),
-        retention_vetoes.leaderless_archives_nothing(topic),
-    ]
-    veto = replica_vetoes.first(
-        [
-            replica_vetoes.internal_topic(topic, policy.limits),
-            replica_vetoes.never_touch(topic.name, policy.limits),
-            replica_vetoes.not_deleted_by_retention(topic),
-            *(tiered if topic.is_tiered else [retention_vetoes.kept_for_ever(topic, here, policy)]),
-            retention_vetoes.high_watermark_stands(topic),
-            *(replica_vetoes.partition_moving(snapshot, partition) for partition in topic.partitions),
-            *(replica_vetoes.partition_claimed(snapshot, partition) for partition in topic.partitions),
-            replica_vetoes.cut_elsewhere(snapshot, topic.name),
-        ]
-    )
-    refusals.update([veto] if veto is not None else [])
-    return topic if veto is None else None
+    against = [*retention_vetoes.against_loss(topic, here, snapshot, policy)]
+    if all(partition.leader is None for partition in topic.partitions):
+        # A segment goes only once the high watermark has passed it (UnifiedLog.deletableSegments).
+        text = f"no partition of {name} has a leader: its high watermark stands still"
+        against.append(Veto("high_watermark_stands", text))
+    refusals.update(against[:1])
+    return None if against else topic
 
 
 def cut_topic(
@@ -234,42 +335,10 @@ def held_back(
     if deepest is not None and most > 0:
         is_held = deepest.way.is_held_by_readers
         return retention_vetoes.consumers_unread(topic, snapshot, policy) if is_held else None
-    return replica_vetoes.first(
-        [
-            _deletion_stands(topic, here, snapshot),
-            retention_vetoes.owner_minimum(topic, policy),
-            retention_vetoes.consumers_unread(topic, snapshot, policy),
-            retention_vetoes.remote_copy_lags(topic),
-            _segments_stay(topic, here),
-            retention_vetoes.history_minimum(topic, here, snapshot, policy),
-        ]
-    )
-
-
-def _deletion_stands(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot) -> Veto | None:
-    """Veto a topic whose old segments are seen to stay: no limit frees anything before they are deleted again."""
-    stuck = next((replica for replica in here if not is_reached(replica, snapshot)), None)
-    if stuck is None:
-        return None
-    why = f"broker {stuck.broker} does not delete old segments of {topic.name}"
-    if past_limit_bytes(stuck, snapshot):
-        why = f"{topic.name} is past its present limit on broker {stuck.broker}"
-    return Veto("deletion_stands", f"{why}: no lower limit frees anything there")
-
-
-def _segments_stay(topic: Topic, here: Sequence[Replica]) -> Veto | None:
-    """Say what a topic keeps as no limit deletes the newest segments of a replica; None if a replica has more."""
-    name, segment = topic.name, segment_bytes(topic)
-    sizes = [replica.size_bytes for replica in here if replica.size_bytes is not None]
-    if len(sizes) < len(here):
-        unknown = counted(len(here) - len(sizes), "replica", "replicas")
-        return Veto("sizes_unknown", f"the size of {unknown} of {name} is not known")
-    limit = kept_bytes(topic)
-    if any(freed_bytes(size, 0, segment) for size in sizes) and (limit is None or limit > segment):
-        return None
-    kept = f"{counted(len(here), 'replica keeps', 'replicas keep')} {human_bytes(sum(sizes))}"
-    return Veto(
-        "one_segment_left",
-        f"{name} has no more than one segment a replica to give; its {kept}: smaller segments (segment.bytes, now "
-        f"{human_bytes(segment)}), or fewer partitions, would make it possible",
-    )
+    # No limit frees anything before old segments are deleted again.
+    if (stuck := next((replica for replica in here if not is_reached(replica, snapshot)), None)) is not None:
+        why = f"broker {stuck.broker} does not delete old segments of {topic.name}"
+        if past_limit_bytes(stuck, snapshot):
+            why = f"{topic.name} is past its present limit on broker {stuck.broker}"
+        return Veto("deletion_stands", f"{why}: no lower limit frees anything there")
+    return next(retention_vetoes.nothing_to_give(topic, here, snapshot, policy), None)

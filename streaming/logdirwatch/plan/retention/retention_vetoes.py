@@ -1,15 +1,14 @@
-"""Vetoes of actions that free space without a move: each has a name and a reason, or is None.
+"""Why a topic keeps what it has, however much room is needed: each veto has a name and a reason.
 
-Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``, ``CordonedLogDirs``.
+Sources: KIP-18, KIP-405, KIP-928; Kafka 4.3.1's ``UnifiedLog``, ``LogCleaner``, ``LogConfig``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import NAMED, Policy, Veto
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.proposal import NAMED, Policy, Veto, vetoes_of
 from logdirwatch.plan.retention.limits import (
     LOCAL,
     RETENTION_BYTES,
@@ -19,12 +18,15 @@ from logdirwatch.plan.retention.limits import (
     freed_bytes,
     history_bytes,
     is_copy_delayed,
+    is_deleted,
+    kept_bytes,
     segment_bytes,
     unread_of,
     wanted_ms,
 )
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_rate
-from logdirwatch.text.words import some_of
+from logdirwatch.text.words import counted, some_of
 
 KEEPING_UP_RATIO = 0.05
 """The collector's value for a group that keeps up: its smallest step."""
@@ -32,14 +34,53 @@ FOR_EVER_MS = 100 * 365 * DAY_MS
 FOR_EVER_BYTES = 1 << 60
 
 
-def high_watermark_stands(topic: Topic) -> Veto | None:
-    """Veto a topic without any leader: retention waits for the high watermark.
+def against_loss(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Iterator[Veto]:
+    """Yield why a topic may lose nothing now, by a lower limit or otherwise; ``here`` are replicas that should shrink.
 
-    Kafka deletes a segment only once the high watermark has passed it (``UnifiedLog.deletableSegments``).
+    Retention applies wherever the cleanup policy contains ``delete``: the retention task deletes old segments, in logs
+    that are compacted too the log cleaner (``LogCleanerManager.deletableLogs``).
     """
-    if any(partition.leader is not None for partition in topic.partitions):
+    yield from of_topic(topic, here, policy, snapshot)
+    yield from vetoes_of(*(replica_vetoes.partition_moving(snapshot, partition) for partition in topic.partitions))
+    yield from vetoes_of(*(replica_vetoes.partition_claimed(snapshot, partition) for partition in topic.partitions))
+    yield from vetoes_of(replica_vetoes.cut_elsewhere(snapshot, topic.name))
+
+
+def of_topic(topic: Topic, here: Iterable[Replica], policy: Policy, snapshot: ClusterSnapshot) -> Iterator[Veto]:
+    """Yield why a topic may lose nothing, whatever else is done to it: its configuration, and the owner's."""
+    limits, name = policy.limits, topic.name
+    yield from vetoes_of(replica_vetoes.internal_topic(topic, limits), replica_vetoes.never_touch(name, limits))
+    if not is_deleted(topic):
+        cleanup = topic.configs.get("cleanup.policy")
+        known = "is not known" if cleanup is None else f"is {cleanup}"
+        yield Veto("not_deleted_by_retention", f"the cleanup policy of {name} {known}")
+    yield from _of_tiered(topic, snapshot) if topic.is_tiered else vetoes_of(kept_for_ever(topic, here, policy))
+
+
+def only_by_limits(topic: Topic, policy: Policy) -> Veto | None:
+    """Veto deleting records where only a limit keeps a configured minimum of history, or the remote copy (KIP-405)."""
+    rule = policy.limits.topic_rule(topic.name)
+    if not topic.is_tiered and rule.min_retention_bytes is None and rule.min_retention_ms is None:
         return None
-    return Veto("high_watermark_stands", f"no partition of {topic.name} has a leader: its high watermark stands still")
+    what = "the remote copy" if topic.is_tiered else "the history that the configuration keeps"
+    return Veto("only_by_limits", f"deleting records of {topic.name} may delete {what}; a lower limit does not")
+
+
+def _of_tiered(topic: Topic, snapshot: ClusterSnapshot) -> Iterator[Veto]:
+    """Yield why nothing local may go: nothing is deleted before it was copied (KIP-405)."""
+    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in snapshot.brokers}
+    off = [b for b in sorted(hosts) if snapshot.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
+    if off:
+        text = f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off"
+        yield Veto("tiered_storage_off", text)
+    # Later records exist nowhere else, and the local limit must equal the other one (KIP-950; LogConfig.validate).
+    if topic.configs.get("remote.log.copy.disable") == "true":
+        text = f"copies of {topic.name} to remote storage are switched off (remote.log.copy.disable)"
+        yield Veto("remote_copies_off", f"{text}: the data here exists nowhere else, and no local limit can be set")
+    # Only a leader copies to remote storage (KIP-928).
+    if without := [partition.label for partition in topic.partitions if partition.leader is None]:
+        text = f"{some_of(without, NAMED)} has no leader, so nothing of it is archived: until it has one only deleting "
+        yield Veto("leaderless_archives_nothing", f"{text}the topic frees its bytes")
 
 
 def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto | None:
@@ -68,27 +109,45 @@ def _is_beyond(topic: Topic, key: str, most: int) -> bool:
     return value is not None and (int(value) < 0 or int(value) >= most)
 
 
-def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
-    """Veto a cut because the configured minimum keeps everything."""
-    rule = policy.limits.topic_rule(topic.name)
-    if rule.min_retention_bytes is None and rule.min_retention_ms is None:
+def nothing_to_give(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Iterator[Veto]:
+    """Yield which floor leaves nothing to cut in a topic, and which readers."""
+    name, rule = topic.name, policy.limits.topic_rule(topic.name)
+    if rule.min_retention_bytes is not None or rule.min_retention_ms is not None:
+        yield Veto("owner_minimum", f"the configuration keeps all that is known of {name}")
+    yield from vetoes_of(consumers_unread(topic, snapshot, policy))
+    if topic.is_tiered and topic.remote_copy_lag_bytes:
+        lag = human_bytes(topic.remote_copy_lag_bytes)
+        delayed = " (their copies are delayed by remote.copy.lag.*)" if is_copy_delayed(topic) else ""
+        text = f"{lag} of {name} are not in remote storage yet{delayed}: local retention keeps them"
+        yield Veto("remote_copy_lags", text)
+    yield from vetoes_of(_segments_stay(topic, here))
+    segment = segment_bytes(topic)
+    has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in here)
+    if has_more and history_bytes(topic, here, snapshot, policy) > segment:
+        rate = fastest(here, effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), snapshot)
+        why = "how fast it is written is not known"
+        if rate is not None:
+            why = f"{human_rate(rate)} are written to a partition"
+        text = f"the last {human_ms(wanted_ms(topic, policy))} of {name} stay, which may be all of it: {why}"
+        yield Veto("min_retention", text)
+
+
+def _segments_stay(topic: Topic, here: Sequence[Replica]) -> Veto | None:
+    """Say what a topic keeps as no limit deletes the newest segments of a replica; None if a replica has more."""
+    name, segment = topic.name, segment_bytes(topic)
+    sizes = [replica.size_bytes for replica in here if replica.size_bytes is not None]
+    if len(sizes) < len(here):
+        unknown = counted(len(here) - len(sizes), "replica", "replicas")
+        return Veto("sizes_unknown", f"the size of {unknown} of {name} is not known")
+    limit = kept_bytes(topic)
+    if any(freed_bytes(size, 0, segment) for size in sizes) and (limit is None or limit > segment):
         return None
-    return Veto("owner_minimum", f"the configuration keeps all that is known of {topic.name}")
-
-
-def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Veto a cut because the general minimum of history keeps everything.
-
-    Not if there is no segment to delete anyway.
-    """
-    replicas, segment = list(here), segment_bytes(topic)
-    age, wanted = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), wanted_ms(topic, policy)
-    has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
-    if not has_more or history_bytes(topic, replicas, snapshot, policy) <= segment:
-        return None
-    rate = fastest(replicas, age, snapshot)
-    why = "how fast it is written is not known" if rate is None else f"{human_rate(rate)} are written to a partition"
-    return Veto("min_retention", f"the last {human_ms(wanted)} of {topic.name} stay, which may be all of it: {why}")
+    kept = f"{counted(len(here), 'replica keeps', 'replicas keep')} {human_bytes(sum(sizes))}"
+    return Veto(
+        "one_segment_left",
+        f"{name} has no more than one segment a replica to give; its {kept}: smaller segments (segment.bytes, now "
+        f"{human_bytes(segment)}), or fewer partitions, would make it possible",
+    )
 
 
 def consumers_unread(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
@@ -115,126 +174,3 @@ def unread_text(partition: Partition, snapshot: ClusterSnapshot) -> str:
     """Say which group has not read what."""
     size = human_bytes(unread_of(partition, snapshot))
     return f"consumer group {partition.slowest_group} has still to read about {size} of {partition.label}"
-
-
-def tiered_storage_off(topic: Topic, snapshot: ClusterSnapshot) -> Veto | None:
-    """Veto a tiered topic on a broker without remote storage.
-
-    Nothing local is deleted before it was copied (KIP-405).
-    """
-    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in snapshot.brokers}
-    off = [b for b in sorted(hosts) if snapshot.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
-    if not off:
-        return None
-    return Veto("tiered_storage_off", f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off")
-
-
-def remote_copies_off(topic: Topic) -> Veto | None:
-    """Veto a topic whose copies to remote storage are switched off: later records exist nowhere else.
-
-    Its local limit must equal the other one (KIP-950; 4.3.1 ``LogConfig.validate``).
-    """
-    if topic.configs.get("remote.log.copy.disable") != "true":
-        return None
-    text = f"copies of {topic.name} to remote storage are switched off (remote.log.copy.disable)"
-    return Veto("remote_copies_off", f"{text}: the data here exists nowhere else, and no local limit can be set")
-
-
-def remote_copy_lags(topic: Topic) -> Veto | None:
-    """Veto a cut because everything waits to be copied to remote storage: local retention keeps it (KIP-405)."""
-    lag = topic.remote_copy_lag_bytes if topic.is_tiered else None
-    if not lag:
-        return None
-    delayed = " (their copies are delayed by remote.copy.lag.*)" if is_copy_delayed(topic) else ""
-    return Veto(
-        "remote_copy_lags",
-        f"{human_bytes(lag)} of {topic.name} are not in remote storage yet{delayed}: local retention keeps them",
-    )
-
-
-def leaderless_archives_nothing(topic: Topic) -> Veto | None:
-    """Veto a tiered topic with a leaderless partition: only a leader copies to remote storage (KIP-405, KIP-928)."""
-    without = [partition.label for partition in topic.partitions if partition.leader is None]
-    if not without:
-        return None
-    return Veto(
-        "leaderless_archives_nothing",
-        f"{some_of(without, NAMED)} has no leader, so nothing of it is archived: until it has one only deleting the "
-        "topic frees its bytes",
-    )
-
-
-def delete_records_frees_nothing(directory: LogDir) -> Veto | None:
-    """Veto a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
-    if directory.is_serving and directory.status is not LogDirStatus.SATURATED:
-        return None
-    return Veto(
-        "delete_records_frees_nothing", f"deleting records frees nothing in {directory.path}: it is {directory.status}"
-    )
-
-
-def policy_without_delete(topic: Topic) -> Veto | None:
-    """Veto a cleanup policy without ``delete``: POLICY_VIOLATION (Kafka 4.3.1 ``deleteRecordsOnLeader``)."""
-    policy = topic.configs.get("cleanup.policy")
-    if policy is not None and "delete" in policy.split(","):
-        return None
-    known = "is not known" if policy is None else f"is {policy}"
-    return Veto("policy_without_delete", f"records of {topic.name} cannot be deleted: its cleanup policy {known}")
-
-
-def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
-    """Veto deleting records of a partition without a leader: only the leader takes the request (KIP-107)."""
-    without = [partition.label for partition in partitions if partition.leader is None]
-    return Veto("leaders_missing", f"{some_of(without, NAMED)} has no leader to ask") if without else None
-
-
-def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None:
-    """Veto a path that ``log.dirs`` spells differently: Kafka accepts such a cordon and ignores it (KAFKA-20901)."""
-    listed = tuple(listed)
-    if not listed or directory.path in listed:
-        return None
-    return Veto(
-        "cordon_not_enforced",
-        f"log.dirs does not name {directory.path} by this absolute path, so a cordon would not hold",
-    )
-
-
-def path_not_expressible(path: str) -> Veto | None:
-    """Veto a path that ``kafka-configs`` cannot pass on.
-
-    It splits lists at commas and drops brackets (``ConfigCommand``).
-    """
-    if not any(sign in path for sign in ",[]") and path == path.strip():
-        return None
-    return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
-
-
-def nowhere_else(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
-    """Veto a cordon that leaves fewer brokers for new partitions than a topic has replicas.
-
-    Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
-    """
-    open_brokers = {
-        d.broker
-        for d in snapshot.directories.values()
-        if d.is_serving and not d.is_cordoned and snapshot.is_alive(d.broker) and d.place != directory.place
-    }
-    wanted = max((len(partition.replicas) for partition in snapshot.partitions.values()), default=1)
-    if len(open_brokers) >= wanted:
-        return None
-    return Veto(
-        "nowhere_else",
-        f"{len(open_brokers)} brokers would be left to take new partitions, topics here have {wanted} replicas",
-    )
-
-
-def reserve_gone(directory: LogDir, reserve_bytes: int) -> Veto | None:
-    """Veto relying on a reserve file that cannot exist: too few bytes are unexplained by replicas."""
-    found = directory.unaccounted_bytes
-    if found is None or found >= reserve_bytes:
-        return None
-    return Veto(
-        "reserve_gone",
-        f"only {human_bytes(found)} in {directory.path} are explained by no replica: a reserve of "
-        f"{human_bytes(reserve_bytes)} cannot be there",
-    )

@@ -23,7 +23,7 @@ def violations(assignments: Sequence[Assignment], snapshot: ClusterSnapshot, pol
         if partition is None:
             found.append(Veto("partition_gone", f"{assignment.label} does not exist any more"))
         else:
-            found.extend(_of_partition(assignment, partition, snapshot))
+            found.extend(_of_partition(assignment, partition, snapshot, policy))
     if not found:
         found.extend(_of_space(assignments, snapshot, policy))
     return list(dict.fromkeys(found))
@@ -34,9 +34,12 @@ def _repeated(assignments: Iterable[Assignment]) -> Iterator[Veto]:
     yield from (Veto("partition_repeated", f"{label} is named twice") for label, count in counts.items() if count > 1)
 
 
-def _of_partition(assignment: Assignment, partition: Partition, snapshot: ClusterSnapshot) -> Iterator[Veto]:
+def _of_partition(
+    assignment: Assignment, partition: Partition, snapshot: ClusterSnapshot, policy: Policy
+) -> Iterator[Veto]:
     yield from _of_form(assignment, partition)
     found = [replica_vetoes.broker_not_alive(snapshot, broker) for broker in _taking_part(assignment, partition)]
+    found.append(replica_vetoes.never_touch(partition.topic, policy.limits))
     found.append(replica_vetoes.rack_spread_lost(snapshot, partition.replicas, assignment.replicas))
     found.append(replica_vetoes.partition_moving(snapshot, partition))
     found += [

@@ -3,11 +3,10 @@
 Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManager``, ``ReassignPartitionsCommand``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.layout import Partition, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -137,13 +136,6 @@ def cut_elsewhere(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
     return Veto("retention_waits", _WAITS.format(topic)) if topic in snapshot.cutting else None
 
 
-def rejected_cut(snapshot: ClusterSnapshot, target: Mapping[str, Any]) -> Veto | None:
-    """Veto a topic whose cut a person rejected."""
-    if not snapshot.decisions.is_rejected(ActionKind.LOWER_RETENTION, target):
-        return None
-    return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
-
-
 def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
     """Veto topics that the configuration excludes from every recommendation."""
     if not _matches(topic, limits.never_touch) and not limits.topic_rule(topic).never_touch:
@@ -156,29 +148,6 @@ def internal_topic(topic: Topic, limits: PlanSettings) -> Veto | None:
     if not topic.is_internal and not _matches(topic.name, limits.internal_topics):
         return None
     return Veto("internal_topic", f"{topic.name} is an internal topic")
-
-
-def not_deleted_by_retention(topic: Topic) -> Veto | None:
-    """Veto any policy but ``delete``: ``compact`` ignores retention, ``compact,delete`` is left to the cleaner."""
-    policy = topic.configs.get("cleanup.policy")
-    if policy == "delete":
-        return None
-    known = "is not known" if policy is None else f"is {policy}"
-    return Veto("not_deleted_by_retention", f"the cleanup policy of {topic.name} {known}")
-
-
-def retention_frees_nothing(directory: LogDir) -> Veto | None:
-    """Veto an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
-    if directory.is_serving:
-        return None
-    return Veto("retention_frees_nothing", f"retention frees nothing in {directory.path}: it is {directory.status}")
-
-
-def no_free_bytes(directory: LogDir) -> Veto | None:
-    """Veto a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
-    if directory.usable_bytes != 0:
-        return None
-    return Veto("no_free_bytes", f"{directory.path} has no free byte left, so a retention cut may fail there")
 
 
 def name_too_long(topic: str, partition: int) -> Veto | None:

@@ -1,9 +1,9 @@
-"""Vetoes on stopping or starting a broker now: each has a name and a reason, or is None.
+"""Vetoes on stopping or starting a broker now: each has a name and a reason.
 
 Sources: KIP-112 (changes in operation) and KIP-928; Kafka 4.3.1 ``LogManager`` and ``ReplicationControlManager``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.availability import leadership
@@ -12,115 +12,94 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.words import some_of
 
-SICK_CAUSES = frozenset({Cause.FAILED})
-"""Causes that need a new disk: a start on the old one may fail again. A read-only mount recovers with a start."""
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 
 
 def against_starting(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return the vetoes on starting a broker that is down: it takes nothing away, but disks may fail again."""
-    directories = snapshot.directories_of.get(broker, ())
-    return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(snapshot, broker))
+    return tuple(_of_disks(snapshot, broker))
 
 
 def against_stopping(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return the vetoes on stopping a broker for a while, whatever is done to its disks meanwhile."""
-    return _standing(
-        other_broker_down(snapshot, broker),
-        other_broker_stopping(snapshot, broker),
-        last_in_sync_replica(snapshot, broker),
-        min_isr_lost(snapshot, broker),
-        quorum_unsafe(snapshot, broker),
-    )
+    return (*_of_other_brokers(snapshot, broker), *_of_replicas(snapshot, broker), *_of_quorum(snapshot, broker))
 
 
 def against_restart(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return the vetoes on a restart: a stop, and a start on the same disks."""
-    room = no_room_for_recovery(snapshot.directories_of.get(broker, ()))
-    return (*against_starting(snapshot, broker), *_standing(room), *against_stopping(snapshot, broker))
+    return (
+        *against_starting(snapshot, broker),
+        *_of_room(snapshot.directories_of.get(broker, ())),
+        *against_stopping(snapshot, broker),
+    )
 
 
-def known_sick_disk(directories: Iterable[LogDir]) -> Veto | None:
-    """Veto starting a broker on a failed disk: it may fail during recovery (KIP-112, operations 3)."""
-    sick = [d.path for d in directories if d.status in _LOST and d.cause in SICK_CAUSES]
-    if not sick:
-        return None
-    return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
+def is_sick(directory: LogDir) -> bool:
+    """Tell whether a directory needs a new disk; a read-only mount recovers with a start."""
+    return directory.status in _LOST and directory.cause is Cause.FAILED
 
 
-def unrepaired(directories: Iterable[LogDir]) -> Veto | None:
-    """Veto starting a broker on a file system that reports corruption: new data there may be lost as well."""
-    paths = [d.path for d in directories if d.status in _LOST and d.cause is Cause.FILE_SYSTEM]
-    if not paths:
-        return None
-    text = f"the file system of {', '.join(paths)} reports corruption or shut itself down; repair it before the start"
-    return Veto("unrepaired_file_system", text)
+def is_corrupt(directory: LogDir) -> bool:
+    """Tell whether a directory's file system reports corruption: new data there may be lost as well."""
+    return directory.status in _LOST and directory.cause is Cause.FILE_SYSTEM
 
 
-def suspect_disk(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto starting on a suspect disk: a start reads and writes all of it (KIP-112, operations 3)."""
-    paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.is_suspect]
-    if paths:
-        return Veto("suspect_disk", f"{', '.join(paths)} of broker {broker} is suspect; a restart may finish it off")
-    if broker in snapshot.brokers and snapshot.brokers[broker].is_suspect:
-        return Veto("suspect_disk", f"a disk of broker {broker} is suspect, and nobody knows which")
-    return None
+def _of_disks(snapshot: ClusterSnapshot, broker: int) -> Iterator[Veto]:
+    """Yield the disks that a start may fail on: it reads and writes all of them (KIP-112, operations 3)."""
+    mine = snapshot.directories_of.get(broker, ())
+    if sick := _paths(filter(is_sick, mine)):
+        yield Veto("known_sick_disk", f"{sick} failed; restart only after the disk was replaced")
+    if corrupt := _paths(filter(is_corrupt, mine)):
+        text = f"the file system of {corrupt} reports corruption or shut itself down; repair it before the start"
+        yield Veto("unrepaired_file_system", text)
+    if suspect := _paths(d for d in mine if d.is_suspect):
+        yield Veto("suspect_disk", f"{suspect} of broker {broker} is suspect; a restart may finish it off")
+    elif broker in snapshot.brokers and snapshot.brokers[broker].is_suspect:
+        yield Veto("suspect_disk", f"a disk of broker {broker} is suspect, and nobody knows which")
 
 
-def no_room_for_recovery(directories: Iterable[LogDir]) -> Veto | None:
-    """Veto a restart while a serving directory is saturated: recovery writes, and would take it offline (KIP-928)."""
-    full = [d.path for d in directories if d.status is LogDirStatus.SATURATED or (d.is_serving and d.usable_bytes == 0)]
-    if not full:
-        return None
-    return Veto("no_room_for_recovery", f"{', '.join(full)} is nearly full, and the recovery after a restart writes")
+def _of_room(directories: Iterable[LogDir]) -> Iterator[Veto]:
+    """Yield the saturated directories: recovery writes, and would take them offline (KIP-928)."""
+    full = _paths(
+        d for d in directories if d.status is LogDirStatus.SATURATED or (d.is_serving and d.usable_bytes == 0)
+    )
+    if full:
+        yield Veto("no_room_for_recovery", f"{full} is nearly full, and the recovery after a restart writes")
 
 
-def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto stopping a second broker."""
-    down = [other for other in snapshot.brokers if other != broker and not snapshot.is_alive(other)]
-    if not down:
-        return None
-    return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive", tuple(down))
+def _of_other_brokers(snapshot: ClusterSnapshot, broker: int) -> Iterator[Veto]:
+    """Yield the brokers that are away, or that an accepted action is about to take away."""
+    if down := [other for other in snapshot.brokers if other != broker and not snapshot.is_alive(other)]:
+        yield Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive", tuple(down))
+    if others := sorted(snapshot.stopping - {broker}):
+        text = f"an accepted action stops broker {some_of(others)}: carry it out first, or reject it"
+        yield Veto("other_broker_stopping", text, tuple(others))
 
 
-def other_broker_stopping(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Refuse to take a broker away while an accepted action is about to take another one."""
-    others = sorted(snapshot.stopping - {broker})
-    if not others:
-        return None
-    text = f"an accepted action stops broker {some_of(others)}: carry it out first, or reject it"
-    return Veto("other_broker_stopping", text, tuple(others))
-
-
-def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto stopping a broker with the only live in-sync replica: its partition would lose its leader."""
-    alone = [p.label for p, in_sync in _in_sync_on(snapshot, broker) if in_sync == {broker}]
-    if not alone:
-        return None
-    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {some_of(alone)}")
-
-
-def min_isr_lost(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto stopping a broker needed for the minimum of in-sync replicas, if waiting for others helps."""
+def _of_replicas(snapshot: ClusterSnapshot, broker: int) -> Iterator[Veto]:
+    """Yield the partitions that lose their leader, or their minimum in sync if waiting for other replicas helps."""
+    if alone := [p.label for p, in_sync in _in_sync_on(snapshot, broker) if in_sync == {broker}]:
+        yield Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {some_of(alone)}")
     short = [
         partition.label
         for partition, left, needed in _stopped_writes(snapshot, broker)
         if left is not None and needed == left + 1 and needed < len(partition.replicas)
     ]
-    if not short:
-        return None
-    return Veto("min_isr_lost", f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes")
+    if short:
+        text = f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes"
+        yield Veto("min_isr_lost", text)
 
 
-def quorum_unsafe(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto stopping a controller without which the known voters have no majority."""
+def _of_quorum(snapshot: ClusterSnapshot, broker: int) -> Iterator[Veto]:
+    """Yield that the known voters lose their majority; a single one has none to keep."""
     known = voters(snapshot)
-    if broker not in known or len(known) == 1:
-        return None
     left = [voter for voter in known if voter != broker and (voter not in snapshot.brokers or snapshot.is_alive(voter))]
-    if len(left) >= len(known) // 2 + 1:
-        return None
-    return Veto("quorum_unsafe", f"without broker {broker} only {len(left)} of {len(known)} controllers are left")
+    if broker in known and len(known) > 1 and len(left) < len(known) // 2 + 1:
+        yield Veto("quorum_unsafe", f"without broker {broker} only {len(left)} of {len(known)} controllers are left")
+
+
+def _paths(directories: Iterable[LogDir]) -> str:
+    return ", ".join(directory.path for directory in directories)
 
 
 def quorum_safe(snapshot: ClusterSnapshot, broker: int) -> Precondition:
@@ -188,10 +167,6 @@ def _in_sync_on(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partit
             in_sync = leadership.live_replicas(partition, snapshot) & set(partition.isr)
             if broker in in_sync:
                 yield partition, set(in_sync)
-
-
-def _standing(*found: Veto | None) -> tuple[Veto, ...]:
-    return tuple(veto for veto in found if veto is not None)
 
 
 def _words(value: str) -> list[str]:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
 from logdirwatch.plan.balance.from_snapshot import known
-from logdirwatch.plan.balance.model.cluster import ClusterModel
 from logdirwatch.plan.balance.model.task import Kind, Mode, Task
 from logdirwatch.plan.balance.planner import ClusterPlan, make_plan
 from logdirwatch.plan.balance.summary import summarise
@@ -64,7 +64,16 @@ def what_if(snapshot: ClusterSnapshot, changes: Iterable[Change], policy: Policy
         after = change.apply(after, policy)
     if mode is not None or after.new:
         after = _balanced(after, policy, mode)
-    return _outcome(before, after, tried)
+    return Outcome(
+        cluster=snapshot.cluster,
+        what_if=[change.written for change in tried],
+        state_at_ms=snapshot.state_at_ms,
+        inventory_at_ms=snapshot.inventory_at_ms,
+        moves=after.moves,
+        unplaced=after.unplaced,
+        notes=list(after.notes),
+        directories=_outlooks(before, after),
+    )
 
 
 def _balanced(scenario: Scenario, policy: Policy, mode: Mode | None) -> Scenario:
@@ -72,48 +81,21 @@ def _balanced(scenario: Scenario, policy: Policy, mode: Mode | None) -> Scenario
     task = Task(mode or Mode(Kind.BALANCE_DISKS), policy.limits)
     model = known(scenario.snapshot, task.mode, policy, at_ms).model
     if mode is None:
-        model = _only(model, {broker for broker, _ in scenario.new})
+        # Every replica of the other brokers is kept in place.
+        wanted = np.isin(model.broker_ids[model.replica_broker], [broker for broker, _ in scenario.new])
+        model = replace(model, is_free=wanted & model.is_free)
     made = make_plan(model, task)
     cost = summarise(made).moved
-    moves = Moves(
-        replicas=cost.replicas,
-        bytes=cost.bytes,
-        within_brokers_bytes=cost.within_brokers_bytes,
-        between_brokers_bytes=cost.between_brokers_bytes,
-        needs_ms=cost.needs_ms,
-    )
-    return scenario.moved(_places(made), moves)
-
-
-def _only(model: ClusterModel, brokers: set[int]) -> ClusterModel:
-    """Return the model with every replica of the other brokers kept in place."""
-    wanted = np.isin(model.broker_ids[model.replica_broker], list(brokers))
-    return replace(model, is_held=~(wanted & model.is_free))
+    return scenario.moved(_places(made), msgspec.convert(cost, Moves, from_attributes=True))
 
 
 def _places(plan: ClusterPlan) -> dict[Key, LogDirId]:
-    model = plan.before
     found: dict[Key, LogDirId] = {}
-    for replica in np.flatnonzero(model.replica_directory != plan.after.replica_directory):
-        broker, _ = model.directory_name(int(model.replica_directory[replica]))
-        partition = int(model.replica_partition[replica])
-        topic = model.topics[int(model.partition_topic[partition])]
-        key = broker, topic, int(model.partition_numbers[partition])
-        found[key] = model.directory_name(int(plan.after.replica_directory[replica]))
+    for move in plan.moves:
+        name = plan.before.directory_name
+        topic, number = plan.before.partition_name(move.partition)
+        found[name(move.source)[0], topic, number] = name(move.target)
     return found
-
-
-def _outcome(before: Scenario, after: Scenario, changes: list[Change]) -> Outcome:
-    return Outcome(
-        cluster=before.snapshot.cluster,
-        what_if=[change.written for change in changes],
-        state_at_ms=before.snapshot.state_at_ms,
-        inventory_at_ms=before.snapshot.inventory_at_ms,
-        moves=after.moves,
-        unplaced=after.unplaced,
-        notes=list(after.notes),
-        directories=_outlooks(before, after),
-    )
 
 
 def _outlooks(before: Scenario, after: Scenario) -> list[DirectoryOutlook]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import Struct
 
-from logdirwatch.errors import UserError
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Ramp, Replica, Topic, TopicPartition
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 Key = tuple[int, str, int]
 """A replica: its broker, topic and partition."""
@@ -75,10 +74,6 @@ class Scenario:
             others[place] = 0.0 if held else rest
         return cls(snapshot, growth, others)
 
-    def noting(self, note: str) -> "Scenario":
-        """Return it with one more assumption."""
-        return replace(self, notes=(*self.notes, note))
-
     def moved(self, to: Mapping[Key, LogDirId], moves: Moves) -> "Scenario":
         """Return it with replicas in other directories, to which their bytes and growth move as well."""
         bytes_by_place: defaultdict[LogDirId, int] = defaultdict(int)
@@ -121,15 +116,12 @@ def _reassigned(topics: Mapping[str, Topic], keys: Mapping[Key, Key]) -> dict[st
 
 
 def _on(partition: Partition, brokers: Mapping[int, int]) -> Partition:
-    def new(old: Iterable[int]) -> tuple[int, ...]:
-        return tuple(brokers.get(broker, broker) for broker in old)
-
     leader = partition.leader
     return replace(
         partition,
         leader=None if leader is None else brokers.get(leader, leader),
-        replicas=new(partition.replicas),
-        isr=new(partition.isr),
+        replicas=tuple(brokers.get(broker, broker) for broker in partition.replicas),
+        isr=tuple(brokers.get(broker, broker) for broker in partition.isr),
         offline_replicas=tuple(broker for broker in partition.offline_replicas if broker not in brokers),
     )
 
@@ -145,17 +137,8 @@ def with_replicas(
     """Return the snapshot with other replicas; ``freed_bytes`` by directory, negative if bytes are added."""
     directories = dict(snapshot.directories)
     for place, freed in freed_bytes.items():
-        if place in directories:
-            directories[place] = _freed(directories[place], freed)
+        directory = directories.get(place)
+        if directory is not None and directory.usable_bytes is not None:
+            directories[place] = replace(directory, usable_bytes=directory.usable_bytes + freed)
     layout = replace(snapshot.layout, replicas=tuple(replicas))
     return replace(snapshot, directories=directories, layout=layout)
-
-
-def _freed(directory: LogDir, freed_bytes: int) -> LogDir:
-    usable = directory.usable_bytes
-    return directory if usable is None else replace(directory, usable_bytes=usable + freed_bytes)
-
-
-def refused(written: str, why: str) -> UserError:
-    """Return the error, one line, of a change that cannot be tried."""
-    return UserError(f"what-if {written}: {why}", exit_code=2)

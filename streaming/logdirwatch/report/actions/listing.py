@@ -7,14 +7,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.errors import UserError
 from logdirwatch.model.actions.parts import Veto
 from logdirwatch.model.record_part import converted
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
 from logdirwatch.report.actions.outlook import outlook_lines
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.words import colour, named, place
+from logdirwatch.report.words import colour, place, the_one
 from logdirwatch.text.printable import printable, printable_lines
 from logdirwatch.text.units import human_ago, human_bytes, human_in, human_ms
 from logdirwatch.text.words import short_id, some_of, utc
@@ -91,16 +90,9 @@ def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionR
 
 
 def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
-    """Return the action whose id is, or begins with, ``identity``.
-
-    Raises UserError when none or several do.
-    """
-    found = named(actions, identity, lambda action: action.action_id)
-    if not found:
-        raise UserError(f"no action {identity!r}; list them with: logdirwatch actions --all")
-    if len(found) > 1:
-        raise UserError(f"{len(found)} actions begin with {identity}; give more of the id", exit_code=2)
-    return found[0]
+    """Return the action whose id is, or begins with, ``identity``; raises UserError when none or several do."""
+    none = f"no action {identity!r}; list them with: logdirwatch actions --all, or logdirwatch alerts --all"
+    return the_one(actions, identity, lambda action: action.action_id, none, "actions")
 
 
 def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> RenderableType:

@@ -18,7 +18,7 @@ def lines(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
     """Yield the age of the data, the inventory, the heartbeats and the fast lane's last canary."""
     yield _data(status, now_ms)
     yield from _inventory(status, now_ms)
-    yield _heartbeats(status.heartbeats, now_ms)
+    yield heartbeats(status.heartbeats, now_ms)
     yield from _fast_lane(status, now_ms)
 
 
@@ -52,15 +52,16 @@ def _inventory(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
         yield Line(f"inventory  {age}")
 
 
-def _heartbeats(heartbeats: list[Heartbeat] | None, now_ms: int) -> Line:
-    if heartbeats is None:
+def heartbeats(found: list[Heartbeat] | None, now_ms: int) -> Line:
+    """Return the ages of a cluster's heartbeats."""
+    if found is None:
         return Line("NO HEARTBEAT CAN BE READ: the telemetry cluster does not answer", True)
-    if not heartbeats:
+    if not found:
         return Line("NO HEARTBEAT YET: are logdirwatch collect and stream running?", True)
-    ages = ", ".join(f"{_heard(beat, now_ms)} ({beat.collector})" for beat in heartbeats)
-    if not heartbeats[0].is_stale:
+    ages = ", ".join(f"{_heard(beat, now_ms)} ({beat.collector})" for beat in found)
+    if not found[0].is_stale:
         return Line(f"heartbeat  {ages}")
-    if heartbeats[-1].age_ms is None:
+    if found[-1].age_ms is None:
         return Line(f"THE AGE OF THE HEARTBEAT IS UNKNOWN: {ages}. Synchronize the clocks", True)
     return Line(f"THE HEARTBEAT STOPPED: {ages}. Are logdirwatch collect and stream running?", True)
 

@@ -12,23 +12,28 @@ from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnsw
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
-from logdirwatch.model.records import PartitionInfo, Placement
+from logdirwatch.model.records import PartitionInfo, Placement, StateRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, PollStatus
 from tests.support.kafka_records import kafka_record
+from tests.unit.fleet.builders import log_dir, state
 from tests.unit.report.builders import action
 
 GIB = 1 << 30
-FAR_MS = 9_000_000_000_000
+FAR_MS, FOUND_MS = 9_000_000_000_000, 1_700_000_000_000
 PLAN = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [3, 2], "log_dirs": ["/d1", "any"]}]}
 BACK = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/d1", "any"]}]}
 
 
 @pytest.fixture
 def told(monkeypatch):
-    """What the topic of actions holds."""
+    """What the topics of actions and of states hold."""
     records = []
     messages = lambda settings, topic: iter(  # noqa: E731
-        [kafka_record(topics.ACTIONS, b"k", msgspec.json.encode(r), n, r.at_ms) for n, r in enumerate(records)]
+        [
+            kafka_record(topic, b"k", msgspec.json.encode(r), n, r.at_ms)
+            for n, r in enumerate(records)
+            if isinstance(r, StateRecord) == (topic == topics.STATE)
+        ]
     )
     monkeypatch.setattr(clients, "read_all", messages)
     return records
@@ -51,6 +56,9 @@ def rebuild(**fields):
 def disks(*, code=0, replicas=()):
     size = (None, None) if code else (100 * GIB, 50 * GIB)
     return LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", code, *size, None, tuple(replicas)),))
+
+
+UNSIZED = LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", 0, None, None, None, ()),))
 
 
 def live(**fields):
@@ -76,8 +84,8 @@ def check(run, told, monkeypatch, tmp_path):
     config = tmp_path / "logdirwatch.yaml"
     config.write_text(yaml.safe_dump({"clusters": {"prod": {"bootstrap_servers": "h:9"}}}))
 
-    def checked(record, **answers):
-        told[:] = [record]
+    def checked(record, *states, **answers):
+        told[:] = [record, *states]
         monkeypatch.setattr(action_check, "seen", lambda cluster, settings: live(**answers))
         return run("--config", str(config), "actions", "check", "r")
 
@@ -107,14 +115,34 @@ class TestCheck:
         assert "not known: reassignments: TimeoutError" in ended.err
 
     def test_sizes_that_an_old_release_does_not_report_are_named_with_the_remedy_in_one_line(self, check):
-        unsized = LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", 0, None, None, None, ()),))
         old = {DescribeLogDirsRequest.API_KEY: 2}
-        ended = check(rebuild(), log_dirs={1: disks(code=56), 2: disks(), 3: unsized}, api_versions={2: old, 3: old})
+        ended = check(rebuild(), log_dirs={1: disks(code=56), 2: disks(), 3: UNSIZED}, api_versions={2: old, 3: old})
         (line,) = ended.err.splitlines()
         assert line.startswith("not known: the size of 1 log directory: Kafka before 3.3 does not report it")
-        assert line.endswith("Name the capacity in clusters.prod.log_dirs, or plan from the tables (without --live)")
+        assert line.endswith("or run watch-host on the brokers and plan from the tables (without --live)")
         new = check(rebuild(), log_dirs={1: disks(code=56), 2: disks(), 3: disks()}, api_versions={3: old})
         assert new.err == "", "a configured size is known"
+
+    @pytest.mark.parametrize(
+        ("used", "at_ms", "why"),
+        [
+            (0.5, FOUND_MS, None),
+            (0.849, FOUND_MS, "to 85.9 %, above 85.0 %"),
+            (0.5, FOUND_MS - 91_000, "the free space of /d1 on broker 3 is not known"),
+        ],
+        ids=["room", "no room", "too old"],
+    )
+    def test_sizes_that_an_old_release_does_not_report_are_those_of_watch_host(self, check, used, at_ms, why):
+        told = state(3, log_dir("/d1", used, total_bytes=100 * GIB, capacity_source="host"), at_ms=at_ms)
+        answers = {
+            1: disks(code=56),
+            2: disks(replicas=[Placement(topic="t", partition=0, size_bytes=GIB)]),
+            3: UNSIZED,
+        }
+        old = {DescribeLogDirsRequest.API_KEY: 2}
+        ended = check(rebuild(), told, at_ms=FOUND_MS, log_dirs=answers, api_versions={3: old})
+        assert ended.exit_code == (why is not None)
+        assert (why or "holds: reassign r1 on cluster prod") in ended.out
 
     def test_a_closed_action_holds_no_more(self, check):
         ended = check(rebuild(status=ActionStatus.WITHDRAWN, status_reason="its alert is gone"))
@@ -164,3 +192,8 @@ class TestAccuracy:
         told[:] = [done]
         (record,) = map(json.loads, run("actions", "--accuracy", "--json").out.splitlines())
         assert (record["proposed"], record["done"]) == (1, 1)
+
+
+@pytest.mark.parametrize("other", ["--follow", "--all"])
+def test_how_actions_ended_is_not_followed(run, other):
+    assert run("actions", "--accuracy", other).exit_code == 2

@@ -5,12 +5,13 @@ import json
 import msgspec
 import pytest
 
+from logdirwatch.cli.alerts import command
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision, Rule
 from logdirwatch.plan.content_hash import content_hash
-from tests.unit.report.builders import action, alert
+from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
 
 
 def printed(out: str) -> list[tuple[str, int]]:
@@ -70,7 +71,7 @@ def test_only_the_wanted_alerts_are_printed(run, telemetry, wanted, expected):
 
 def test_where_nothing_matches_it_is_not_said_that_nothing_fires(run, telemetry):
     telemetry.topics["logdir.alerts"] = [alert()]
-    assert run("alerts", "--cluster", "dev").out == "No alert matches. All open ones: logdirwatch alerts\n"
+    assert run("alerts", "--rule", "log_dir_space").out == "No alert matches. All open ones: logdirwatch alerts\n"
 
 
 def test_a_rule_that_does_not_exist_is_wrong_use_and_its_like_is_named(run, telemetry):
@@ -109,8 +110,8 @@ def test_a_telemetry_cluster_that_is_away_is_one_line_and_a_failure(run, monkeyp
         raise UserError("Kafka at localhost:9092 cannot be reached")
 
     monkeypatch.setattr(clients, "read_all", away)
-    for command in (["alerts"], ["actions"], ["actions", "show", "c1"]):
-        ended = run(*command)
+    for typed in (["alerts"], ["actions"], ["actions", "show", "c1"]):
+        ended = run(*typed)
         assert ended.exit_code == 1
         assert ended.err == "logdirwatch: Kafka at localhost:9092 cannot be reached\n"
 
@@ -163,3 +164,31 @@ def test_a_decision_without_name_or_reason_is_wrong_use(run, telemetry, argument
 @pytest.mark.parametrize("arguments", [["alerts", "--nonsense"], ["actions", "shw"], ["schema"], ["nonsense"]])
 def test_wrong_use_ends_with_exit_code_2(run, arguments):
     assert run(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("beats", "said"),
+    [
+        ([], "logdirwatch: prod: NO HEARTBEAT YET: are logdirwatch collect and stream running?\n"),
+        ([heartbeat(age_ms=7_200_000)], "logdirwatch: prod: THE HEARTBEAT STOPPED: 2 h ago (c1)."),
+        ([heartbeat()], ""),
+    ],
+    ids=["never heard", "two hours ago", "heard"],
+)
+def test_that_no_alert_is_open_proves_nothing_of_a_cluster_that_is_not_heard_of(
+    run, telemetry, monkeypatch, beats, said
+):
+    monkeypatch.setattr(command, "now_ms", lambda: NOW_MS)
+    monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PROD__BOOTSTRAP_SERVERS", "a:1")
+    telemetry.topics["logdir.alerts"] = beats
+    ended = run("alerts")
+    assert ended.out.startswith("No open alerts.")
+    assert ended.err.startswith(said)
+    assert bool(ended.err) is bool(said)
+
+
+def test_a_cluster_that_nothing_names_is_wrong_use(run, telemetry):
+    telemetry.topics["logdir.alerts"] = [alert()]
+    ended = run("alerts", "--cluster", "PROD")
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert ended.err == "logdirwatch: no cluster PROD; did you mean prod?; known: prod\n"

@@ -6,6 +6,7 @@ import pytest
 
 from logdirwatch.cli import deciding
 from logdirwatch.cli.alerts import command, decisions
+from logdirwatch.cli.deciding import written_id
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
@@ -270,3 +271,22 @@ def test_a_misspelt_rule_is_refused_with_the_one_that_is_meant(run, telemetry):
     ended = run("alerts", "silence", *BY_ADA, "--rule", "log_dir_spce")
     assert ended.exit_code == 2
     assert "there is no rule log_dir_spce; did you mean log_dir_space?" in " ".join(ended.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "copied",
+    ["A1B2C3", " a1b2c3\n", "a1b2c3\u2026", "a1b2c3...", "(a1b2c3),", "#a1b2c3", "https://console/alerts/a1b2c3?x=1#y"],
+)
+def test_an_id_is_understood_however_it_was_copied(copied):
+    assert written_id(copied) == "a1b2c3"
+
+
+@pytest.mark.parametrize("copied", ["prod/7", "a/b"])
+def test_what_only_ends_like_an_id_is_none(copied):
+    assert written_id(copied) == copied
+
+
+@pytest.mark.parametrize("copied", ["", " ", "\u2026", "https://console/alerts/"])
+def test_an_id_without_a_character_is_refused(copied):
+    with pytest.raises(UserError, match="needs at least one character"):
+        written_id(copied)

@@ -79,8 +79,8 @@ def test_a_kind_for_people_is_refused():
 
 
 def test_yes_needs_an_accepted_action():
-    with pytest.raises(UserError, match="--yes needs an accepted action"):
-        apply._check(None, replace(ACTION, status=ActionStatus.PROPOSED), must_be_accepted=True)
+    with pytest.raises(UserError, match=r"--yes needs an accepted action.* is proposed: nobody has; look at it"):
+        apply._check_accepted(replace(ACTION, status=ActionStatus.PROPOSED), "nobody has")
 
 
 def test_loss_of_data_is_said_loudly_and_a_way_to_stop(capsys):

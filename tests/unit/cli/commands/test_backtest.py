@@ -118,3 +118,9 @@ def test_wrong_use_is_one_line(backtest, arguments, said):
 
 def test_no_table_yet_is_said(backtest):
     assert "no samples are stored" in str(backtest([]).exception)
+
+
+@pytest.mark.parametrize("option", [["--select", "a=b"], ["--capacity", "1TiB"], ["--rule", "up"]], ids=str)
+def test_what_goes_with_prometheus_is_refused_without_it(run, option):
+    ended = run("backtest", "--from", "1h", *option)
+    assert (ended.exit_code, "go with --prometheus" in ended.err) == (2, True)

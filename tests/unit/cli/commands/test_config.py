@@ -153,6 +153,17 @@ NOT_JSON = "LOGDIRWATCH_{} is not JSON"
             "S3cr",
             "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS?",
         ),
+        (
+            "TELEMETRY_BOOTSTRAP_SERVERS",
+            "S3cr",
+            "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS?",
+        ),
+        (
+            "CONSOLE_LOGIN__USERS_FILE",
+            "S3cr",
+            "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_CONSOLE__LOGIN__USERS_FILE?",
+        ),
+        ("NOTIFY__RECEIVERS__OPS__URLS", "slack://S3cr/S3cr/S3cr", 'write a list as ["..."]'),
         ("HOM", "S3cr", "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_HOME?"),
         ("XYZZY", "S3cr", "LOGDIRWATCH_{}: there is no such key\n"),
         ("HOME__X", "S3cr", "LOGDIRWATCH_{}: there is no such key; did you mean LOGDIRWATCH_HOME?"),

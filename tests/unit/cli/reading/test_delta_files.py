@@ -44,3 +44,19 @@ print([list(read("broker_state", query)) for read in (tables.select, tables.stre
     command = [sys.executable, "-c", code, str(tmp_path)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert told == "[[{'broker': 7}], [{'broker': 7}]] False\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_damage"),
+    [
+        ("Unable to open file /t/part-0.snappy.parquet: Permission denied (os error 13)", False),
+        ("Unable to open file /t/part-0.snappy.parquet: Too many open files (os error 24)", False),
+        ("Unable to open file /t/part-0.snappy.parquet: No such file or directory (os error 2)", True),
+        ("part-0.snappy.parquet: Parquet error: EOF", True),
+    ],
+)
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, reason, is_damage):
+    Written(tmp_path).write(BROKER_STATE.name, broker(7))
+    told = DeltaFiles(str(tmp_path))._unreadable(BROKER_STATE.name, Exception(reason))
+    assert ("restore or rebuild it" in told) is is_damage
+    assert reason.rpartition(": ")[2] in told

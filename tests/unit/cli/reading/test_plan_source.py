@@ -288,7 +288,7 @@ class TestLive:
         unsized = {7: LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", 0, None, None, None, ()),))}
         ended = live("--live", "--mode", "balance-disks", log_dirs=unsized, api_versions={7: {35: 2}})
         (line,) = [line for line in ended.err.splitlines() if "not known: the size of 1 log directory" in line]
-        assert "clusters.prod.log_dirs, or plan from the tables" in line
+        assert "clusters.prod.log_dirs, or run watch-host on the brokers" in line
 
     def test_a_broker_that_does_not_answer_is_left_out(self, live):
         silent = {**answers().log_dirs, 8: LogDirsAnswer(PollStatus.TIMEOUT, "no answer")}

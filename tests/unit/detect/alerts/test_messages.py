@@ -128,7 +128,7 @@ HEALS = next(trouble for trouble in KernelTrouble if trouble.heals and trouble i
 @pytest.mark.parametrize(
     ("kinds", "severity", "answer"),
     [
-        (["slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk that behaves"),
+        (["slow_probe"], WARNING, "yes, because Kafka has not taken it offline; but a disk that behaves"),
         ([KernelTrouble.POOL_FULL], CRITICAL, "no, because writes wait or fail until the pool has space"),
         ([KernelTrouble.POOL_FULL, "slow_probe"], CRITICAL, "no, because a disk that behaves like this may be failing"),
         ([KernelTrouble.NO_SPACE], WARNING, "no, because writes fail until there is space"),
@@ -148,9 +148,9 @@ HEALS = next(trouble for trouble in KernelTrouble if trouble.heals and trouble i
         ),
         (["read_only", KernelTrouble.NO_SPACE], CRITICAL, "no, because writes fail until there is space"),
         ([sorted(NOT_OF_A_DISK)[0]], WARNING, "yes, while its directories have space, because no disk is suspect"),
-        ([sorted(NOT_OF_A_DISK)[0], "slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk"),
-        ([HEALS], WARNING, "yes, because Kafka still serves from it and no disk is suspect; check the path"),
-        ([HEALS, "slow_probe"], WARNING, "yes, because Kafka still serves from it; but a disk"),
+        ([sorted(NOT_OF_A_DISK)[0], "slow_probe"], WARNING, "yes, because Kafka has not taken it offline; but a disk"),
+        ([HEALS], WARNING, "yes, because Kafka has not taken it offline and no disk is suspect; check the path"),
+        ([HEALS, "slow_probe"], WARNING, "yes, because Kafka has not taken it offline; but a disk"),
     ],
 )
 def test_whether_a_suspect_disk_can_wait(kinds, severity, answer):

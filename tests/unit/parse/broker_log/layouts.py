@@ -210,6 +210,7 @@ PREFIXES = {
     "fluentd": _fluentd,
     "journald's JSON": _journal,
     "journald's JSON, with colours": _journal_of_colours,
+    "GCP's text, as errors": lambda line: json.dumps({"severity": "ERROR", "textPayload": line, "timestamp": ISO}),
     "GCP's text": lambda line: json.dumps({"textPayload": line, "timestamp": ISO}),
     "containerd": _before(f"{NANO} stdout F "),
     "CRI-O with a zone": _before("2026-03-08T16:42:33.730123456+01:00 stderr F "),

@@ -99,9 +99,18 @@ def test_a_dot_that_ends_a_sentence_is_no_part_of_a_path(text, log_dir):
     assert dir_of(text, ["/d0", "/d1"]) == log_dir
 
 
-def test_older_releases_named_the_channel_differently():
-    text = line("Error while rolling log segment for t-0 in dir /d1", "kafka.server.LogDirFailureChannel")
-    assert isinstance(found_in(text), DirFailed)
+@pytest.mark.parametrize(
+    ("text", "logger"),
+    [
+        ("Error while rolling log segment for t-0 in dir /d1", "kafka.server.LogDirFailureChannel"),
+        ("Stopping serving logs in dir /d1", "kafka.log.LogManager"),
+        ("Stopping serving replicas in dir /d1 with uuid x because the log directory has failed.", "kafka.server.R"),
+    ],
+)
+def test_older_releases_named_the_channel_differently_and_what_follows_names_the_directory_too(text, logger):
+    found = found_in(line(text, logger))
+    assert isinstance(found, DirFailed)
+    assert found.log_dir == "/d1"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,6 @@ def test_a_start_of_the_broker_is_recognised(text):
     "text",
     [
         NOISE,
-        line("Stopping serving logs in dir /d1", "kafka.log.LogManager", "WARN"),
         line(
             "[KafkaApi-1] Produce request with correlation id 5 from client c on partition t-0 failed due to "
             "org.apache.kafka.common.errors.CorruptRecordException",

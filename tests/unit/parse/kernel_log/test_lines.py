@@ -102,6 +102,7 @@ def test_what_heals_by_itself_and_how_loud_it_is():
         "server_not_responding": (True, "warning", "remount"),
         "hung": (True, "warning", None),
         "file_system_error": (False, "critical", "file_system"),
+        "recorded_error": (False, "warning", None),
         "remounted_read_only": (False, "critical", "read_only"),
         "pool_full": (False, "critical", "full"),
         "pool_low": (False, "warning", None),

@@ -180,7 +180,7 @@ def test_racks_are_counted_where_all_are_known():
     ],
 )
 def test_what_is_weak_by_design_is_named(assignment, needed, warned):
-    assert of(topic("t", assignment, configs=minimum(needed)), *THREE).warnings == warned
+    assert of(topic("t", assignment, configs=minimum(needed)), *THREE).warnings == list(warned)
 
 
 def test_a_topic_without_partitions_endures_nothing_and_is_left_out():

@@ -4,9 +4,7 @@ import re
 from collections import Counter
 from functools import cache
 
-import numpy as np
-
-from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Placed
 from logdirwatch.plan.balance.model.task import Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
 from logdirwatch.plan.settings import PlanSettings
@@ -19,38 +17,18 @@ def at(broker, path="/a", capacity=1000, rack=None, **replicas):
 
 def cluster(*directories):
     """A model; a partition's replicas are in the order in which they are named, the first one leads."""
-    ids = sorted({d[0] for d in directories})
-    ordered = sorted(directories, key=lambda d: d[:2])
-    racks = sorted({d[3] for d in directories})
-    rack_of = {d[0]: racks.index(d[3]) for d in directories}
-    rows = [(*_named(name), ordered.index(d), size) for d in directories for name, size in d[4].items()]
-    topics = sorted({row[0] for row in rows})
-    partitions = sorted({row[:2] for row in rows}, key=lambda p: (topics.index(p[0]), p[1]))
+    rows = [(_named(name), d[:2], size) for d in directories for name, size in d[4].items()]
     led = set()
-    return ClusterModel(
-        broker_ids=_numbers(ids),
-        racks=tuple(racks),
-        broker_rack=_numbers([rack_of[number] for number in ids]),
-        directory_paths=tuple(d[1] for d in ordered),
-        directory_broker=_numbers([ids.index(d[0]) for d in ordered]),
-        capacity_bytes=_numbers([d[2] for d in ordered]),
-        topics=tuple(topics),
-        partition_topic=_numbers([topics.index(p[0]) for p in partitions]),
-        partition_numbers=_numbers([p[1] for p in partitions]),
-        replica_partition=_numbers([partitions.index(row[:2]) for row in rows]),
-        replica_directory=_numbers([row[2] for row in rows]),
-        replica_bytes=_numbers([row[3] for row in rows]),
-        is_leader=np.array([not (row[:2] in led or led.add(row[:2])) for row in rows], dtype=np.bool_),
+    return ClusterModel.of(
+        {d[0]: d[3] for d in directories},
+        {d[:2]: d[2] for d in directories},
+        [Placed(key, place, size, not (key in led or led.add(key))) for key, place, size in rows],
     )
 
 
 def _named(name):
     topic, number = re.fullmatch(r"(.*?)(\d+)", name).groups()
     return topic, int(number)
-
-
-def _numbers(values):
-    return np.array(values, dtype=np.int64)
 
 
 def planned(model, mode, tolerance=0.09, **limits):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus
-from logdirwatch.plan.balance.excluded import LeftOut, grouped, is_out, left_out, placed, why_staying
+from logdirwatch.plan.balance.from_snapshot import grouped, is_out, left_out, placed, why_staying
+from logdirwatch.plan.balance.summary import LeftOut
 from logdirwatch.plan.proposal import Veto
 from tests.unit.plan import builders
 from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, offline, policy, replica, topic

@@ -134,8 +134,8 @@ def test_the_last_copies_of_a_dying_directory_leave_first():
     model = cluster(
         at(1, "/a", BIG, **sizes), at(1, "/b", BIG), at(2, "/a", BIG, t0=900, t1=400), at(3, "/a", BIG, u0=800)
     )
-    lagging = np.array([name == "u" and broker == 3 for name, broker in _replicas_of(model)])
-    plan = planned(dataclasses.replace(model, is_lagging=lagging), "evacuate:1:/a", log_dir_throttle_bytes_per_s=1)
+    in_sync = ~np.array([name == "u" and broker == 3 for name, broker in _replicas_of(model)])
+    plan = planned(dataclasses.replace(model, is_in_sync=in_sync), "evacuate:1:/a", log_dir_throttle_bytes_per_s=1)
     assert [move.size_bytes for move in plan.moves] == [800, 500, 900, 400], "u0 and t2 are in sync nowhere else"
 
 

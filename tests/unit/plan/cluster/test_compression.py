@@ -47,6 +47,8 @@ def test_a_directory_that_nobody_lists_takes_replicas_with_their_size():
 
 
 FULL = directory(1, used=900 * MIB, growth_bytes_per_s=0.01 * MIB, status=LogDirStatus.CRITICAL)
+LIMITED = {"retention.bytes": str(10 * MIB)}
+"""Segments have 10 MiB, so no lower limit frees anything."""
 HALF = stored("/d1", 450, 450, 450, 450)
 """Together twice what is used."""
 
@@ -60,7 +62,12 @@ HALF = stored("/d1", 450, 450, 450, 450)
         (ActionKind.MOVE_LOG_DIR, [directory(1, "/d2"), T, *stored("/d1", 200, 200)], 400),
         (ActionKind.REASSIGN, [directory(2, used=300 * MIB), T, *HALF], 225),
         (ActionKind.LOWER_RETENTION, [topic("t", *[(1,)] * 4), *HALF], 50),
-        (ActionKind.DELETE_RECORDS, [topic("t", *[(1,)] * 4, configs={"cleanup.policy": "compact,delete"}), *HALF], 50),
+        (
+            ActionKind.LOWER_RETENTION,
+            [topic("t", *[(1,)] * 4, configs={"cleanup.policy": "compact,delete"}), *HALF],
+            50,
+        ),
+        (ActionKind.DELETE_RECORDS, [topic("t", *[(1,)] * 60, configs=LIMITED), *stored("/d1", *[30] * 60)], 50),
     ],
 )
 def test_what_leaves_it_frees_what_it_takes_on_its_disk(kind, parts, frees_mib):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.plan.cluster.assignment import Assignment, from_json, to_json
 from logdirwatch.plan.commands.kafka_tools import Tools, note
+from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.settings import ToolSettings
 from tests.support.hostile import ARGUMENTS
 
@@ -50,7 +51,7 @@ def test_a_hostile_topic_name_stays_one_argument(shell, name):
 @pytest.mark.parametrize("path", ARGUMENTS)
 def test_a_hostile_path_reaches_the_tool_as_it_is(shell, path):
     plan = to_json([Assignment("t", 0, (1, 2), (path, "any")), Assignment("t", 1, (2, 1), ("any", path))])
-    shell(*shell.tools().reassign(plan, "plan.json", log_dir_rate=5, rate=7))
+    shell(*shell.tools().reassign(plan, "plan.json", limits=of_plan(plan, log_dir_rate=5, rate=7)))
     assert shell.stdin() == plan
 
 
@@ -81,7 +82,9 @@ def test_the_connection_is_quoted_as_well(shell):
 
 def test_limits_of_both_kinds_are_set_by_name_and_the_tool_is_told_the_timeout():
     tools, plan = Tools(ToolSettings(timeout_ms=1234), "kafka:9092"), to_json([Assignment("t", 0, (1,), ("/d1",))])
-    write, limit, execute, wait, verify, clear = tools.reassign(plan, "plan.json", log_dir_rate=5, rate=7)
+    write, limit, execute, wait, verify, clear = tools.reassign(
+        plan, "plan.json", limits=of_plan(plan, log_dir_rate=5, rate=7)
+    )
     assert write.startswith("cat > plan.json <<'LOGDIRWATCH_END'\n")
     assert limit.splitlines()[-4:-1] == [
         "brokers 1 follower.replication.throttled.rate=7",

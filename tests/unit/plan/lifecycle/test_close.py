@@ -147,13 +147,6 @@ def test_deleted_records_are_seen_by_half_of_the_bytes():
     assert seen(asked, *BASE, replica(1, "/d1", "t", size=350 * MIB)) is True
 
 
-def test_a_deleted_topic_is_gone():
-    asked = made(ActionKind.DELETE_TOPIC_CANDIDATE, WITH_TOPIC)
-    assert seen(asked, *BASE) is False
-    assert seen(asked, topic("u", (1,))) is True
-    assert seen(asked, directory(1, "/d1")) is None, "without any topic nothing is known"
-
-
 def test_a_new_directory_is_seen():
     asked = made(ActionKind.ADD_LOG_DIR, log_dirs_before=["/d1"])
     assert seen(asked, *BASE) is False

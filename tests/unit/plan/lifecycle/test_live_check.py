@@ -17,6 +17,7 @@ from logdirwatch.model.vocabulary import (
     LogDirStatus,
     Rule,
 )
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.commands import operations
 from logdirwatch.plan.commands.operations import ANOTHER_TOPIC, UNKNOWN, as_data, cancel_moves, prefer_leaders, reassign
@@ -245,7 +246,9 @@ class TestConfigs:
     def test_a_cut_of_a_topic_that_is_being_moved(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         copy = replica(1, "/d2", "t", size=MIB, is_future=True)
-        assert against(action, *NO_ROOM, copy) == ["t-0 is being moved between directories already"]
+        moves = ["t-0 is being moved between directories already"]
+        assert against(action, *NO_ROOM, copy) == moves
+        assert list(ACTION_TYPES[ActionKind.DELETE_RECORDS].live_check(action, facts(*NO_ROOM, copy), QUORUM)) == moves
 
     def test_a_cut_from_before_the_cluster_was_strimzis(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
@@ -309,7 +312,12 @@ class TestElections:
         action = planned(ActionKind.ELECT_LEADERS, None, self.REBUILT)
         assert against(action, *self.REBUILT) == []
         behind = still(partition_of(topic("t", (3, 2)), leader=2, isr=(2,)))
-        assert against(action, *self.REBUILT, behind) == ["the preferred replica of t-0 is not alive and in sync"]
+        full = directory(3, used=970 * MIB, status=LogDirStatus.SATURATED)
+        for by_now in (behind, full):
+            (reason,) = against(action, *self.REBUILT, by_now)
+            assert reason.startswith("broker 3 cannot lead t-0")
+        unknown = with_fields(behind, partitions=[with_fields(behind.partitions[0], replicas=())])
+        assert "the replicas of t-0 are not known" in against(action, *self.REBUILT, unknown)
 
     def test_an_unclean_election_where_somebody_leads_again(self):
         lost = [broker(1, BrokerStatus.OFFLINE), directory(1, status=LogDirStatus.UNKNOWN), directory(2)]
@@ -342,6 +350,81 @@ def test_the_operations_are_judged_not_the_fields_beside_them(action, fields, pa
     reasons = against(action, *parts)
     assert reasons
     assert against(changed(action, **fields), *parts) == reasons
+
+
+SUSPECT = (
+    directory(1, is_suspect=True),
+    *(directory(number, used=number * 9 * MIB) for number in (2, 3)),
+    still(topic("t", (1, 2), configs={"min.insync.replicas": "1"})),
+    *(replica(number, "/d1", "t") for number in (1, 2)),
+)
+LIMIT = {"follower.replication.throttled.rate": "1000000"}
+LEFT = (broker(1, **LIMIT), directory(1), directory(2), still(topic("t", (1, 2))))
+LEFT_ALERT = alert(
+    Rule.THROTTLE_LEFT, log_dir=None, to=None, cause=None, evidence={"throttles": {next(iter(LIMIT)): 1000000}}
+)
+CLOSED = (*FILLING[:1], directory(1, "/d2", is_cordoned=True), *FILLING[3:], directory(2, used=840 * MIB))
+OPEN_DIRS = tuple(directory(n, used=n * 9 * MIB, is_suspect=n == 1, is_cordoned=False) for n in (1, 2, 3))
+OVERFLOWING = (
+    directory(1, used=900 * MIB, incoming_bytes=270 * MIB),
+    directory(1, "/d2"),
+    *CLOSED[2:],
+    replica(1, "/d1", "u", size=30 * MIB, is_future=True),
+    still(topic("u", (1,))),
+    replica(1, "/d2", "u", size=300 * MIB),
+)
+SUSPECT_ALERT = alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "an_alert", "parts", "by_now", "reason"),
+    [
+        (ActionKind.DEMOTE_LEADERS, SUSPECT_ALERT, SUSPECT, still(topic("t", (1, 2), isr={0: (1,)})), "cannot lead"),
+        (
+            ActionKind.DEMOTE_LEADERS,
+            SUSPECT_ALERT,
+            SUSPECT,
+            directory(2, used=970 * MIB, status=LogDirStatus.SATURATED),
+            "cannot lead",
+        ),
+        (ActionKind.CLEAR_THROTTLES, LEFT_ALERT, LEFT, moving(topic("u", (1, 2)), adding=(2,)), "u-0"),
+        (
+            ActionKind.UNCORDON_LOG_DIR,
+            space_alert(),
+            CLOSED,
+            directory(1, "/d2", 900 * MIB, status=LogDirStatus.CRITICAL, is_cordoned=True),
+            "is critical",
+        ),
+        (
+            ActionKind.CORDON_LOG_DIR,
+            SUSPECT_ALERT,
+            (*OPEN_DIRS, *SUSPECT[3:]),
+            directory(3, is_cordoned=True),
+            "1 brokers would be left",
+        ),
+        (ActionKind.CANCEL_MOVES, space_alert(), OVERFLOWING, directory(1, "/d2", status=LogDirStatus.OFFLINE), "none"),
+    ],
+    ids=[
+        "a new leader fell behind",
+        "its disk filled",
+        "a move needs the limit",
+        "no room behind it",
+        "the last one",
+        "copies ended",
+    ],
+)
+def test_what_would_not_be_planned_by_now_is_not_done(kind, an_alert, parts, by_now, reason):
+    version = {"metadata_version": "4.3-IV0"}
+    action = of_kind(recommend(an_alert, facts(*parts, **version), policy(), NOW_MS), kind)
+    assert against(action, *parts, **version) == []
+    found = against(action, *parts, by_now, **version)
+    assert any(reason in one for one in found), found
+
+
+def test_a_topic_that_nobody_may_touch_by_now_is_not_moved():
+    action, found = planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING), facts(*FILLING)
+    (reason,) = reasons_against(action, found, QUORUM, policy(never_touch=["t"]), NOW_MS)
+    assert reason == "the configuration says that t is never touched"
 
 
 DAYS_LATER_MS = NOW_MS + 6 * 24 * 3_600_000

@@ -1,5 +1,6 @@
 """May a bad directory leave log.dirs: whether the good ones can hold its replicas, and what stands against it."""
 
+import msgspec
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode
@@ -51,7 +52,7 @@ def test_the_good_directory_must_hold_what_the_bad_one_holds(sizes, fits, missin
         sum(sizes),
         missing,
     )
-    assert (found.veto is None) is fits
+    assert (found.why_not is None) is fits
 
 
 def test_wherever_kafka_makes_them_they_must_have_room():
@@ -81,14 +82,14 @@ def test_wherever_kafka_makes_them_they_must_have_room():
 )
 def test_what_stands_against_it(source, parts, fits, why):
     found = judged(source, *parts)
-    assert (found.fits, found.veto.name, found.missing_bytes if fits is None else None) == (fits, why, None)
+    assert (found.fits, found.why_not.name, found.missing_bytes if fits is None else None) == (fits, why, None)
 
 
 @pytest.mark.parametrize("is_metadata_dir", [True, None])
 def test_a_broker_on_zookeeper_has_no_metadata_log(is_metadata_dir):
     source = bad(is_metadata_dir=is_metadata_dir)
     found = judged(source, good("/d2"), Broker(1, BrokerStatus.DEGRADED, metadata_mode=MetadataMode.ZOOKEEPER))
-    assert (found.fits, found.veto) == (True, None)
+    assert (found.fits, found.why_not) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_is_missing_counts_the_room_of_all_good_directories_once(others, mi
 
 
 def test_it_reads_as_an_action_carries_it():
-    fits = judged(bad(), good("/d2"), *holding(MIB)).as_data()
+    fits = msgspec.to_builtins(judged(bad(), good("/d2"), *holding(MIB)))
     assert fits == {"fits": True, "replicas": 1, "needs_bytes": MIB, "missing_bytes": 0, "why_not": None}
-    why_not = judged(bad(), *holding(MIB)).as_data()["why_not"]
+    why_not = msgspec.to_builtins(judged(bad(), *holding(MIB)))["why_not"]
     assert why_not["name"] == "no_directory"

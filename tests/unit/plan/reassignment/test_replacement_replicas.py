@@ -311,6 +311,11 @@ def test_a_broker_that_somebody_else_slows_down_comes_last(limit, first):
     assert [place.broker for place in found.ordered(100 * MIB)] == [first, 3 - first]
 
 
+def test_a_broker_with_a_suspect_disk_comes_last():
+    parts = directory(1, "/a", 10 * MIB), directory(2, "/a", 300 * MIB), replace(broker(1), is_suspect=True)
+    assert ordered(destinations(*parts)) == [(2, "/a"), (1, "/a")]
+
+
 @pytest.mark.parametrize(("used", "total"), [(None, 1_000 * MIB), (0, 0)])
 def test_a_directory_of_unknown_space_counts_as_full(used, total):
     found = destinations(directory(1, "/a", used, total=total), directory(2, "/a", 850 * MIB))

@@ -6,8 +6,8 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import is_same_volume
-from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.planner import propose_relief
+from logdirwatch.plan.relief.without_loss import propose_return_of_broker, propose_uncordons
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.retention.planner import plan_cuts
-from logdirwatch.plan.retention.shares import turn_of
+from logdirwatch.plan.retention.planner import plan_cuts, turn_of
 from logdirwatch.plan.settings import TopicRule
 from tests.support.properties import examples
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, topic

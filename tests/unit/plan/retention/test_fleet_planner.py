@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from logdirwatch.plan.retention.planner import plan_fleet_cuts
-from logdirwatch.plan.retention.shares import left
+from logdirwatch.plan.retention.planner import left, plan_fleet_cuts
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
 A, B = (1, "/d1"), (2, "/d1")

@@ -129,7 +129,8 @@ def test_a_limit_that_exists_is_only_ever_lowered():
     ("kind", "limits", "veto"),
     [
         (topic("t", (1,), configs={"cleanup.policy": "compact"}), {}, "not_deleted_by_retention"),
-        (topic("t", (1,), configs={"cleanup.policy": "compact,delete"}), {}, "not_deleted_by_retention"),
+        (topic("t", (1,), configs={"cleanup.policy": "deleted"}), {}, "not_deleted_by_retention"),
+        (topic("t", (1,), leaderless=(0,)), {}, "high_watermark_stands"),
         (topic("t", (1,), configs={"cleanup.policy": None}), {}, "not_deleted_by_retention"),
         (topic("t", (1,), is_internal=True), {}, "internal_topic"),
         (topic("t", (1,)), {"internal_topics": ("t*",)}, "internal_topic"),
@@ -138,6 +139,20 @@ def test_a_limit_that_exists_is_only_ever_lowered():
 )
 def test_some_topics_are_never_cut(kind, limits, veto):
     assert vetoed(cuts(kind, replica(1, "/d1", "t", size=400 * MIB), **limits)) == [veto]
+
+
+def test_retention_applies_wherever_the_policy_names_delete():
+    """In a log that is compacted too the log cleaner deletes old segments by the same limits."""
+    kind = topic("t", (1,), configs={"cleanup.policy": "compact,delete"})
+    (cut,) = cuts(kind, replica(1, "/d1", "t", size=400 * MIB), needed=100 * MIB).cuts
+    assert cut.frees_at((1, "/d1")) >= 100 * MIB
+
+
+def test_a_limit_that_the_cleaner_does_not_enforce_is_not_lowered_further():
+    kind = topic("t", (1,), configs={"cleanup.policy": "compact,delete", "retention.bytes": str(100 * MIB)})
+    place, held = directory(1, "/d1", 900 * MIB), replica(1, "/d1", "t", size=400 * MIB)
+    seen = facts(place, kind, held, growth=slowly(held))
+    assert vetoed(plan_cuts(place, seen, policy(), MIB)) == ["deletion_stands"]
 
 
 def test_a_topic_with_a_moving_replica_anywhere_is_not_cut():

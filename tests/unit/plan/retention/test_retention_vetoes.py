@@ -1,14 +1,11 @@
-"""Every veto of what frees a directory without a move, with what it refuses and what it lets through."""
-
-from dataclasses import replace
+"""Why a topic keeps what it has: every veto, with what it refuses and what it lets through."""
 
 import pytest
 
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
 from logdirwatch.plan.retention import retention_vetoes as vetoes
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import named
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, slowly, topic
+from tests.unit.plan.builders import MIB, broker, directory, facts, policy, replica, slowly, topic
 
 HERE = [replica(1, "/d1", "t", size=100 * MIB), replica(1, "/d1", "t", 1, size=None)]
 FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
@@ -21,9 +18,9 @@ def owned(**rule):
     return policy(topics=(TopicRule(topic="t", **rule),))
 
 
-@pytest.mark.parametrize(("leaderless", "found"), [((), None), ((0,), None), ((0, 1), "high_watermark_stands")])
-def test_retention_waits_for_the_high_watermark_of_a_led_partition(leaderless, found):
-    assert named(vetoes.high_watermark_stands(topic("t", (1,), (1,), leaderless=leaderless))) == found
+def first(found, *names):
+    """Return the first veto of one of these names."""
+    return next((veto for veto in found if veto.name in names), None)
 
 
 class TestKeptForEver:
@@ -81,7 +78,8 @@ class TestKeptForEver:
     ],
 )
 def test_the_owners_minimum_may_keep_all(rule, found):
-    assert named(vetoes.owner_minimum(topic("t", (1,)), owned(**rule))) == found
+    given = vetoes.nothing_to_give(topic("t", (1,)), HERE[:1], facts(*HERE[:1]), owned(**rule))
+    assert named(first(given, "owner_minimum")) == found
 
 
 class TestTheHistoryThatStays:
@@ -91,7 +89,8 @@ class TestTheHistoryThatStays:
         made, place = topic("t", (1,), configs=configs), replica(1, "/d1", "t", size=size)
         rates = {} if growth is None else slowly(place, rate=growth)
         found = facts(directory(1), made, place, growth=rates)
-        return vetoes.history_minimum(made, [place], found, policy(**({"min_retention_ms": 10_000} | (limits or {}))))
+        limited = policy(**({"min_retention_ms": 10_000} | (limits or {})))
+        return first(vetoes.nothing_to_give(made, [place], found, limited), "min_retention")
 
     @pytest.mark.parametrize(
         ("case", "found"),
@@ -178,6 +177,10 @@ class TestConsumers:
 
 
 class TestTiered:
+    def against(self, made, *parts):
+        found = vetoes.against_loss(made, [], facts(*parts), policy())
+        return first(found, "tiered_storage_off", "remote_copies_off", "leaderless_archives_nothing")
+
     @pytest.mark.parametrize(
         ("enabled", "found"),
         [
@@ -190,13 +193,14 @@ class TestTiered:
     )
     def test_every_host_keeps_remote_storage(self, enabled, found):
         brokers = [broker(n, **{"remote.log.storage.system.enable": enabled.get(n)}) for n in (1, 2, 3)]
-        veto = vetoes.tiered_storage_off(topic("t", (2, 1, 9)), facts(*brokers))
+        veto = self.against(topic("t", (2, 1, 9), configs=TIERED), *brokers)
         assert named(veto) == (found and "tiered_storage_off")
         assert veto is None or f"{found} has remote storage switched off" in veto.reason
 
     @pytest.mark.parametrize(("value", "found"), [(None, None), ("false", None), ("true", "remote_copies_off")])
     def test_copies_go_on(self, value, found):
-        assert named(vetoes.remote_copies_off(topic("t", (1,), configs={"remote.log.copy.disable": value}))) == found
+        made = topic("t", (1,), configs=TIERED | {"remote.log.copy.disable": value})
+        assert named(self.against(made)) == found
 
     @pytest.mark.parametrize(
         ("lag", "configs", "found"),
@@ -213,7 +217,8 @@ class TestTiered:
         ],
     )
     def test_what_waits_for_its_copy_stays(self, lag, configs, found):
-        veto = vetoes.remote_copy_lags(topic("t", (1,), configs=configs, remote_copy_lag_bytes=lag))
+        made = topic("t", (1,), configs=configs, remote_copy_lag_bytes=lag)
+        veto = first(vetoes.nothing_to_give(made, HERE, facts(*HERE), policy()), "remote_copy_lags")
         assert named(veto) == (found and "remote_copy_lags")
         assert veto is None or veto.reason.startswith(found)
 
@@ -221,99 +226,6 @@ class TestTiered:
         ("leaderless", "found"), [((), None), ((1,), "t-1 has"), ((0, 1, 2, 3), "t-0, t-1, t-2 and 1 more has")]
     )
     def test_only_a_leader_archives(self, leaderless, found):
-        made = topic("t", (1,), (1,), (1,), (1,), leaderless=leaderless)
-        veto = vetoes.leaderless_archives_nothing(made)
+        veto = self.against(topic("t", (1,), (1,), (1,), (1,), leaderless=leaderless, configs=TIERED))
         assert named(veto) == (found and "leaderless_archives_nothing")
         assert veto is None or veto.reason.startswith(found)
-
-
-class TestDeleting:
-    @pytest.mark.parametrize(
-        ("place", "found"),
-        [
-            (directory(1), None),
-            (directory(1, status=LogDirStatus.CRITICAL), None),
-            (directory(1, status=LogDirStatus.SATURATED), "delete_records_frees_nothing"),
-            (offline(1), "delete_records_frees_nothing"),
-            (directory(1, status=LogDirStatus.UNKNOWN), "delete_records_frees_nothing"),
-        ],
-    )
-    def test_records_only_free_bytes_where_segments_can_be_deleted(self, place, found):
-        assert named(vetoes.delete_records_frees_nothing(place)) == found
-
-    @pytest.mark.parametrize(
-        ("cleanup_policy", "found"),
-        [
-            ("delete", None),
-            ("compact,delete", None),
-            ("compact", "is compact"),
-            ("deleted", "is deleted"),
-            (None, "is not known"),
-        ],
-    )
-    def test_kafka_deletes_records_only_under_a_policy_with_delete(self, cleanup_policy, found):
-        veto = vetoes.policy_without_delete(topic("t", (1,), configs={"cleanup.policy": cleanup_policy}))
-        assert named(veto) == (found and "policy_without_delete")
-        assert veto is None or veto.reason.endswith(found)
-
-    @pytest.mark.parametrize(
-        ("leaderless", "found"), [((), None), ((1,), "t-1 has"), ((0, 1, 2, 3), "t-0, t-1, t-2 and 1 more has")]
-    )
-    def test_no_records_go_without_a_leader(self, leaderless, found):
-        veto = vetoes.leaders_missing(topic("t", (1,), (1,), (1,), (1,), leaderless=leaderless).partitions)
-        assert named(veto) == (found and "leaders_missing")
-        assert veto is None or veto.reason.startswith(found)
-
-
-class TestCordons:
-    @pytest.mark.parametrize(
-        ("listed", "found"),
-        [((), None), (("/d1", "/d2"), None), (("/d2",), "cordon_not_enforced"), (("/d1/",), "cordon_not_enforced")],
-    )
-    def test_kafka_compares_the_path_as_log_dirs_spells_it(self, listed, found):
-        assert named(vetoes.cordon_not_enforced(directory(1), iter(listed))) == found
-
-    @pytest.mark.parametrize("path", ["/a,b", "/a[b", "/a]b", " /a", "/a "])
-    def test_what_kafka_configs_would_cut_is_not_sent(self, path):
-        veto = vetoes.path_not_expressible(path)
-        assert veto.name == "path_not_expressible"
-        assert path in veto.reason
-
-    @pytest.mark.parametrize("path", ["/a", "/a b", "/a-b_c.d"])
-    def test_any_other_path_is(self, path):
-        assert vetoes.path_not_expressible(path) is None
-
-    @pytest.mark.parametrize(
-        ("more", "found"),
-        [
-            ([directory(2), directory(3)], None),
-            ([directory(2), directory(1, "/d2")], None),
-            ([directory(2), directory(2, "/d2")], "1 brokers"),
-            ([directory(2), directory(3, is_cordoned=True)], "1 brokers"),
-            ([directory(2), directory(3, is_cordoned=False)], None),
-            ([directory(2), offline(3)], "1 brokers"),
-            ([directory(2), directory(3), broker(3, BrokerStatus.OFFLINE)], "1 brokers"),
-            ([], "0 brokers"),
-        ],
-    )
-    def test_as_many_brokers_stay_open_as_a_topic_has_replicas(self, more, found):
-        seen = facts(directory(1), *more, topic("small", (2,)), topic("t", (1, 2)))
-        veto = vetoes.nowhere_else(seen.directories[1, "/d1"], seen)
-        assert named(veto) == (found and "nowhere_else")
-        assert veto is None or veto.reason == (
-            f"{found} would be left to take new partitions, topics here have 2 replicas"
-        )
-
-    def test_one_broker_stays_open_where_no_topic_is_known(self):
-        seen = facts(directory(1), directory(2))
-        assert vetoes.nowhere_else(seen.directories[1, "/d1"], seen) is None
-        alone = facts(directory(1))
-        assert vetoes.nowhere_else(alone.directories[1, "/d1"], alone).name == "nowhere_else"
-
-
-@pytest.mark.parametrize(
-    ("unaccounted", "found"), [(None, None), (50 * MIB, None), (50 * MIB - 1, "reserve_gone"), (0, "reserve_gone")]
-)
-def test_a_reserve_is_there_only_where_as_much_is_unexplained(unaccounted, found):
-    place = replace(directory(1), unaccounted_bytes=unaccounted, sample_at_ms=NOW_MS)
-    assert named(vetoes.reserve_gone(place, 50 * MIB)) == found

@@ -123,7 +123,22 @@ def test_what_is_kept_for_ever_by_now_loses_nothing():
     for an_action in (cut(), deletion()):
         (why,) = against(an_action, kept)
         assert "t keeps 400 MiB for ever on purpose" in why
-    assert against(cut(data_loss=False), kept) == []
+    tiered = topic("t", (1,), configs=FOR_EVER | {"remote.storage.enable": "true"}, unread={})
+    assert against(cut("local.retention.bytes", data_loss=False), tiered) == []
+
+
+@pytest.mark.parametrize(
+    ("configs", "limits"),
+    [({}, {"never_touch": ["t"]}), ({}, {"internal_topics": ["t"]}), ({"cleanup.policy": "compact"}, {})],
+    ids=["never touched", "internal", "compacted"],
+)
+def test_a_topic_that_may_lose_nothing_by_now(configs, limits):
+    for an_action in (cut(), deletion()):
+        assert len(against(an_action, topic("t", (1,), configs=configs, unread={}), **limits)) == 1
+
+
+def test_records_are_not_deleted_of_what_has_a_minimum_by_now():
+    assert len(against(deletion(), topics=[TopicRule(topic="t", min_retention_ms=HOUR_MS)])) == 1
 
 
 def test_a_limit_that_is_set_already_is_not_judged_any_more():

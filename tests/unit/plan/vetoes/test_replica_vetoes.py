@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
 from logdirwatch.plan.operator_decisions import OperatorDecisions
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import TopicRule
@@ -226,21 +226,6 @@ class TestCutsThatWait:
         assert "retention cut of t waits" in vetoes.retention_waits(own, "t").reason
 
 
-@pytest.mark.parametrize(
-    ("kind", "target", "found"),
-    [
-        (ActionKind.LOWER_RETENTION, {"topic": "t"}, "rejected"),
-        (ActionKind.LOWER_RETENTION, {"topic": "u"}, None),
-        (ActionKind.DELETE_RECORDS, {"topic": "t"}, None),
-    ],
-)
-def test_a_cut_that_a_person_rejected_is_not_planned_again(kind, target, found):
-    seen = facts(*PARTS, decisions=OperatorDecisions(rejected=((kind, target),)))
-    veto = vetoes.rejected_cut(seen, {"topic": "t"})
-    assert named(veto) == found
-    assert veto is None or veto.reason == "a lower retention of t was rejected"
-
-
 class TestTheConfiguration:
     @pytest.mark.parametrize(
         ("limits", "found"),
@@ -270,39 +255,6 @@ class TestTheConfiguration:
     )
     def test_internal_topics_are_left_alone(self, made, limits, found):
         assert named(vetoes.internal_topic(made, policy(**limits).limits)) == found
-
-
-@pytest.mark.parametrize(
-    ("cleanup_policy", "found"),
-    [("delete", None), ("compact", "is compact"), ("compact,delete", "is compact,delete"), (None, "is not known")],
-)
-def test_retention_deletes_only_where_the_policy_is_delete_alone(cleanup_policy, found):
-    veto = vetoes.not_deleted_by_retention(topic("t", (1,), configs={"cleanup.policy": cleanup_policy}))
-    assert (
-        veto is None
-        if found is None
-        else (veto.name, veto.reason.endswith(found))
-        == (
-            "not_deleted_by_retention",
-            True,
-        )
-    )
-
-
-@pytest.mark.parametrize(
-    ("place", "frees", "free_byte"),
-    [
-        (directory(1), None, None),
-        (directory(1, used=1000 * MIB - 1), None, None),
-        (directory(1, used=1000 * MIB), None, "no_free_bytes"),
-        (directory(1, used=None), None, None),
-        (offline(1), "retention_frees_nothing", None),
-        (directory(1, **UNKNOWN), "retention_frees_nothing", None),
-    ],
-)
-def test_retention_frees_where_the_directory_serves_and_a_segment_can_still_be_rolled(place, frees, free_byte):
-    assert named(vetoes.retention_frees_nothing(place)) == frees
-    assert named(vetoes.no_free_bytes(place)) == free_byte
 
 
 LONGEST = 255 - len(".") - 32 - len("-future")

@@ -1,5 +1,6 @@
 """Delta tables below a folder or an object store's URL, read by deltalake."""
 
+import errno
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from logdirwatch.store.storage.folder import Folder, folder_at
 from logdirwatch.store.storage.options import Get, UnknownOptionsError, of_extra
 
 _DATA_FILE = re.compile(r"[^\s:]+\.parquet")
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 _UNREACHED = "the other tables and the alerts are not affected; check that the store answers and may be read"
 _REMEDY = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
 
@@ -120,7 +122,7 @@ class DeltaFiles(TableReader):
         reason, where = _first_line(error), self._where(table)
         named = _DATA_FILE.search(reason)
         name = named.group().rpartition("/")[2] if named else self._broken_file(table)
-        if name is not None:
+        if name is not None and _is_of_the_file(_errno_of(reason)):
             return (
                 f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_REMEDY}"
             )
@@ -153,6 +155,16 @@ class DeltaFiles(TableReader):
         return next((name for name in names if not _can_be_read(folder, name)), None)
 
 
+def _is_of_the_file(number: int | None) -> bool:
+    """Tell whether an error means a missing or damaged file: the system's others, such as EACCES, leave it whole."""
+    return number in {None, errno.ENOENT, errno.EIO}
+
+
+def _errno_of(reason: str) -> int | None:
+    found = _OS_ERROR.search(reason)
+    return None if found is None else int(found[1])
+
+
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
@@ -160,6 +172,8 @@ def _first_line(error: BaseException) -> str:
 def _can_be_read(folder: Folder, name: str) -> bool:
     try:
         pq.read_table(name, filesystem=folder.files)
+    except OSError as error:
+        return not _is_of_the_file(error.errno)
     except Exception:
         return False
     return True

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
 from logdirwatch.plan.actions.brokers.restart_broker import (
     disks_replaced,
     format_steps,
-    restart_steps,
+    restarted,
     room_for_recovery,
 )
+from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, added_patch, kubectl_of, volume_of
 from logdirwatch.plan.capacity.timing import place_target
@@ -34,10 +35,8 @@ def add_log_dir(
     broker = directory.broker
     least = int(needed / policy.limits.target_ratio)
     text = f"give broker {broker} one more log directory of at least {human_bytes(least)}"
-    between = [
-        note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
-        *format_steps(broker, snapshot, policy),
-    ]
+    mount = host_notes(broker, "mount a volume, give it to Kafka's user, add its path to log.dirs.")
+    by_restart = restarted(broker, snapshot, policy, (), [*mount, *format_steps(broker, snapshot, policy)])
     return ProposedAction(
         kind=ActionKind.ADD_LOG_DIR,
         target=place_target(directory),
@@ -46,10 +45,11 @@ def add_log_dir(
         expected=effect(
             log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ())), least_bytes=least
         ),
-        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
-        vetoes=restart_vetoes.against_restart(snapshot, broker),
-        commands=tuple(restart_steps(broker, snapshot, policy, between)),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
+        **{
+            **by_restart,
+            "preconditions": (room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
+        },
     )
 
 
@@ -108,8 +108,6 @@ ACTION_TYPE = ActionType(
     fix_role=FixRole.MAKES_ROOM,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     live_check=disks_replaced,
     for_strimzi=_for_strimzi,
 )

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
+from logdirwatch.plan.actions.parts import frees, host_notes
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, grown_patch, kubectl_of, volume_of
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import end_in_words, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.text.units import human_bytes, human_in, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
@@ -28,28 +30,32 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
     least = int(needed / policy.limits.target_ratio) + 1
     wanted = max(least, int(LEAST_GROWTH_RATIO * size))
     more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
-    veto = _at_maximum(directory, rule.max_bytes)
     by = more or wanted
     text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(by)}"
     falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
+    may_grow = None if rule.max_bytes is None else more >= least
     return ProposedAction(
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
         reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + by)}{falls_short}: no data is lost "
         f"or moved{_begin_now(directory, rule.growing_takes_ms)}",
-        expected=effect(
-            frees_bytes=more,
-            needs_ms=rule.growing_takes_ms,
-            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": more}],
-            time_to_full_after_ms=time_to_full_ms(directory, more),
-            total_bytes_before=size,
-            total_bytes=size + more,
+        expected=frees(
+            directory, more, needs_ms=rule.growing_takes_ms, total_bytes_before=size, total_bytes=size + more
         ),
-        preconditions=(_can_grow(more, least, rule.max_bytes), *_waits(directory, rule.growing_takes_ms)),
-        vetoes=() if veto is None else (veto,),
-        commands=(note(f"On broker {directory.broker}'s host: {text}, then the file system."),),
+        preconditions=(
+            Precondition("volume_can_grow", "the volume may still be grown by this much", may_grow),
+            *_waits(directory, rule.growing_takes_ms),
+        ),
+        vetoes=_at_maximum(directory, rule.max_bytes),
+        commands=host_notes(directory.broker, f"{text}, then the file system."),
         undo={"text": "a volume cannot be made smaller"},
     )
+
+
+def grow_if_short(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the same if it is known what the directory lacks; empty if it lacks nothing."""
+    needed = needed_bytes(directory, Space(snapshot), policy)
+    return [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
 
 
 def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
@@ -61,18 +67,12 @@ def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
     return f"; {when}{verdict}"
 
 
-def _at_maximum(directory: LogDir, max_bytes: int | None) -> Veto | None:
+def _at_maximum(directory: LogDir, max_bytes: int | None) -> tuple[Veto, ...]:
     """Veto growing a volume that already has its configured maximum size."""
     if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
-        return None
-    return Veto(
-        "volume_at_maximum", f"the volume under {directory.path} is as large as it can be: {human_bytes(max_bytes)}"
-    )
-
-
-def _can_grow(more: int, least: int, max_bytes: int | None) -> Precondition:
-    text = "the volume may still be grown by this much"
-    return Precondition("volume_can_grow", text, None if max_bytes is None else more >= least)
+        return ()
+    text = f"the volume under {directory.path} is as large as it can be: {human_bytes(max_bytes)}"
+    return (Veto("volume_at_maximum", text),)
 
 
 def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
@@ -119,8 +119,6 @@ ACTION_TYPE = ActionType(
     fix_role=FixRole.MAKES_ROOM,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     needs_inventory=False,
     for_strimzi=_for_strimzi,
 )

@@ -7,7 +7,8 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
+from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, log_line
 from logdirwatch.plan.capacity.timing import place_target
@@ -20,8 +21,8 @@ def grant_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
     """Return how to let the broker's user write to a directory again."""
     path = shlex.quote(directory.path)
     steps = (
-        f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path)",
-        f"give it back to the broker's user: chown -R, chmod u+rwX, restorecon -R -- {path}; in Kubernetes fsGroup",
+        f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path).",
+        f"give it back to the broker's user: chown -R, chmod u+rwX, restorecon -R -- {path}; in Kubernetes fsGroup.",
     )
     return ProposedAction(
         kind=ActionKind.GRANT_PERMISSION,
@@ -29,7 +30,7 @@ def grant_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
         reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is fine"
         f"{log_line(away.proofs[directory.path])}",
         expected=effect(),
-        commands=tuple(note(f"On broker {away.broker}'s host: {step}.") for step in steps),
+        commands=host_notes(away.broker, *steps),
     )
 
 
@@ -64,12 +65,8 @@ def for_strimzi(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.GRANT_PERMISSION,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     needs_inventory=False,
     is_done_when_back=True,
     for_strimzi=for_strimzi,

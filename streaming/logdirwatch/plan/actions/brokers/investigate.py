@@ -21,15 +21,16 @@ from logdirwatch.model.vocabulary import (
 from logdirwatch.parse.broker_log.causes import damaged_file
 from logdirwatch.parse.kernel_log.lines import kernel_error
 from logdirwatch.parse.os_errors import os_error_in
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, Relief, frees_as_much
 from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
+from logdirwatch.plan.actions.parts import check, host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, describe_configs, note
-from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_rate, human_ratio
 from logdirwatch.text.words import some_of
@@ -55,13 +56,8 @@ class Runbook:
 def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy, *, has_zookeeper: bool = False) -> ProposedAction:
     """Return the runbook step of an alert."""
     runbook = runbook.on_zookeeper if has_zookeeper else runbook
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},
-        reason=runbook.text,
-        expected=effect(),
-        commands=tuple(step(policy.tools, alert) for step in runbook.steps),
-    )
+    commands = (step(policy.tools, alert) for step in runbook.steps)
+    return check({"broker": alert.broker, "log_dir": alert.log_dir}, str(alert.rule), runbook.text, commands)
 
 
 def on_host_of(look: str) -> Step:
@@ -120,16 +116,13 @@ def ask_to_raise(
         {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
         for (broker, key, limit), wanted in raised
     ]
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**target, "step": ASK_TO_RAISE},
-        reason="raise the limit, it is set by somebody else: ask them to raise "
-        f"{', '.join(named[:_NAMED_LIMITS])}{more}; {then}",
-        expected=effect(**expected, asked_limits=asked),
-        commands=tuple(
-            describe_configs(policy.tools, "brokers", broker) for broker in sorted({key[0] for key in limits})
-        ),
+    reason = (
+        "raise the limit, it is set by somebody else: ask them to raise "
+        f"{', '.join(named[:_NAMED_LIMITS])}{more}; {then}"
     )
+    brokers = sorted({broker for broker, _, _ in limits})
+    commands = (describe_configs(policy.tools, "brokers", broker) for broker in brokers)
+    return check(target, ASK_TO_RAISE, reason, commands, **expected, asked_limits=asked)
 
 
 PLANNED = Runbook(
@@ -195,10 +188,7 @@ def look_at_host(
         found,
         reason=reason + _said(away, directories),
         expected={**found.expected, "endurance": fault_tolerance_of(away.lost(directories), away.snapshot)},
-        commands=(
-            *(note(f"On broker {away.broker}'s host: {step}") for step in _steps(directories, cause)),
-            *found.commands,
-        ),
+        commands=(*host_notes(away.broker, *_steps(directories, cause)), *found.commands),
     )
 
 
@@ -239,13 +229,9 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
 
 def _is_of_pool(away: OfflineLogDirs, directories: Sequence[LogDir]) -> bool:
     """Tell whether the kernel reports a full thin pool below every directory."""
-    lines = [(away.proofs[directory.path].kernel_error, away.proofs[directory.path].said) for directory in directories]
-    return all(any(_is_pool_line(line) for line in told if line) for told in lines)
-
-
-def _is_pool_line(line: str) -> bool:
-    error = kernel_error(line)
-    return error is not None and error.trouble is KernelTrouble.POOL_FULL
+    proofs = [away.proofs[directory.path] for directory in directories]
+    found = ([kernel_error(line) for line in (one.kernel_error, one.said) if line] for one in proofs)
+    return all(any(error is not None and error.trouble is KernelTrouble.POOL_FULL for error in one) for one in found)
 
 
 def _said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> str:
@@ -292,11 +278,8 @@ def damaged_file_remedy(said: str) -> str:
 ACTION_TYPE = ActionType(
     kind=ActionKind.INVESTIGATE,
     relief=Relief(if_in_time=5, if_not=6),
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     live_check=_stops_broker,
     needs_approval=False,
     changes_declared=False,
@@ -314,31 +297,28 @@ def free_inodes(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
     left = "few are left" if is_serving else "none are left"
     after = "without inodes no segment can be made" if is_serving else "freed inodes alone do not bring it back"
     steps = (
-        f"df -i -- {path}; du --inodes -x --max-depth=2 -- {path} | sort -n | tail -20",
-        "remove small files that are not Kafka's; never single files of a replica, each segment has several",
+        f"df -i -- {path}; du --inodes -x --max-depth=2 -- {path} | sort -n | tail -20.",
+        "remove small files that are not Kafka's; never single files of a replica, each segment has several.",
         (
             "larger segment.bytes and segment.ms make fewer files of topics with many small segments; more inodes take "
-            "xfs_growfs -m or a new ext4 file system (mkfs -N) on another volume"
+            "xfs_growfs -m or a new ext4 file system (mkfs -N) on another volume."
         ),
     )
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(directory), "step": INODES},
-        reason=f"free inodes in {directory.path} of broker {directory.broker}: {left}{used}{used_text(directory)}; "
-        f"{after}{log_line(proof)}",
-        expected=effect(full_by=str(FullBy.INODES)),
-        commands=tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in steps),
+    reason = (
+        f"free inodes in {directory.path} of broker {directory.broker}: {left}{used}{used_text(directory)}; "
+        f"{after}{log_line(proof)}"
     )
+    notes = host_notes(directory.broker, *steps)
+    return check(place_target(directory), INODES, reason, notes, full_by=str(FullBy.INODES))
 
 
 def free_while_stopped(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full"
 ) -> ProposedAction:
     """Return how to free space while the broker cannot run: what may be removed, and what must stay."""
-    broker, tools = directory.broker, policy.tools
-    lost = lost_partitions(directory.place, snapshot)
-    spare = [p for p in lost if len(complete_copies(p, snapshot) - {broker}) > 1]
-    kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
+    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    spare = [p.label for p in lost if len(complete_copies(p, snapshot) - {broker}) > 1][:EXAMPLES]
+    kept = f"their other replicas are in sync: {', '.join(spare)}" if spare else "none"
     is_gone = snapshot.is_gone(broker)
     steps = [
         "First lower the retention of the largest topics, or it fills again.",
@@ -346,17 +326,12 @@ def free_while_stopped(
         "Else move whole partition directories to another log directory of this stopped broker.",
         f"Last resort: remove whole partition directories that can be copied again ({kept}).",
     ]
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(directory), "step": FREE_SPACE},
-        reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
-        "space alone does not bring it back",
-        expected=effect(
-            spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=fault_tolerance_of(lost, snapshot)
-        ),
-        vetoes=() if is_gone else restart_vetoes.against_stopping(snapshot, broker),
-        commands=(
-            *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
-            *(note(step) for step in steps),
-        ),
+    reason = (
+        f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
+        "space alone does not bring it back"
     )
+    stop = [] if is_gone else policy.tools.stop(broker) or [note(f"Stop broker {broker}.")]
+    commands = (*stop, *map(note, steps))
+    endurance = fault_tolerance_of(lost, snapshot)
+    found = check(place_target(directory), FREE_SPACE, reason, commands, spare_replicas=spare, endurance=endurance)
+    return found if is_gone else replace(found, vetoes=restart_vetoes.against_stopping(snapshot, broker))

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import ActionKind, Cause
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.plan.actions.parts import check, host_notes
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Precondition, ProposedAction, effect
+from logdirwatch.plan.proposal import Precondition, ProposedAction
 
 STEP = "array"
 _LINE = re.compile(r"\b(?:(?:md/raid\d*|raid\d+):?(?P<name>md[\w-]+)?: |md: |mdadm\b)", re.IGNORECASE)
@@ -87,20 +87,15 @@ def apart_from_lost(away: OfflineLogDirs) -> tuple[OfflineLogDirs, Mapping[str, 
     if not found:
         return away, found
     judged = tuple(replace(d, cause=Cause.UNKNOWN) if d.path in found else d for d in away.directories)
-    directories = {**away.snapshot.directories, **{directory.place: directory for directory in judged}}
-    return replace(away, directories=judged, snapshot=replace(away.snapshot, directories=directories)), found
+    return replace(away, directories=judged, snapshot=away.snapshot.with_directories(judged)), found
 
 
 def look_at_array(directory: LogDir, array: Array, proof: OfflineEvidence) -> ProposedAction:
     """Return the check of an array with a failed member: the state of the array decides what to do next."""
     line = next((text for text in (proof.kernel_error, proof.said) if text), None)
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(directory), "step": STEP},
-        reason=f"{looked_at(directory, array)}{f' ({line})' if line else ''}",
-        expected=effect(array=array.name, member=array.member),
-        commands=tuple(note(f"On broker {directory.broker}'s host: {step}") for step in array_steps(array)),
-    )
+    reason = f"{looked_at(directory, array)}{f' ({line})' if line else ''}"
+    steps = host_notes(directory.broker, *array_steps(array))
+    return check(place_target(directory), STEP, reason, steps, array=array.name, member=array.member)
 
 
 def looked_at(directory: LogDir, array: Array) -> str:

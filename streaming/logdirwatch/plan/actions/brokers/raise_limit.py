@@ -1,15 +1,17 @@
 """``raise_limit``: raise a limit of the operating system or a disk quota; the disks are healthy."""
 
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
 from logdirwatch.parse.os_errors import MEMORY_MAPS, OPEN_FILES, os_error_in
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
+from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import ProposedAction, effect
 
 QUOTA = "quota"
@@ -27,13 +29,7 @@ def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
         *(f"{limit.raised_by}; the broker's next start applies it" for limit in limits),
         "in a container raise it for the container's runtime or its node",
     ]
-    return ProposedAction(
-        kind=ActionKind.RAISE_LIMIT,
-        target=away.target,
-        reason=text,
-        expected=effect(),
-        commands=tuple(note(f"On broker {away.broker}'s host: {step}.") for step in steps),
-    )
+    return _raised(away.broker, away.target, text, *steps)
 
 
 def raise_quota(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
@@ -49,24 +45,26 @@ def raise_quota(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
             "ceph.quota.max_bytes)"
         ),
     )
-    return ProposedAction(
-        kind=ActionKind.RAISE_LIMIT,
-        target={**place_target(directory), "step": QUOTA},
-        reason=f"raise the disk quota of {directory.path} of broker {directory.broker}, or free space under it: the "
-        f"quota is reached{used_text(directory)}{log_line(proof)}",
-        expected=effect(full_by=str(FullBy.QUOTA)),
-        commands=tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in steps),
+    reason = (
+        f"raise the disk quota of {directory.path} of broker {directory.broker}, or free space under it: the "
+        f"quota is reached{used_text(directory)}{log_line(proof)}"
     )
+    target = {**place_target(directory), "step": QUOTA}
+    return _raised(directory.broker, target, reason, *steps, full_by=str(FullBy.QUOTA))
+
+
+def _raised(
+    broker: int, target: Mapping[str, Any], reason: str, *steps: str, full_by: str | None = None
+) -> ProposedAction:
+    expected = effect() if full_by is None else effect(full_by=full_by)
+    notes = host_notes(broker, *(f"{step}." for step in steps))
+    return ProposedAction(ActionKind.RAISE_LIMIT, target, reason, expected, commands=notes)
 
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.RAISE_LIMIT,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     needs_inventory=False,
     is_done_when_back=True,
 )

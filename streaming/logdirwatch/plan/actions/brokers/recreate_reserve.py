@@ -4,7 +4,8 @@ import posixpath
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
+from logdirwatch.plan.actions.parts import bytes_at
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -25,7 +26,8 @@ def propose_recreation(directory: LogDir, policy: Policy, after: str | None = No
     if reserve is None:
         return None
     path, size = reserve
-    advised = advised_bytes(directory)
+    # About 10 KB per partition, 40 MB for 4,000 (KIP-928).
+    advised = None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
     return ProposedAction(
         kind=ActionKind.RECREATE_RESERVE,
         target={**place_target(directory), **({} if after is None else {"after": after})},
@@ -33,7 +35,7 @@ def propose_recreation(directory: LogDir, policy: Policy, after: str | None = No
         f"next full disk{_too_small(directory, size, advised)}",
         expected=effect(
             needs_ms=0,
-            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": -size}],
+            on=bytes_at({directory.place: -size}),
             takes_bytes=size,
             advised_bytes=advised,
             unaccounted_bytes_before=directory.unaccounted_bytes,
@@ -42,11 +44,6 @@ def propose_recreation(directory: LogDir, policy: Policy, after: str | None = No
         commands=tuple(on_host(policy.tools, directory.broker, make_file(path, size))),
         undo={"commands": on_host(policy.tools, directory.broker, ["rm", "--", path])},
     )
-
-
-def advised_bytes(directory: LogDir) -> int | None:
-    """Return the recommended size of the reserve file: about 10 KB per partition, 40 MB for 4,000 (KIP-928)."""
-    return None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
 
 
 def _too_small(directory: LogDir, size: int, advised: int | None) -> str:
@@ -91,11 +88,7 @@ def make_file(path: str, size: int) -> list[str]:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.RECREATE_RESERVE,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=reserve_progress,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     changes_declared=False,
 )

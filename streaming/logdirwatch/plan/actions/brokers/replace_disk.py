@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
 from logdirwatch.plan.actions.brokers.recreate_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.restart_broker import (
@@ -19,17 +21,19 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
     format_steps,
     rejoin_steps,
     restart_effect,
-    restart_steps,
+    restarted,
 )
+from logdirwatch.plan.actions.parts import check, host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.actions.strimzi_resources import DELETE_POD_AND_PVC, POD, Kubectl, Volume, kubectl_of, volume_of
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import complete_copies, lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
-from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, nothing_fits, unplaced
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -37,6 +41,7 @@ from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted, some_of
 
 SAVE_DATA = "save_data"
+NOTHING_SAID = OfflineEvidence()
 
 
 def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapshot) -> ProposedAction | None:
@@ -45,73 +50,73 @@ def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapsh
     alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
     if not alone:
         return None
-    labels = [partition.label for partition in alone]
-    folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in labels[:EXAMPLES])
+    folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in alone[:EXAMPLES])
     array = array_of(directory, proof)
     device = array.device if array else f"/dev/{proof.device}" if proof.device else "DEVICE"
     steps = (
-        f"mount -o remount,ro {path}: nothing more is written to a dying disk",
-        f"cp -a {folders} OTHER_DISK/",
+        f"mount -o remount,ro {path}: nothing more is written to a dying disk.",
+        f"cp -a {folders} OTHER_DISK/.",
         (
             f"where that meets I/O errors: ddrescue {device} IMAGE MAPFILE onto another disk, mount the image "
-            "read-only, and copy from there"
+            "read-only, and copy from there."
         ),
-        "once the new directory is formatted, and before the broker starts: copy the saved folders into it",
+        "once the new directory is formatted, and before the broker starts: copy the saved folders into it.",
     )
-    return ProposedAction(
-        kind=ActionKind.INVESTIGATE,
-        target={"broker": broker, "log_dir": directory.path, "step": SAVE_DATA},
-        reason=f"save the data that only {directory.path} of broker {broker} holds before its disk is replaced: "
-        f"{some_of(labels)}; it can be put into the new directory before the start",
-        expected=effect(saves={"count": len(labels), "examples": labels[:EXAMPLES]}),
-        commands=tuple(note(f"On broker {broker}'s host: {step}.") for step in steps),
+    reason = (
+        f"save the data that only {directory.path} of broker {broker} holds before its disk is replaced: "
+        f"{some_of(alone)}; it can be put into the new directory before the start"
     )
+    return check(place_target(directory), SAVE_DATA, reason, host_notes(broker, *steps), saves=_counted(alone))
 
 
 def replace_disk(
-    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: OfflineEvidence | None = None
+    directory: LogDir,
+    repair: Repair,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    proof: OfflineEvidence = NOTHING_SAID,
 ) -> ProposedAction:
     """Return the replacement of a disk: what it holds is copied again, and last copies on it are lost.
 
     ``proof`` names the device and the evidence that it fails.
     """
-    broker, tools = directory.broker, policy.tools
-    lost = lost_partitions(directory.place, snapshot)
-    alone, is_running = _only_there(directory, lost, snapshot), snapshot.is_alive(broker)
-    is_zookeeper = snapshot.is_zookeeper(broker)
-    formatted = "" if is_zookeeper else ", format it"
-    again = _copies_again(lost, snapshot, policy)
-    least = _least_disk_bytes(directory, again["bytes"], policy)
-    array = array_of(directory, proof or OfflineEvidence())
+    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    is_running, is_zookeeper = snapshot.is_alive(broker), snapshot.is_zookeeper(broker)
+    alone = _only_there(directory, lost, snapshot)
+    again = _what_is_lost(directory, lost, alone, snapshot, policy)
+    least = _least_disk_bytes(directory, again["copies_again"]["bytes"], policy)
+    array = array_of(directory, proof)
     text = f"replace {_disk(array, proof)} under {directory.path} of broker {broker}"
-    between = [
-        note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
-        *format_steps(broker, snapshot, policy),
-    ]
+    # A disk is never replaced on a guess.
+    seen = " and ".join(dict.fromkeys(line for line in (proof.said, proof.kernel_error) if line))
+    mounted = host_notes(broker, f"{text}, mount it empty and give it to Kafka's user.")
+    between = [*mounted, *format_steps(broker, snapshot, policy)]
+    by_restart = restarted(broker, snapshot, policy, (), between, is_running=is_running, keeps_disks=False)
     return ProposedAction(
         kind=ActionKind.REPLACE_DISK,
-        target={"broker": broker, "log_dir": directory.path},
-        reason=f"{text}{formatted} and restart: the replicas assigned there are copied again"
-        f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
+        target=place_target(directory),
+        reason=f"{text}{'' if is_zookeeper else ', format it'} and restart: the replicas assigned there are copied "
+        f"again{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}"
+        f"{f'; evidence: {seen}' if seen else ''}",
         expected={
             **restart_effect(broker, lost, snapshot, status="online"),
-            "copies_again": again,
-            "device": None if proof is None else proof.device,
+            **again,
+            "device": proof.device,
             "new_disk": {"least_bytes": least, "was_bytes": directory.total_bytes},
-            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
             "unfinished_copies": _unfinished_copies(directory, lost, snapshot),
-            "leave_log_dirs": leaving(directory, lost, snapshot, policy).as_data(),
             **unplaced(repair),
         },
-        preconditions=(*_lost_array(array), *_preconditions(directory, alone, snapshot, proof)),
-        vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
-        commands=(
-            *([] if is_zookeeper else [tools.call(QUORUM, "describe", "--replication")]),
-            *restart_steps(broker, snapshot, policy, between, is_running=is_running),
-            *rejoin_steps(directory, snapshot, policy),
-        ),
         undo={"text": "a replaced disk cannot be undone"},
         data_loss=bool(alone),
+        **{
+            **by_restart,
+            "preconditions": (*_lost_array(array), *_preconditions(directory, alone, snapshot, proof)),
+            "commands": (
+                *([] if is_zookeeper else [policy.tools.call(QUORUM, "describe", "--replication")]),
+                *by_restart["commands"],
+                *rejoin_steps(directory, snapshot, policy),
+            ),
+        },
     )
 
 
@@ -123,24 +128,18 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
         return None
     text = f"take {directory.path} out of log.dirs of broker {broker}"
     alone = _only_there(directory, lost, snapshot)
+    again = _what_is_lost(directory, lost, alone, snapshot, policy)
     steps = [note(f"In the server.properties of broker {broker}: {text}.")]
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
-        target={"broker": broker, "log_dir": directory.path, "step": WITHOUT_DIRECTORY},
+        target={**place_target(directory), "step": WITHOUT_DIRECTORY},
         reason=f"{text} and restart it: its {counted(found.replicas, 'replica')} "
         f"({human_bytes(found.needs_bytes or 0)}) are copied again into its other directories, which have the room; "
         f"until its disk is replaced the broker has less space{_gone_with_it(alone)}",
-        expected={
-            **restart_effect(broker, lost, snapshot),
-            "copies_again": _copies_again(lost, snapshot, policy),
-            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
-            "leave_log_dirs": found.as_data(),
-        },
-        preconditions=(restart_vetoes.quorum_safe(snapshot, broker), restart_vetoes.writes_go_on(snapshot, broker)),
-        vetoes=restart_vetoes.against_stopping(snapshot, broker),
-        commands=tuple(restart_steps(broker, snapshot, policy, steps)),
+        expected={**restart_effect(broker, lost, snapshot), **again},
         undo={"text": f"put {directory.path} back into log.dirs once its disk was replaced and formatted, and restart"},
         data_loss=bool(alone),
+        **restarted(broker, snapshot, policy, (), steps, keeps_disks=False),
     )
 
 
@@ -149,11 +148,11 @@ def named(device: str) -> str:
     return device if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None else f"below {device} (lsblk -s shows which)"
 
 
-def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
+def _disk(array: Array | None, proof: OfflineEvidence) -> str:
     if array is not None:
         members = f" ({array.member})" if array.member else ""
         return f"the failed members{members} of {array} and make it again"
-    return "the disk" if proof is None or proof.device is None else f"the disk {named(proof.device)}"
+    return "the disk" if proof.device is None else f"the disk {named(proof.device)}"
 
 
 def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
@@ -164,17 +163,10 @@ def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
     return (Precondition("array_is_lost", text, None),)
 
 
-def _evidence(proof: OfflineEvidence | None) -> str:
-    """Quote the evidence that the device fails: a disk is never replaced on a guess."""
-    if proof is None or not (proof.said or proof.kernel_error):
-        return ""
-    return f"; evidence: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
-
-
 def _preconditions(
-    directory: LogDir, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: OfflineEvidence | None
+    directory: LogDir, alone: Sequence[str], snapshot: ClusterSnapshot, proof: OfflineEvidence
 ) -> tuple[Precondition, ...]:
-    of = "" if proof is None or proof.device is None else f" for {proof.device}"
+    of = "" if proof.device is None else f" for {proof.device}"
     sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
     found = [Precondition("disk_is_broken", sick, None)]
     if directory.is_metadata_dir is not False and not snapshot.is_zookeeper(directory.broker):
@@ -182,7 +174,7 @@ def _preconditions(
         found.append(Precondition("quorum_caught_up", text, None))
     if alone:
         text = (
-            f"the data that only this disk holds was saved, or is given up: {some_of(p.label for p in alone)}; "
+            f"the data that only this disk holds was saved, or is given up: {some_of(alone)}; "
             "an empty replica may be elected where it was the last one in sync, and others be cut to it"
         )
         found.append(Precondition("last_copy_saved", text, None))
@@ -190,23 +182,33 @@ def _preconditions(
     return (*found, strict) if strict.holds is False else tuple(found)
 
 
-def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
+def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[str]:
     """Return the lost partitions without a complete copy on any other reporting broker."""
-    return [partition for partition in lost if not complete_copies(partition, snapshot) - {directory.broker}]
+    return [partition.label for partition in lost if not complete_copies(partition, snapshot) - {directory.broker}]
 
 
-def _gone_with_it(alone: Sequence[Partition]) -> str:
-    return f"; the data that only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
+def _gone_with_it(alone: Sequence[str]) -> str:
+    return f"; the data that only this disk holds is lost with it: {some_of(alone)}" if alone else ""
 
 
-def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> dict[str, Any]:
-    """Return how much is copied again, and the least time that takes at the usual rate."""
-    sizes = [
-        snapshot.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, snapshot)
-    ]
+def _counted(labels: Sequence[str]) -> dict[str, Any]:
+    return {"count": len(labels), "examples": labels[:EXAMPLES]}
+
+
+def _what_is_lost(
+    directory: LogDir, lost: Sequence[Partition], alone: Sequence[str], snapshot: ClusterSnapshot, policy: Policy
+) -> dict[str, Any]:
+    """Return how much is copied again, with the least time that takes at the usual rate, and what no other disk has."""
+    living = [partition for partition in lost if leadership.live_replicas(partition, snapshot)]
+    sizes = [snapshot.layout.size_of(partition.key) for partition in living]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     rate = policy.limits.replication_throttle_bytes_per_s
-    return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
+    needs_ms = None if total is None else total * 1000 // rate
+    return {
+        "copies_again": {"replicas": len(sizes), "bytes": total, "needs_ms": needs_ms},
+        "lost_with_it": _counted(alone),
+        "leave_log_dirs": msgspec.to_builtins(leaving(directory, lost, snapshot, policy)),
+    }
 
 
 def _least_disk_bytes(directory: LogDir, copied_bytes: int | None, policy: Policy) -> int | None:
@@ -268,12 +270,8 @@ def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.REPLACE_DISK,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
     live_check=disks_replaced,
     is_done_when_back=True,
     changes_declared=False,

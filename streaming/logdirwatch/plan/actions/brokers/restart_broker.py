@@ -12,7 +12,8 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
+from logdirwatch.plan.actions.parts import bytes_at, host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.actions.strimzi_resources import MANUAL_ROLLING_UPDATE, POD, kubectl_of
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of, partitions_on
@@ -40,32 +41,51 @@ def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Poli
         reason=f"restart broker {broker}: nothing else brings {some_of(away.names)} back, freed space or a new disk "
         "alone does not",
         expected=restart_effect(broker, away.lost(directories), snapshot),
-        preconditions=(
-            *(room_for_recovery(directory) for directory in filled),
-            deleted_since(away.names),
-            restart_vetoes.quorum_safe(snapshot, broker),
-            restart_vetoes.writes_go_on(snapshot, broker),
-        ),
-        vetoes=restart_vetoes.against_restart(snapshot, broker),
-        commands=tuple(restart_steps(broker, snapshot, policy)),
         undo={"text": "a restart cannot be undone"},
+        **restarted(broker, snapshot, policy, (*map(room_for_recovery, filled), deleted_since(away.names))),
     )
 
 
 def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: str) -> ProposedAction:
     """Return the start of a broker that is down; it takes nothing away from other brokers."""
     returns = partitions_on(broker, snapshot)
-    directories = snapshot.directories_of.get(broker, ())
+    tight = [found for found in snapshot.directories_of.get(broker, ()) if _is_tight(found, policy)]
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": None},
         reason=f"start broker {broker}: {counted(len(returns), 'replica comes', 'replicas come')} back with it; {why}",
         expected=restart_effect(broker, returns, snapshot),
-        preconditions=tuple(room_for_recovery(directory) for directory in directories if _is_tight(directory, policy)),
-        vetoes=restart_vetoes.against_starting(snapshot, broker),
-        commands=tuple(restart_steps(broker, snapshot, policy, is_running=False)),
         undo={"text": "a broker that was started can be stopped again"},
+        **restarted(broker, snapshot, policy, tuple(map(room_for_recovery, tight)), is_running=False),
     )
+
+
+def restarted(
+    broker: int,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    needs: tuple[Precondition, ...] = (),
+    between: Sequence[str] = (),
+    *,
+    is_running: bool = True,
+    keeps_disks: bool = True,
+) -> dict[str, Any]:
+    """Return the fields that follow from a stop, if the broker runs, and a start: preconditions, vetoes, commands.
+
+    ``keeps_disks``: it starts on the disks that it had. The commands ``between`` run while it is stopped.
+    """
+    safe = (restart_vetoes.quorum_safe, restart_vetoes.writes_go_on) if is_running else ()
+    return {
+        "preconditions": (*needs, *(precondition(snapshot, broker) for precondition in safe)),
+        "vetoes": _against(broker, snapshot, is_running=is_running, keeps_disks=keeps_disks),
+        "commands": tuple(restart_steps(broker, snapshot, policy, between, is_running=is_running)),
+    }
+
+
+def _against(broker: int, snapshot: ClusterSnapshot, *, is_running: bool, keeps_disks: bool) -> tuple[Veto, ...]:
+    if not is_running:
+        return restart_vetoes.against_starting(snapshot, broker) if keeps_disks else ()
+    return (restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping)(snapshot, broker)
 
 
 def restart_steps(
@@ -209,12 +229,10 @@ def against_restart_now(
     broker = action.target.get("broker")
     if not isinstance(broker, int):
         return
-    if broker not in snapshot.brokers or snapshot.brokers[broker].status is BrokerStatus.OFFLINE:
-        yield from (veto.reason for veto in restart_vetoes.against_starting(snapshot, broker))
-        return
-    against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
-    yield from (veto.reason for veto in against(snapshot, broker))
-    if not snapshot.is_zookeeper(broker):
+    is_running = broker in snapshot.brokers and snapshot.brokers[broker].status is not BrokerStatus.OFFLINE
+    found = _against(broker, snapshot, is_running=is_running, keeps_disks=keeps_disks or not is_running)
+    yield from (veto.reason for veto in found)
+    if is_running and not snapshot.is_zookeeper(broker):
         yield from _of_quorum(broker, quorum)
 
 
@@ -223,7 +241,7 @@ def disks_replaced(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quor
     return against_restart_now(action, snapshot, quorum, keeps_disks=False)
 
 
-def _restarted(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
+def _restarted_now(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     keeps_disks = action.target.get("step") not in {WITHOUT_DIRECTORY, REPAIR}
     return against_restart_now(action, snapshot, quorum, keeps_disks=keeps_disks)
 
@@ -241,22 +259,19 @@ def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
         yield f"without broker {broker} only {len(good)} of {len(voters)} controllers are caught up"
 
 
-def _steps(device: str) -> tuple[str, str]:
-    """Return how to check and repair a file system."""
-    repaired = (
-        f"xfs_repair {device}, or fsck -f {device}. Where xfs_repair asks for -L, mount and unmount first to replay "
-        "its log; -L throws data away"
-    )
-    return f"xfs_repair -n {device}, or fsck -n {device}", repaired
-
-
-def _btrfs_steps(device: str) -> tuple[str, str]:
-    """Return the same for btrfs: fsck does nothing there, and the repair of ``btrfs check`` can make damage worse."""
-    repaired = (
+_LOOKED = "xfs_repair -n {0}, or fsck -n {0}", "btrfs check --readonly {0}; btrfs device stats {0}"
+_REPAIRED = (
+    (
+        "xfs_repair {0}, or fsck -f {0}. Where xfs_repair asks for -L, mount and unmount first to replay its log; -L "
+        "throws data away"
+    ),
+    # fsck does nothing on btrfs, and the repair of btrfs check can make damage worse.
+    (
         "mount it and btrfs scrub start -B MOUNT, which repairs what has a second copy; where dmesg names files beyond "
         "that, move the whole partition folders aside, if other replicas are in sync. btrfs check --repair comes last"
-    )
-    return f"btrfs check --readonly {device}; btrfs device stats {device}", repaired
+    ),
+)
+"""How to look at a file system and repair it, and the same for btrfs."""
 
 
 def repair_file_system(
@@ -266,28 +281,22 @@ def repair_file_system(
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
     is_btrfs = any("btrfs" in line.lower() for line in (proof.said, proof.kernel_error) if line)
-    looked, repaired = _btrfs_steps(device) if is_btrfs else _steps(device)
     steps = (
-        f"On broker {broker}'s host: umount {path}; first look only: {looked}.",
-        f"Repair it: {repaired}. Do not format: other copies may be needed first.",
+        f"On broker {broker}'s host: umount {path}; first look only: {_LOOKED[is_btrfs].format(device)}.",
+        f"Repair it: {_REPAIRED[is_btrfs].format(device)}. Do not format: other copies may be needed first.",
         f"Mount {path} again, and see that it is writable by Kafka's user.",
     )
+    sound = Precondition("device_is_sound", "the kernel's log and SMART show no I/O error of the device itself", None)
     is_running = away is not None and snapshot.is_alive(broker)
-    returns = [] if away is None else away.lost([directory])
+    between = [note(step) for step in steps]
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={**place_target(directory), "step": REPAIR},
         reason=f"stop broker {broker}, repair the file system of {directory.path}, and start it: the disk below may be "
         f"sound, so nothing is formatted{log_line(proof)}",
-        expected=restart_effect(broker, returns, snapshot),
-        preconditions=(
-            Precondition("device_is_sound", "the kernel's log and SMART show no I/O error of the device itself", None),
-            *((restart_vetoes.quorum_safe(snapshot, broker),) if is_running else ()),
-            *((restart_vetoes.writes_go_on(snapshot, broker),) if is_running else ()),
-        ),
-        vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
-        commands=tuple(restart_steps(broker, snapshot, policy, [note(step) for step in steps], is_running=is_running)),
+        expected=restart_effect(broker, [] if away is None else away.lost([directory]), snapshot),
         undo={"text": "a repaired file system cannot be made as it was"},
+        **restarted(broker, snapshot, policy, (sound,), between, is_running=is_running, keeps_disks=False),
     )
 
 
@@ -328,33 +337,38 @@ def checks_before(policy: Policy) -> list[str]:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.RESTART_BROKER,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
-    live_check=_restarted,
+    live_check=_restarted_now,
     is_done_when_back=True,
     changes_declared=False,
     for_strimzi=_for_strimzi,
 )
 
 
+_DELETES = "kafka-log-retention, kafka-delete-logs and LogManager"
+_CLEANS = "kafka-log-cleaner-thread and LogCleaner (log-cleaner.log)"
 _KINDS = {
-    frozenset({False}): ("deletion by retention", "deletes", "its retention task fails or a thread of it died"),
+    frozenset({False}): (
+        "deletion by retention",
+        "deletes",
+        "its retention task fails or a thread of it died",
+        _DELETES,
+    ),
     frozenset({True}): (
         "log cleaner",
         "compacts",
         "a thread of its cleaner died, or the cleaner gave the partition up after an error",
+        _CLEANS,
     ),
     frozenset({False, True}): (
         "deletion by retention and its log cleaner",
         "deletes and compacts",
         "a thread of them died or fails",
+        f"{_DELETES}, {_CLEANS}",
     ),
 }
-"""By what stands still, for some of the replicas compaction: its name, what it does, and why it may not."""
+"""By what stands still, for some of the replicas compaction: its name, what it does, why it may not, its threads."""
 
 
 def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -362,67 +376,53 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
     found, broker = overdue_in(directory, snapshot), directory.broker
     if not found:
         return []
-    frees = snapshot.on_disk_bytes(directory.place, sum(one.overdue_bytes for one in found))
+    freed = snapshot.on_disk_bytes(directory.place, sum(one.overdue_bytes for one in found))
+    is_new = Precondition(
+        "limit_is_not_new",
+        f"broker {broker} started, and the retention was lowered, longer ago than a retention check takes "
+        "(log.retention.check.interval.ms)",
+        None,
+    )
+    by_restart = restarted(broker, snapshot, policy, (is_new,))
+    looks = host_notes(
+        broker,
+        f"errors of {_kind(found)[3]} in its log. What throws at each run has to be repaired before the restart.",
+    )
+    by_restart["commands"] = (
+        *looks,
+        describe_configs(policy.tools, "brokers", broker, "--all"),
+        *by_restart["commands"],
+    )
     return [
         ProposedAction(
             kind=ActionKind.RESTART_BROKER,
             target=place_target(directory),
             reason=f"restart broker {broker}: {stuck(found, snapshot)}",
-            expected=restart_effect(
-                broker,
-                (),
-                snapshot,
-                frees_bytes=frees,
-                on=[{"broker": broker, "log_dir": directory.path, "bytes": frees}],
-            ),
-            preconditions=(
-                Precondition(
-                    "limit_is_not_new",
-                    f"broker {broker} started, and the retention was lowered, longer ago than a retention check takes "
-                    "(log.retention.check.interval.ms)",
-                    None,
-                ),
-                restart_vetoes.quorum_safe(snapshot, broker),
-                restart_vetoes.writes_go_on(snapshot, broker),
-            ),
-            vetoes=restart_vetoes.against_restart(snapshot, broker),
-            commands=(
-                note(
-                    f"On broker {broker}'s host: errors of {_threads(found)} in its log. What throws at each run has "
-                    "to be repaired before the restart."
-                ),
-                describe_configs(policy.tools, "brokers", broker, "--all"),
-                *restart_steps(broker, snapshot, policy),
-            ),
+            expected=restart_effect(broker, (), snapshot, frees_bytes=freed, on=bytes_at({directory.place: freed})),
             undo={"text": "a restart cannot be undone; the records that retention deletes are past their limit"},
+            **by_restart,
         )
     ]
 
 
 def stuck(found: Sequence[OverdueReplica], snapshot: ClusterSnapshot) -> str:
     """Say which replicas their broker does not delete or compact, by which evidence, and why that may be."""
-    broker, path = found[0].replica.broker, found[0].replica.log_dir
-    frees = human_bytes(snapshot.on_disk_bytes((broker, path), sum(one.overdue_bytes for one in found)))
+    broker, path = found[0].replica.place
+    freed = human_bytes(snapshot.on_disk_bytes((broker, path), sum(one.overdue_bytes for one in found)))
     cancelled = (
         ""
         if at_least(snapshot.metadata_version, KEEPS_CLEANING)
         else "before Kafka 4.2 a cancelled copy between its directories stops it until a restart (KAFKA-19458), or "
     )
-    stands, works, causes = _KINDS[_kind(found)]
+    stands, works, causes, _ = _kind(found)
     return (
-        f"its {stands} is stuck ({some_of(map(_compared, found), NAMED)} in {path}): {frees} come free once broker "
+        f"its {stands} is stuck ({some_of(map(_compared, found), NAMED)} in {path}): {freed} come free once broker "
         f"{broker} {works} again; {cancelled}{causes}, which its log says. A lower retention frees nothing there"
     )
 
 
-def _kind(found: Sequence[OverdueReplica]) -> frozenset[bool]:
-    return frozenset(one.is_compacted for one in found)
-
-
-def _threads(found: Sequence[OverdueReplica]) -> str:
-    deletes = "kafka-log-retention, kafka-delete-logs and LogManager"
-    cleans = "kafka-log-cleaner-thread and LogCleaner (log-cleaner.log)"
-    return {frozenset({False}): deletes, frozenset({True}): cleans}.get(_kind(found), f"{deletes}, {cleans}")
+def _kind(found: Sequence[OverdueReplica]) -> tuple[str, str, str, str]:
+    return _KINDS[frozenset(one.is_compacted for one in found)]
 
 
 def _compared(one: OverdueReplica) -> str:

@@ -1,6 +1,6 @@
 """``cancel_moves``: cancel copies that would fill a log directory, and reassignments that cannot complete."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,15 +8,8 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, OperationKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    Relief,
-    Stage,
-    always_valid,
-    names_all_partitions,
-    only,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, Stage, names_all_partitions, only
+from logdirwatch.plan.actions.parts import carried_out_by, frees
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import impact
 from logdirwatch.plan.availability.impact import of_cancelling
@@ -26,7 +19,6 @@ from logdirwatch.plan.cluster.cordons import KEEPS_CLEANING, at_least
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import cancel_moves as cancelling
-from logdirwatch.plan.commands.operations import rendered
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import (
@@ -63,19 +55,21 @@ def propose_copy_cancel(
     directory: LogDir, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
 ) -> ProposedAction:
     """Return the action that cancels running copies; the replicas keep serving where they are."""
-    name = file_name(ActionKind.CANCEL_MOVES, directory.place)
-    operation = _ending_copies(copies, name, snapshot)
+    operation = _ending_copies(copies, file_name(ActionKind.CANCEL_MOVES, directory.place), snapshot)
     copied = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
-    frees = snapshot.on_disk_bytes(directory.place, copied)
+    freed = snapshot.on_disk_bytes(directory.place, copied)
+    partitions = [snapshot.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    reassigned = [partition for partition in partitions if partition.is_reassigned]
+    outlook: dict[str, Any] = {"leadership": of_cancelling(reassigned, snapshot)} if reassigned else {}
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
         reason=f"{why}; no data is lost, the replicas keep serving where they are, and what was copied is discarded"
         f"{_not_cleaned(copies, snapshot)}",
-        expected=effect(
-            frees_bytes=frees,
-            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
-            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
+        expected=frees(
+            directory,
+            freed,
+            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), freed),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
             copies=[
                 {
@@ -87,15 +81,16 @@ def propose_copy_cancel(
                 }
                 for copy in copies
             ],
-            **_outlook(copies, snapshot),
+            **outlook,
         ),
         preconditions=(
             Precondition("nobody_needs_it", "the owner of the moves agrees to end them", None),
             Precondition("still_running", "the moves still run; the tool reports those that have ended", None),
         ),
-        operations=(operation,),
-        commands=rendered([operation], policy.tools),
-        undo={"text": f"begin the moves again, from the start; {LIMITS_STAY}"},
+        **{
+            **carried_out_by(policy, operation),
+            "undo": {"text": f"begin the moves again, from the start; {LIMITS_STAY}"},
+        },
     )
 
 
@@ -108,40 +103,23 @@ def _not_cleaned(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> str:
 
 
 def _ending_copies(copies: Sequence[Copy], name: str, snapshot: ClusterSnapshot) -> Operation:
-    moves = _as_they_move(copies, snapshot)
-    partitions = [snapshot.partitions[one.key] for one in moves]
-    goals = [_target(partition) for partition in partitions]
-    within = {(one.key, broker): path for one in moves for broker, path in one.chosen}
-    # A copy that a reassignment drops at its end is not a goal.
-    goals = [
-        replace(goal, log_dirs=tuple(within.get((goal.key, broker), ANY) for broker in goal.replicas)) for goal in goals
-    ]
-    before = [_kept_by(partition) for partition in partitions]
-    return cancelling(to_json(moves), to_json(goals), to_json(before), name, again=Limits())
-
-
-def _outlook(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> dict[str, Any]:
-    """Return who leads after reassignments are cancelled; empty if only copies within brokers are."""
-    partitions = [snapshot.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
-    reassigned = [partition for partition in partitions if partition.is_reassigned]
-    return {"leadership": of_cancelling(reassigned, snapshot)} if reassigned else {}
-
-
-def _as_they_move(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> list[Assignment]:
-    """Return the partitions in the form that the tool needs: a copy within a broker by its destination directory.
+    """Return the operation that ends copies; the tool needs one within a broker by its destination directory.
 
     ``--cancel`` cancels the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
-    ``ReassignPartitionsCommand.cancelAssignment``).
+    ``ReassignPartitionsCommand.cancelAssignment``). A copy that a reassignment drops at its end is not a goal.
     """
     futures = {
         (copy.replica.key, copy.replica.broker): copy.replica.log_dir for copy in copies if copy.replica.is_future
     }
-    found = []
-    for key in dict.fromkeys(copy.replica.key for copy in copies):
-        partition = snapshot.partitions[key]
-        log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
-        found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
-    return found
+
+    def placed(one: Assignment) -> Assignment:
+        return replace(one, log_dirs=tuple(futures.get((one.key, broker), ANY) for broker in one.replicas))
+
+    partitions = [snapshot.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    moves = [placed(_assigned(partition, ())) for partition in partitions]
+    goals = [placed(_target(partition)) for partition in partitions]
+    before = [_kept_by(partition) for partition in partitions]
+    return cancelling(to_json(moves), to_json(goals), to_json(before), name, again=Limits())
 
 
 def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -176,6 +154,14 @@ def cancel_moves(
     again = unset(of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s), snapshot)
     before = to_json([_kept_by(partition) for partition in wave])
     operation = cancelling(plan, plan, before, name, again=again)
+    undone = f"begins them again, once their destination is back; {LIMITS_STAY}"
+    by_operation = carried_out_by(policy, operation, before={"reassignment": plan}, text=undone)
+    # Only people may do what drops data.
+    by_operation |= {"operations": (operation,) if harmless else ()}
+    examples = [
+        {"partition": p.label, "adding": list(p.adding or ()), "removing": list(p.removing or ())}
+        for p in wave[:EXAMPLES]
+    ]
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
@@ -184,18 +170,11 @@ def cancel_moves(
             cancels=plan,
             later=len(partitions) - len(wave),
             leadership=of_cancelling(wave, snapshot),
-            examples=[_described(partition) for partition in wave[:EXAMPLES]],
+            examples=examples,
         ),
         data_loss=not harmless,
         preconditions=(Precondition("not_wanted", "the owner of these moves agrees or cannot be found", None),),
-        # Only people may do what drops data.
-        operations=(operation,) if harmless else (),
-        commands=rendered([operation], policy.tools),
-        undo={
-            "reassignment": plan,
-            "commands": list(rendered([operation.inverse], policy.tools)),
-            "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
-        },
+        **by_operation,
     )
 
 
@@ -210,22 +189,20 @@ def _kept(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> str:
 
 def _target(partition: Partition) -> Assignment:
     """Return what the reassignment was to reach: ``--cancel`` takes the partitions in the format of a plan."""
-    removing = set(partition.removing or ())
-    target = tuple(broker for broker in partition.replicas if broker not in removing)
-    return Assignment(partition.topic, partition.partition, target, (ANY,) * len(target))
+    return _assigned(partition, partition.removing)
 
 
 def _kept_by(partition: Partition) -> Assignment:
     """Return the replicas that a partition had before its reassignment began."""
-    kept = tuple(broker for broker in partition.replicas if broker not in set(partition.adding or ()))
-    return Assignment(partition.topic, partition.partition, kept, (ANY,) * len(kept))
+    return _assigned(partition, partition.adding)
 
 
-def _described(partition: Partition) -> Mapping[str, Any]:
-    adding, removing = list(partition.adding or ()), list(partition.removing or ())
-    return {"partition": partition.label, "adding": adding, "removing": removing}
+def _assigned(partition: Partition, without: Sequence[int] | None) -> Assignment:
+    replicas = tuple(broker for broker in partition.replicas if broker not in (without or ()))
+    return Assignment(*partition.key, replicas, (ANY,) * len(replicas))
 
 
+ENDED = "none of its moves runs any more"
 LIMITS_STAY = "limits that were set for them stay: throttle_left names them once nothing moves any more"
 
 
@@ -233,22 +210,21 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     """Count the reassignments that no longer run; one that completed was not cancelled."""
     if "cancels" in action.expected:
         targets = from_json(action.expected["cancels"])
-        ended, of = sum(_is_cancelled(target, snapshot) for target in targets), len(targets)
-    elif "copies" in action.expected:
-        named = [(one["topic"], one["partition"], one["broker"], one["log_dir"]) for one in action.expected["copies"]]
-        ended, of = len(named) - are_running(named, snapshot), len(named)
-    else:
+        known = ((snapshot.partitions.get(target.key), target) for target in targets)
+        ended = sum(p is not None and not p.is_reassigned and p.replicas != target.replicas for p, target in known)
+        return in_steps(ended, ended, len(targets), snapshot)
+    if "copies" not in action.expected:
         return None
-    return in_steps(ended, ended, of, snapshot)
-
-
-def _is_cancelled(target: Assignment, snapshot: ClusterSnapshot) -> bool:
-    partition = snapshot.partitions.get(target.key)
-    return partition is not None and not partition.is_reassigned and partition.replicas != target.replicas
+    copies = action.expected["copies"]
+    ended = len(copies) - are_running(copies, snapshot)
+    return in_steps(ended, ended, len(copies), snapshot)
 
 
 def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     if "cancels" not in action.expected:
+        copies = action.expected.get("copies")
+        if copies and not are_running(copies, snapshot):
+            yield ENDED
         return
     keys = keys_in(action.expected["cancels"])
     running = [
@@ -257,7 +233,7 @@ def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum 
         if key in snapshot.partitions and snapshot.partitions[key].is_reassigned
     ]
     if not running:
-        yield "none of its moves runs any more"
+        yield ENDED
     yield from (veto.reason for veto in impact.against({"leadership": of_cancelling(running, snapshot)}))
 
 
@@ -267,8 +243,6 @@ ACTION_TYPE = ActionType(
     fix_role=FixRole.FIRST,
     progress=_progress,
     covers=names_all_partitions,
-    reasons_against=always_valid,
-    follow_up=None,
     live_check=_still_run,
     changes_declared=False,
     executes=only(OperationKind.CANCEL_MOVES, OperationKind.REASSIGN),

@@ -1,16 +1,18 @@
 """``clear_throttles``: delete throttles that nothing needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind, OperationKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much, only
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much, only
+from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.operations import clear_throttles, rendered
+from logdirwatch.plan.commands.operations import clear_throttles, from_record, limits_of
 from logdirwatch.plan.commands.throttles import Limits, from_data
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, vetoes_of
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
 from logdirwatch.text.words import counted
 
@@ -36,11 +38,11 @@ def propose_clear(
     rates = {broker: found for broker, found in rates.items() if found}
     if not rates and not limits.topics:
         return None
-    operation = clear_throttles(Limits(rates, limits.topics))
+    cleared, said = Limits(rates, limits.topics), _said(rates, limits.topics)
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
-        reason=f"remove {_said(rates, limits.topics)}: its move has ended, and it throttles replicas that catch up",
+        reason=f"remove {said}: its move has ended, and it throttles replicas that catch up",
         expected=effect(
             needs_ms=0,
             clears={
@@ -48,20 +50,13 @@ def propose_clear(
                 "topics": {topic: sorted(found) for topic, found in limits.topics.items()},
             },
         ),
-        preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
-        vetoes=_still_needed(rates, limits.topics, snapshot),
-        operations=(operation,),
-        commands=rendered([operation], policy.tools),
-        undo={"commands": list(rendered([operation.inverse], policy.tools))},
+        # A throttle in the way still belongs to its owner.
+        preconditions=()
+        if "after" in target
+        else (Precondition("throttle_agreed", f"the owner of {said} agrees or cannot be found", None),),
+        vetoes=vetoes_of(_still_needed(cleared, snapshot)),
+        **carried_out_by(policy, clear_throttles(cleared)),
     )
-
-
-def agreed(limits: str) -> Precondition:
-    """Return the precondition that the owner of the throttles agrees.
-
-    A throttle in the way still belongs to its owner.
-    """
-    return Precondition("throttle_agreed", f"the owner of {limits} agrees or cannot be found", None)
 
 
 def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
@@ -80,25 +75,17 @@ def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
     return not of_brokers and not of_topics
 
 
-def _still_needed(
-    rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]], snapshot: ClusterSnapshot
-) -> tuple[Veto, ...]:
+def _still_needed(limits: Limits, snapshot: ClusterSnapshot) -> Veto | None:
     """Veto while a throttled move runs: without the throttle it would use the whole bandwidth (KIP-73)."""
-    is_between = bool(topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
+    rates = limits.brokers
+    is_between = bool(limits.topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
     moving = [snapshot.partitions[key] for key in sorted(snapshot.layout.moving) if key in snapshot.partitions]
     moved = [partition.label for partition in moving if is_between and partition.is_reassigned]
     within = {broker for broker, found in rates.items() if LOG_DIR_THROTTLE in found}
     copies = [copy for found in snapshot.layout.copies_of.values() for copy in found]
     moved += [f"{copy.topic}-{copy.partition}" for copy in copies if copy.broker in within]
-    if not moved:
-        return ()
-    named = ", ".join(moved[:_EXAMPLES])
-    return (
-        Veto(
-            "move_needs_throttle",
-            f"{counted(len(moved), 'replica still moves', 'replicas still move')} under it: {named}",
-        ),
-    )
+    many = counted(len(moved), "replica still moves", "replicas still move")
+    return Veto("move_needs_throttle", f"{many} under it: {', '.join(moved[:_EXAMPLES])}") if moved else None
 
 
 def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]]) -> str:
@@ -128,14 +115,16 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return in_one_step(is_raised, snapshot)
 
 
+def _is_needed(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
+    needed = (_still_needed(limits_of(one.args), snapshot) for one in from_record(action.operations))
+    yield from (veto.reason for veto in needed if veto is not None)
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.CLEAR_THROTTLES,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
+    live_check=_is_needed,
     changes_declared=False,
     executes=only(OperationKind.CLEAR_THROTTLES, OperationKind.SET_THROTTLES),
     cluster_acls=("AlterConfigs",),

@@ -6,23 +6,24 @@ because Kafka returns leadership to the first replica by itself (``auto.leader.r
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
 
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, OperationKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, names_all_partitions, only
+from logdirwatch.plan.actions.action_type import ActionType, names_all_partitions, only
+from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassign import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.availability.fault_tolerance import complete_copies
+from logdirwatch.plan.availability.fault_tolerance import cannot_lead
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import Partition, TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.operations import prefer_leaders, rendered
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.commands.operations import prefer_leaders
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, vetoes_of
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run, refused_by_tool
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.words import counted
@@ -30,8 +31,13 @@ from logdirwatch.text.words import counted
 
 def partitions_led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose leader is in a directory."""
-    keys = {replica.key for replica in snapshot.replicas_in(directory.place)}
-    return [snapshot.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, snapshot)]
+    keys = sorted({replica.key for replica in snapshot.replicas_in(directory.place)} & snapshot.partitions.keys())
+    return led_by(directory.broker, (snapshot.partitions[key] for key in keys), snapshot)
+
+
+def led_by(broker: int, partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
+    """Return those of the partitions that a broker leads."""
+    return [found for found in partitions if leaders.current_leadership(found, snapshot).leader == broker]
 
 
 def demote(
@@ -52,15 +58,14 @@ def demote(
     chosen = _chosen([p for p in led if p.key not in besides], broker, snapshot, policy)
     if not chosen:
         return []
-    before = [Assignment(p.topic, p.partition, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
-    after = [Assignment(p.topic, p.partition, order, (ANY,) * len(order)) for p, order in chosen]
-    operation = prefer_leaders(
-        to_json(after), to_json(before), _file_name(broker, path), beside=bool(others_run(snapshot))
-    )
-    refused, where = (
-        refused_by_tool(after, snapshot),
-        f"broker {broker}" if path is None else f"{path} (broker {broker})",
-    )
+    before = [Assignment(*p.key, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
+    after = [Assignment(*p.key, order, (ANY,) * len(order)) for p, order in chosen]
+    name = f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(str(broker), path or '*')[:8]}.json"
+    operation = prefer_leaders(to_json(after), to_json(before), name, beside=bool(others_run(snapshot)))
+    by_operation = carried_out_by(policy, operation, reassignment=to_json(before), text="once the disk is good again")
+    if refused := refused_by_tool(after, snapshot):
+        by_operation |= {"commands": refused, "undo": {**by_operation["undo"], "commands": list(refused)}}
+    where = f"broker {broker}" if path is None else f"{path} (broker {broker})"
     return [
         ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
@@ -71,14 +76,8 @@ def demote(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
                 nothing_runs(snapshot),
             ),
-            operations=(operation,),
-            commands=refused or rendered([operation], policy.tools),
             reassignment=to_json(after),
-            undo={
-                "commands": list(refused or rendered([operation.inverse], policy.tools)),
-                "reassignment": to_json(before),
-                "text": "once the disk is good again",
-            },
+            **by_operation,
         )
     ]
 
@@ -92,7 +91,7 @@ def _chosen(
     for partition in led:
         if len(found) == policy.limits.partitions_per_reassignment:
             break
-        fit = [other for other in partition.replicas if other != broker and _is_well(other, partition, snapshot)]
+        fit = [other for other in partition.replicas if other != broker and not cannot_lead(partition, snapshot, other)]
         if not fit or _blocked(partition, snapshot, policy):
             continue
         first = min(fit, key=lambda other: (counts[other], partition.replicas.index(other)))
@@ -103,19 +102,6 @@ def _chosen(
     return found
 
 
-def _is_well(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a broker's replica can lead: in sync, and its disk neither full nor suspect."""
-    if (
-        broker not in complete_copies(partition, snapshot)
-        or broker not in partition.isr
-        or snapshot.brokers[broker].is_suspect
-    ):
-        return False
-    places = [r.place for r in snapshot.replicas_of(partition.key) if r.broker == broker]
-    found = [snapshot.directories[place] for place in places if place in snapshot.directories]
-    return bool(found) and all(not directory.is_urgent for directory in found)
-
-
 def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     found = [
         replica_vetoes.never_touch(partition.topic, policy.limits),
@@ -123,16 +109,6 @@ def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) ->
         replica_vetoes.partition_claimed(snapshot, partition),
     ]
     return any(veto is not None for veto in found)
-
-
-def _is_led_by(key: TopicPartition, broker: int, snapshot: ClusterSnapshot) -> bool:
-    partition = snapshot.partitions.get(key)
-    return partition is not None and leaders.current_leadership(partition, snapshot).leader == broker
-
-
-def _file_name(broker: int, path: str | None) -> str:
-    words: Any = (str(broker), path or "*")
-    return f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(*words)[:8]}.json"
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
@@ -147,14 +123,19 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return in_steps(len(ordered), len(led), len(assignments), snapshot)
 
 
+def _may_not_lead(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
+    for one in from_json(action.reassignment):
+        if (partition := snapshot.partitions.get(one.key)) is not None:
+            found = [cannot_lead(partition, snapshot, first) for first in one.replicas[:1]]
+            yield from (veto.reason for veto in vetoes_of(*found))
+
+
 ACTION_TYPE = ActionType(
     kind=ActionKind.DEMOTE_LEADERS,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=_progress,
     covers=names_all_partitions,
     reasons_against=reasons_against_reassignment,
-    follow_up=None,
+    live_check=_may_not_lead,
     changes_declared=False,
     executes=only(OperationKind.PREFER_LEADERS),
     cluster_acls=("Alter",),

@@ -4,56 +4,44 @@ A preferred election needs the first assigned replica alive and in sync (Kafka 4
 ``electPreferredLeader``). An unclean one takes the first that is alive, and records that only the others had are lost.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, OperationKind
-from logdirwatch.plan.actions.action_type import (
-    NO_RELIEF,
-    ActionType,
-    FixRole,
-    always_valid,
-    names_all_partitions,
-    only,
-)
+from logdirwatch.plan.actions.action_type import ActionType, names_all_partitions, only
+from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
+from logdirwatch.plan.availability.fault_tolerance import cannot_lead
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.operations import elect_leaders, rendered
-from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.commands.operations import elect_leaders
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect, vetoes_of
 from logdirwatch.text.words import counted, some_of
 
 
 def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the election of preferred leaders that could lead and do not; empty if there are none."""
-    partitions = [p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)]
-    chosen = sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
+    chosen = _in_order((p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)), snapshot)
     wave = chosen[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
     operation = elect_leaders(election_json(wave), _file_name("preferred", target))
+    leaders_move = "leaders move again with the next election; no data is touched"
     return [
         ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "preferred"},
             reason=f"give leadership of {counted(len(wave), 'partition')} back to their preferred replicas, "
             "which are in sync again: after failures leaders gather on the brokers that were left",
-            expected=effect(
-                elections=len(wave),
-                election=election_json(wave),
-                leadership=of_election(wave, snapshot),
-                later=len(chosen) - len(wave),
-            ),
+            expected=_elected(wave, len(chosen), leadership=of_election(wave, snapshot)),
             preconditions=(Precondition("no_move_runs", "no reassignment of these partitions is running", True),),
-            operations=(operation,),
-            commands=rendered([operation], policy.tools),
-            undo={"text": "leaders move again with the next election; no data is touched"},
+            **{**carried_out_by(policy, operation), "undo": {"text": leaders_move}},
         )
     ]
 
@@ -67,14 +55,14 @@ def elect_unclean(
     have, so a person decides, and only once those cannot come back; until then there is a ``veto``. Partitions whose
     data may be intact come after the others.
     """
-    found = [p for p in snapshot.partitions.values() if not _is_led(p, snapshot) and _only_stale_ones_left(p, snapshot)]
-    chosen = sorted(found, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
+    chosen = _in_order((p for p in snapshot.partitions.values() if _has_only_stale_ones_left(p, snapshot)), snapshot)
     hopeless = [p for p in chosen if not _intact_on(p, snapshot)]
     wave = (hopeless or chosen)[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
     lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or None
     only = "brokers that are gone" if lost is None else f"broker{'s' if ',' in lost else ''} {lost}"
+    first = [{"partition": p.label, "leader": _stale(p, snapshot)[0]} for p in wave[:EXAMPLES]]
     return [
         ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
@@ -82,22 +70,26 @@ def elect_unclean(
             reason=f"{counted(len(wave), 'partition has', 'partitions have')} no leader, "
             "and only replicas that were not in sync are left; electing "
             f"these loses the records that only {only} had: bring those back instead if possible",
-            expected=effect(
-                elections=len(wave),
-                election=election_json(wave),
-                examples=[{"partition": p.label, "leader": _stale(p, snapshot)[0]} for p in wave[:EXAMPLES]],
-                later=len(chosen) - len(wave),
-            ),
+            expected=_elected(wave, len(chosen), examples=first),
             preconditions=(
                 Precondition("cannot_come_back", f"the data of {only} is permanently lost", None),
                 Precondition("owner_agrees", "the owners agree to lose the records that only these brokers had", None),
             ),
             commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("unclean", target), unclean=True)),
             undo={"text": "cannot be undone: returning replicas are truncated to the log of the new leader"},
-            vetoes=tuple(one for one in (veto, _may_be_intact(wave, snapshot)) if one is not None),
+            vetoes=vetoes_of(veto, _may_be_intact(wave, snapshot)),
             data_loss=True,
         )
     ]
+
+
+def _in_order(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
+    """Return partitions in the order of their election: those of internal topics first."""
+    return sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
+
+
+def _elected(wave: Sequence[Partition], of: int, **more: Any) -> dict[str, Any]:
+    return effect(elections=len(wave), election=election_json(wave), **{**more, "later": of - len(wave)})
 
 
 def _may_be_intact(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Veto | None:
@@ -137,17 +129,14 @@ def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bo
     if not partition.replicas or partition.leader in {None, partition.replicas[0]} or partition.is_reassigned:
         return False
     first = partition.replicas[0]
-    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
-    return first in in_sync and snapshot.all_serving(first) and not snapshot.brokers[first].is_suspect
+    return snapshot.all_serving(first) and cannot_lead(partition, snapshot, first) is None
 
 
-def _is_led(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether a partition has a leader whose broker and disks are healthy."""
+def _has_only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether nobody leads a partition on a healthy broker, and none of its replicas that live is in sync."""
     leader = partition.leader
-    return leader is not None and snapshot.is_alive(leader) and snapshot.all_serving(leader)
-
-
-def _only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    if leader is not None and snapshot.is_alive(leader) and snapshot.all_serving(leader):
+        return False
     is_led = leaders.current_leadership(partition, snapshot).leader is not None
     return not is_led and bool(_stale(partition, snapshot))
 
@@ -167,16 +156,10 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     if "election" not in action.expected:
         return None
     keys = keys_in(action.expected["election"])
+    led = [p for key in keys if (p := snapshot.partitions.get(key)) is not None and p.leader is not None]
     is_preferred = action.target.get("election") == "preferred"
-    reached = sum(_is_elected(key, snapshot, is_preferred=is_preferred) for key in keys)
+    reached = sum(partition.leader == partition.replicas[0] or not is_preferred for partition in led)
     return in_steps(reached, reached, len(keys), snapshot)
-
-
-def _is_elected(key: tuple[str, int], snapshot: ClusterSnapshot, *, is_preferred: bool) -> bool:
-    partition = snapshot.partitions.get(key)
-    if partition is None or partition.leader is None:
-        return False
-    return partition.leader == partition.replicas[0] or not is_preferred
 
 
 def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
@@ -184,25 +167,18 @@ def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quoru
     is_preferred = action.target.get("election") == "preferred"
     keys = keys_in(action.expected.get("election"))
     for partition in (snapshot.partitions[key] for key in keys if key in snapshot.partitions):
-        if is_preferred and not _may_lead(partition, snapshot):
-            yield f"the preferred replica of {partition.label} is not alive and in sync"
+        if is_preferred and not partition.replicas:
+            yield f"the replicas of {partition.label} are not known"
+        elif is_preferred:
+            yield from (veto.reason for veto in vetoes_of(cannot_lead(partition, snapshot, partition.replicas[0])))
         if not is_preferred and partition.leader is not None:
             yield f"{partition.label} has a leader again: broker {partition.leader}"
 
 
-def _may_lead(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    first = partition.replicas[0] if partition.replicas else None
-    return first in leaders.live_replicas(partition, snapshot) & set(partition.isr)
-
-
 ACTION_TYPE = ActionType(
     kind=ActionKind.ELECT_LEADERS,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=_progress,
     covers=names_all_partitions,
-    reasons_against=always_valid,
-    follow_up=None,
     live_check=_may_be_held,
     changes_declared=False,
     executes=only(OperationKind.ELECT_LEADERS),

@@ -8,6 +8,7 @@ from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind, OperationKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much, only
+from logdirwatch.plan.actions.parts import frees
 from logdirwatch.plan.actions.progress import directory_of
 from logdirwatch.plan.actions.replicas.reassign import (
     CLEARS_THROTTLES,
@@ -27,7 +28,6 @@ from logdirwatch.plan.capacity.copy_rates import (
 from logdirwatch.plan.capacity.projected_use import on_disk
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import reassign, rendered, replicas_of
 from logdirwatch.plan.commands.throttles import within_brokers
@@ -52,29 +52,21 @@ def propose_move(
     """Return the action for planned moves, with a veto if every move has one; empty if none is planned."""
     if moves.assignments:
         return [_move(source, moves, snapshot, policy, now_ms)]
-    if any(veto.name in HINDERING for veto in moves.vetoes):
-        return [_hindered(source, moves)]
-    return []
-
-
-def _hindered(source: LogDir, moves: Moves) -> ProposedAction:
-    return ProposedAction(
-        kind=ActionKind.MOVE_LOG_DIR,
-        target=place_target(source),
-        reason=f"moving replicas off {source.path} would help, but must not be done now",
-        expected=effect(),
-        vetoes=moves.vetoes,
-    )
+    if not any(veto.name in HINDERING for veto in moves.vetoes):
+        return []
+    reason = f"moving replicas off {source.path} would help, but must not be done now"
+    return [ProposedAction(ActionKind.MOVE_LOG_DIR, place_target(source), reason, effect(), vetoes=moves.vetoes)]
 
 
 def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ProposedAction:
     seen = seen_rate(moves.bytes_in or {}, snapshot)
     rate = as_seen(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, seen)
-    pace = _pace_of(source, rate, snapshot)
+    broker = source.broker
+    pace = Pace(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
     waves = in_waves(moves.sizes, pace)
-    needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // rate
+    needs = waves.needs_ms + _shared_bytes(broker, snapshot) * 1000 // rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
-    limits = unset(within_brokers([source.broker], moves.rate), snapshot)
+    limits = unset(within_brokers([broker], moves.rate), snapshot)
     plan, before = to_json(moves.assignments), to_json(moves.before)
     operation = reassign(
         plan,
@@ -88,16 +80,17 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     )
     refused = refused_by_tool(moves.assignments, snapshot)
     only_apply = "; only `logdirwatch apply` can do it, see its commands" if refused else ""
+    usual, bandwidth = policy.limits.log_dir_throttle_bytes_per_s, policy.limits.disk_bandwidth_bytes_per_s
     return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
-        reason=_why_move(source, moves, waves, pace, policy) + only_apply,
-        expected=effect(
-            frees_bytes=moves.freed_bytes,
-            frees_by_ms=now_ms + needs,
+        reason=_why_move(source, moves, waves, pace, usual) + only_apply,
+        expected=frees(
+            source,
+            moves.freed_bytes,
             needs_ms=needs,
-            on=_changes(source.place, moves.freed_bytes, moves.bytes_in or {}),
-            time_to_full_after_ms=time_to_full_ms(source, moves.freed_bytes),
+            now_ms=now_ms,
+            taken=moves.bytes_in,
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),
             in_time_bytes=int(waves.in_time_bytes * moves.on_disk_ratio),
@@ -105,10 +98,10 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         ),
         preconditions=(
             _in_time(source, waves, needs),
-            *_sustained(moves, seen, policy),
+            *sustained(moves.rate, usual, bandwidth, seen),
             nothing_runs(snapshot),
             no_retention_cut(),
-            throttle_free({source.broker: (LOG_DIR_THROTTLE,)}, snapshot),
+            throttle_free({broker: (LOG_DIR_THROTTLE,)}, snapshot),
         ),
         operations=(operation,),
         commands=refused or rendered([operation], policy.tools),
@@ -117,39 +110,20 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     )
 
 
-def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
+def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, usual: int) -> str:
     """Say what moves, whether it is enough, how fast it is copied, and in how many waves."""
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     is_enough = moves.freed_bytes >= moves.needed_bytes and waves.is_in_time is not False
     enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
     enough = on_disk(moves.moved_bytes, moves.freed_bytes) + enough
+    left_ms, count = time_to_full_ms(source) if waves.is_in_time is False else None, len(waves.groups)
+    in_turn = f"; in {count} waves, so that the first is free sooner (the broker's threads for copies: {pace.at_once})"
     return (
         f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from {source.path} to "
-        f"{destinations} of the same broker ({enough}) {_at_which_rate(source, moves, waves, pace, policy)}; no other "
-        f"broker is touched and no data is lost{_why_waves(waves, pace)}"
+        f"{destinations} of the same broker ({enough}) "
+        f"{paced(moves.rate, usual, moves.moved_bytes, left_ms, pace.settles_ms)}; no other "
+        f"broker is touched and no data is lost{in_turn if count > 1 else ''}"
     )
-
-
-def _pace_of(source: LogDir, rate: int, snapshot: ClusterSnapshot) -> Pace:
-    broker = source.broker
-    return Pace(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
-
-
-def _at_which_rate(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
-    left_ms = time_to_full_ms(source) if waves.is_in_time is False else None
-    return paced(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, moves.moved_bytes, left_ms, pace.settles_ms)
-
-
-def _sustained(moves: Moves, seen: float | None, policy: Policy) -> tuple[Precondition, ...]:
-    limits = policy.limits
-    return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
-
-
-def _why_waves(waves: Waves, pace: Pace) -> str:
-    if len(waves.groups) == 1:
-        return ""
-    threads = f"the broker's threads for copies: {pace.at_once}"
-    return f"; in {len(waves.groups)} waves, so that the first is free sooner ({threads})"
 
 
 def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:
@@ -172,11 +146,6 @@ def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
     if waves.is_in_time is None and time_to_full_ms(source) is not None:
         text += ", only if the first begins at once"
     return Precondition("in_time", text, waves.is_in_time)
-
-
-def _changes(source: LogDirId, freed: int, bytes_in: Mapping[LogDirId, int]) -> list[dict[str, Any]]:
-    taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(bytes_in.items())]
-    return [{"broker": source[0], "log_dir": source[1], "bytes": freed}, *taken]
 
 
 HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})

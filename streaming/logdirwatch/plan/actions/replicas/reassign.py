@@ -3,15 +3,15 @@
 Progress and validity are those of every kind that reassigns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, ActionKind, OperationKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, FollowUp, Relief, names_all_partitions, only
+from logdirwatch.plan.actions.parts import bytes_at, carried_out_by, frees
 from logdirwatch.plan.actions.progress import Progress, space_seen
 from logdirwatch.plan.actions.replicas.clear_throttles import clear_left_behind
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
@@ -23,10 +23,10 @@ from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full
 from logdirwatch.plan.cluster.assignment import Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.operations import reassign, rendered
+from logdirwatch.plan.commands.operations import reassign
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.operator_decisions import moved_topics
-from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect, vetoes_of
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, left_out, unplaced
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
@@ -50,12 +50,14 @@ def copying_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progres
     if action.reassignment is None:
         return None
     assignments = from_json(action.reassignment)
+    before = {old.key: old for old in from_json(action.undo["reassignment"])}
+    arriving = [(one, *_arriving(one, before.get(one.key))) for one in assignments]
     reached = sum(_is_reached(assignment, snapshot) for assignment in assignments)
-    begun = sum(_is_begun(assignment, action, snapshot) for assignment in assignments)
+    begun = sum(_is_begun(assignment, added, snapshot) for assignment, added, _ in arriving)
     observed = {
         "reached": reached,
         "of": len(assignments),
-        **_copied_bytes(action, snapshot),
+        **_copied_bytes(arriving, action.kind, snapshot),
         **space_seen(action, snapshot),
     }
     return Progress(max(begun, reached), reached, len(assignments), observed)
@@ -83,36 +85,33 @@ def _is_reached(assignment: Assignment, snapshot: ClusterSnapshot) -> bool:
     return all(place in places and place[0] in partition.isr for place in assignment.chosen)
 
 
-def _is_begun(assignment: Assignment, action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
+def _is_begun(assignment: Assignment, added: set[int], snapshot: ClusterSnapshot) -> bool:
     partition = snapshot.partitions.get(assignment.key)
-    copies = {
-        replica.place for replica in snapshot.layout.replicas if replica.key == assignment.key and replica.is_future
-    }
-    added = set(assignment.replicas) - set(_replicas_before(action, assignment))
-    return any(place in copies for place in assignment.chosen) or (
-        partition is not None and bool(added & set(partition.replicas))
-    )
+    futures = (copy.place for copy in snapshot.layout.copies_of.get(assignment.key, ()))
+    is_copied = not set(futures).isdisjoint(assignment.chosen)
+    return is_copied or (partition is not None and not added.isdisjoint(partition.replicas))
 
 
-def _replicas_before(action: ActionRecord, assignment: Assignment) -> tuple[int, ...]:
-    before = {old.key: old.replicas for old in from_json(action.undo["reassignment"])}
-    return before.get(assignment.key, ())
+def _arriving(assignment: Assignment, before: Assignment | None) -> tuple[set[int], set[LogDirId]]:
+    """Return the brokers that an assignment adds, and the directories that it chooses, besides those from before."""
+    brokers, places = ((), ()) if before is None else (before.replicas, before.chosen)
+    return set(assignment.replicas) - set(brokers), set(assignment.chosen) - set(places)
 
 
-def _copied_bytes(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any]:
+def _copied_bytes(
+    arriving: Iterable[tuple[Assignment, set[int], set[LogDirId]]], kind: ActionKind, snapshot: ClusterSnapshot
+) -> dict[str, Any]:
     """Return the bytes that a reassignment has copied so far: of replicas that are where it wants them.
 
     Within a broker these are also the bytes that left the source directory (KIP-113).
     """
-    before = {old.key: old for old in from_json(action.undo["reassignment"])}
-    copied = 0
-    for assignment in from_json(action.reassignment or {"partitions": []}):
-        added = set(assignment.replicas) - set(before[assignment.key].replicas if assignment.key in before else ())
-        moved = set(assignment.chosen) - set(before[assignment.key].chosen if assignment.key in before else ())
-        for replica in snapshot.replicas_of(assignment.key):
-            if replica.broker in added or replica.place in moved:
-                copied += replica.size_bytes or 0
-    return {"copies_bytes": copied, **({"frees_bytes": copied} if action.kind is ActionKind.MOVE_LOG_DIR else {})}
+    copied = sum(
+        replica.size_bytes or 0
+        for assignment, added, moved in arriving
+        for replica in snapshot.replicas_of(assignment.key)
+        if replica.broker in added or replica.place in moved
+    )
+    return {"copies_bytes": copied, **({"frees_bytes": copied} if kind is ActionKind.MOVE_LOG_DIR else {})}
 
 
 class Loss(NamedTuple):
@@ -140,7 +139,6 @@ def rebuild(
     wanted = limits_of_repair(repair, rate, snapshot)
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
     needs = repair.copying_ms(reached) + policy.tools.settings.timeout_ms
-    assigned = _assigned(place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
         kind=ActionKind.REASSIGN,
@@ -152,7 +150,7 @@ def rebuild(
             frees_bytes=0,
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
-            on=_taken(repair),
+            on=bytes_at({place: -size for place, size in repair.bytes_in.items()}),
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
             sets_limits=limits.as_data(),
@@ -166,33 +164,19 @@ def rebuild(
             throttle_free(_keys_of(wanted), snapshot),
             *born_elsewhere(repair, snapshot),
         ),
-        operations=(assigned.operation,),
-        commands=rendered([assigned.operation], policy.tools),
-        reassignment=assigned.plan,
-        undo={**assigned.undo, "text": loss.undo},
+        **_assigned(place, repair, limits, rate, snapshot, policy, text=loss.undo),
     )
 
 
-class _Assigned(NamedTuple):
-    """A repair as a reassignment: the plan in Kafka's format, its operation and its undo."""
-
-    plan: dict[str, Any]
-    operation: Operation
-    undo: dict[str, Any]
-
-
 def _assigned(
-    place: LogDirId, repair: Repair, limits: Limits, back: Limits, snapshot: ClusterSnapshot, policy: Policy
-) -> _Assigned:
-    """Return the reassignment of a repair; ``limits`` and ``back`` are its throttles and those of its undo."""
+    place: LogDirId, repair: Repair, limits: Limits, rate: int, snapshot: ClusterSnapshot, policy: Policy, **undo: str
+) -> dict[str, Any]:
+    """Return the fields of a repair's reassignment; ``limits`` are its throttles, ``rate`` that of its undo."""
+    back = back_of(repair, rate, snapshot)
     plan, before, name = to_json(repair.assignments), to_json(repair.before), file_name(ActionKind.REASSIGN, place)
     operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
-    return _Assigned(plan, operation, undo_of_reassignment(before, name, policy, limits, back, snapshot))
-
-
-def _taken(repair: Repair) -> list[dict[str, Any]]:
-    """Return the directories that get replicas, with their size as negative bytes."""
-    return [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
+    back_again = undo_of_reassignment(before, name, policy, limits, back, snapshot)
+    return {**carried_out_by(policy, operation), "reassignment": plan, "undo": {**back_again, **undo}}
 
 
 def limits_of_repair(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
@@ -271,18 +255,17 @@ def propose_offload(
     needs = repair.copying_ms(copy_rates.as_seen(rate, usual, seen)) + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
     too_slow = replica_vetoes.slower_than_writes(rate, max(repair.written_per_broker.values(), default=0.0))
-    assigned = _assigned(source.place, repair, limits, back_of(repair, rate, snapshot), snapshot, policy)
     return [
         ProposedAction(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
             reason=_why_offload(source, plan, needed, rate, needs, snapshot, policy),
-            expected=effect(
-                frees_bytes=plan.freed_bytes,
-                frees_by_ms=now_ms + needs,
+            expected=frees(
+                source,
+                plan.freed_bytes,
                 needs_ms=needs,
-                on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *_taken(repair)],
-                time_to_full_after_ms=time_to_full_ms(source, plan.freed_bytes),
+                now_ms=now_ms,
+                taken=repair.bytes_in,
                 throttle_bytes_per_s=rate,
                 sets_limits=limits.as_data(),
                 copies_bytes=repair.copied_bytes,
@@ -290,17 +273,14 @@ def propose_offload(
             ),
             preconditions=(
                 *_in_time(source, needs, moved),
-                *_sustained(plan, snapshot, policy),
+                *copy_rates.sustained(plan.rate, usual, policy.limits.network_bandwidth_bytes_per_s, seen),
                 nothing_runs(snapshot),
                 no_retention_cut(),
                 throttle_free(_keys_of(wanted), snapshot),
                 *born_elsewhere(repair, snapshot),
             ),
-            vetoes=() if too_slow is None else (too_slow,),
-            operations=(assigned.operation,),
-            commands=rendered([assigned.operation], policy.tools),
-            reassignment=assigned.plan,
-            undo=assigned.undo,
+            vetoes=vetoes_of(too_slow),
+            **_assigned(source.place, repair, limits, rate, snapshot, policy),
         )
     ]
 
@@ -321,8 +301,8 @@ def _why_offload(
     paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
     return (
         f"move {human_bytes(plan.moved_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
-        f"broker {source.broker} to other brokers ({enough}) {paced}; its own directories have no room for them; no "
-        "data is lost, racks, replication factor and order of preference stay"
+        f"broker {source.broker} to other brokers ({enough}) {paced}; no data is lost, racks, replication factor "
+        "and order of preference stay"
     )
 
 
@@ -334,12 +314,6 @@ def _in_time(source: LogDir, needs_ms: int, moved: Sequence[Partition]) -> tuple
         return (found,)
     text = f"all other replicas of {some_of(behind)} are in sync: Kafka frees the old one only then"
     return structs.replace(found, holds=None), Precondition("others_in_sync", text, False)
-
-
-def _sustained(plan: Offload, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:
-    limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
-    seen, usual = copy_rates.seen_rate(places, snapshot), limits.replication_throttle_bytes_per_s
-    return copy_rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
 
 
 ACTION_TYPE = ActionType(

@@ -1,18 +1,20 @@
 """``uncordon_log_dir``: let new replicas into a log directory again (KIP-1066)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, OperationKind
-from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, always_valid, only, same_commands
+from logdirwatch.plan.actions.action_type import ActionType, Relief, only, same_commands
+from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.operations import broker_list, rendered
+from logdirwatch.plan.commands.operations import broker_list
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
@@ -24,7 +26,6 @@ def propose_uncordon_for(
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
-    operation = uncordoning(directory, snapshot)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -44,9 +45,7 @@ def propose_uncordon_for(
             _cordon_over(directory, snapshot),
             *(found for found in then.preconditions if found.name in {"in_time", "rate_sustained"}),
         ),
-        operations=(operation,),
-        commands=rendered([operation], policy.tools),
-        undo={"commands": list(rendered([operation.inverse], policy.tools))},
+        **carried_out_by(policy, uncordoning(directory, snapshot)),
     )
 
 
@@ -64,7 +63,6 @@ def _cordon_over(directory: LogDir, snapshot: ClusterSnapshot) -> Precondition:
 
 def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> ProposedAction:
     """Return the uncordoning of a directory that has room again; ``after`` is the action that set the cordon."""
-    operation = uncordoning(directory, snapshot)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -73,9 +71,7 @@ def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Polic
         + does_more(directory, snapshot),
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
-        operations=(operation,),
-        commands=rendered([operation], policy.tools),
-        undo={"commands": list(rendered([operation.inverse], policy.tools))},
+        **carried_out_by(policy, uncordoning(directory, snapshot)),
     )
 
 
@@ -93,6 +89,12 @@ def cordon_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress
     return in_one_step(directory.is_cordoned is action.expected["is_cordoned"], snapshot)
 
 
+def _is_closed(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
+    directory = directory_of(action, snapshot)
+    if directory is not None and (directory.is_urgent or not directory.is_serving):
+        yield f"{directory.path} of broker {directory.broker} is {directory.status}: it cannot take new replicas"
+
+
 def sets_cordon(operation: Operation, target: Mapping[str, Any]) -> bool:
     """Tell whether an operation changes the broker's list of cordoned directories by the action's own alone."""
     args, back = operation.args, operation.inverse.args
@@ -108,11 +110,9 @@ _SETS_LIST = only(OperationKind.SET_BROKER_LIST)
 ACTION_TYPE = ActionType(
     kind=ActionKind.UNCORDON_LOG_DIR,
     relief=Relief(if_in_time=1, if_not=3, begins_at_once=True),
-    fix_role=FixRole.BESIDE,
     progress=cordon_progress,
     covers=same_commands,
-    reasons_against=always_valid,
-    follow_up=None,
+    live_check=_is_closed,
     sets_whole_list=True,
     executes=sets_cordon,
     cluster_acls=("AlterConfigs",),

@@ -10,20 +10,20 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, frees_as_much
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, frees_as_much
+from logdirwatch.plan.actions.parts import bytes_at, frees
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
-from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import in_time, place_target
 from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
+from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, Veto, owner_of, vetoes_of
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.plan.retention.cut_conditions import consumers_done, keeps_too_little
+from logdirwatch.plan.retention.cut_conditions import consumers_done, is_moved, keeps_too_little, last_values
 from logdirwatch.plan.retention.limits import (
     RETENTION_MS,
     effective_after_ms,
@@ -35,8 +35,8 @@ from logdirwatch.plan.retention.limits import (
 )
 from logdirwatch.plan.retention.overdue import is_reached
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
-from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
+from logdirwatch.text.words import some_of
 
 OFFSETS = "kafka-get-offsets"
 DELETE_RECORDS = "kafka-delete-records"
@@ -79,50 +79,36 @@ def _unread_ratio(topic: Topic) -> float:
     return max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
 
 
-def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Precondition:
-    """Return the precondition that enough history stays; known if the write rate of every partition is."""
-    rate = fastest(
-        [r for r in all_replicas(topic, snapshot) if r.size_bytes], topic.configs.get(RETENTION_MS), snapshot
-    )
+def _history_stays(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Precondition:
+    held = [replica for replica in all_replicas(topic, snapshot) if replica.size_bytes]
     text = f"the last {human_ms(wanted_ms(topic, policy))} of {topic.name} stay"
-    if rate is not None:
+    if fastest(held, topic.configs.get(RETENTION_MS), snapshot) is not None:
         return Precondition("min_retention", text, True)
     return Precondition("min_retention", f"{text}: not known, nor how fast it is written; half of it stays", None)
-
-
-def _last_values(topic: Topic) -> tuple[Precondition, ...]:
-    """Say what a topic that is also compacted loses; empty for others."""
-    if not topic.is_compacted:
-        return ()
-    text = (
-        f"nobody needs the last values of keys of {topic.name} that were not written since: its cleanup policy is "
-        f"{topic.configs['cleanup.policy']}, so what is deleted may be the only record of a key"
-    )
-    return (Precondition("last_values_go", text, None),)
 
 
 def _delete_records(
     topic: Topic, percent: int, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> ProposedAction:
-    on, needs = _on(topic, snapshot, percent), effective_after_ms(topic, snapshot)
-    frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
+    # Followers delete what their leaders delete; nothing is deleted where a directory does not serve.
+    gained: Counter[LogDirId] = Counter()
+    for replica in all_replicas(topic, snapshot):
+        directory = snapshot.directories.get(replica.place)
+        if directory is not None and directory.is_serving and is_reached(replica, snapshot):
+            gained[replica.place] += _freed(topic, replica, percent, snapshot)
+    freed, needs = gained[source.place], effective_after_ms(topic, snapshot)
     is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
-    found = [
-        retention_vetoes.delete_records_frees_nothing(source),
-        retention_vetoes.leaders_missing(topic.partitions),
-        retention_vetoes.unread_goes(topic, snapshot, is_spared=is_spared),
-    ]
     return ProposedAction(
         kind=ActionKind.DELETE_RECORDS,
         target={**place_target(source), "topic": topic.name},
         reason=f"delete the oldest {human_ratio(percent / 100, 0)} of the records of {topic.name}: frees about "
-        f"{human_bytes(frees)} in {source.path}, once and without touching its configuration",
-        expected=effect(
-            frees_bytes=frees,
-            frees_by_ms=now_ms + needs,
+        f"{human_bytes(freed)} in {source.path}, once and without touching its configuration",
+        expected=frees(
+            source,
+            freed,
             needs_ms=needs,
-            on=on,
-            time_to_full_after_ms=time_to_full_ms(source, frees),
+            now_ms=now_ms,
+            on=bytes_at({place: size for place, size in gained.items() if size > 0}),
             topic_bytes_before=snapshot.layout.topic_bytes(source.place, topic.name),
             deletes_percent=percent,
             is_estimate=True,
@@ -130,43 +116,39 @@ def _delete_records(
         preconditions=(
             in_time(source, needs),
             consumers_done(topic, snapshot, spared=is_spared),
-            _min_retention(topic, snapshot, policy),
-            *_last_values(topic),
+            _history_stays(topic, snapshot, policy),
+            *last_values(topic),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
             Precondition(
                 "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None
             ),
         ),
-        vetoes=tuple(veto for veto in found if veto is not None),
+        vetoes=(
+            *_against(topic, source),
+            *vetoes_of(retention_vetoes.unread_goes(topic, snapshot, is_spared=is_spared)),
+        ),
         commands=(_delete_oldest(policy.tools, topic.name, percent),),
         undo={"text": "deleted records cannot be restored"},
         data_loss=True,
     )
 
 
-def refused(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
-    """Return why a topic may lose no data, by any means."""
-    return replica_vetoes.first(
-        [
-            replica_vetoes.internal_topic(topic, policy.limits),
-            replica_vetoes.never_touch(topic.name, policy.limits),
-            retention_vetoes.kept_for_ever(topic, all_replicas(topic, snapshot), policy),
-            *(replica_vetoes.partition_moving(snapshot, partition) for partition in topic.partitions),
-            *(replica_vetoes.partition_claimed(snapshot, partition) for partition in topic.partitions),
-            replica_vetoes.retention_waits(snapshot, topic.name),
-        ]
-    )
-
-
 def _may_lose(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> bool:
-    """Tell whether records may be deleted: only a retention limit can respect a configured minimum of history.
+    """Tell whether records of a topic may be deleted, and the command can name it."""
+    if topic.name in snapshot.decisions.cutting or retention_vetoes.only_by_limits(topic, policy) is not None:
+        return False
+    against = retention_vetoes.against_loss(topic, all_replicas(topic, snapshot), snapshot, policy)
+    return next(against, None) is None and _PLAIN_NAME.fullmatch(topic.name) is not None
 
-    For a tiered topic the remote copy would be deleted as well (KIP-405).
-    """
-    rule = policy.limits.topic_rule(topic.name)
-    has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
-    is_refused = refused(topic, snapshot, policy) or retention_vetoes.policy_without_delete(topic)
-    return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
+
+def _against(topic: Topic, source: LogDir) -> Iterator[Veto]:
+    # Moving the log start offset deletes no segment of a saturated directory (KIP-928).
+    if not source.is_serving or source.status is LogDirStatus.SATURATED:
+        text = f"deleting records frees nothing in {source.path}: it is {source.status}"
+        yield Veto("delete_records_frees_nothing", text)
+    # Only the leader takes the request (KIP-107).
+    if without := [partition.label for partition in topic.partitions if partition.leader is None]:
+        yield Veto("leaders_missing", f"{some_of(without, NAMED)} has no leader to ask")
 
 
 def _gain(topic: Topic, replicas: Iterable[Replica], percent: int, snapshot: ClusterSnapshot) -> int:
@@ -177,23 +159,6 @@ def _freed(topic: Topic, replica: Replica, percent: int, snapshot: ClusterSnapsh
     size = replica.size_bytes or 0
     deleted = freed_bytes(size, size * (_PERCENT - percent) // _PERCENT, segment_bytes(topic))
     return snapshot.on_disk_bytes(replica.place, deleted)
-
-
-def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
-    """Return the bytes that every serving directory gains: followers delete what their leaders delete."""
-    freed: Counter[LogDirId] = Counter()
-    for replica in filter(lambda one: is_reached(one, snapshot), all_replicas(topic, snapshot)):
-        freed[replica.place] += _freed(topic, replica, percent, snapshot)
-    return serving_only(freed, snapshot)
-
-
-def serving_only(freed: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
-    """Return the gains of serving directories: nothing is deleted in others."""
-    return [
-        {"broker": place[0], "log_dir": place[1], "bytes": size}
-        for place, size in sorted(freed.items())
-        if size > 0 and place in snapshot.directories and snapshot.directories[place].is_serving
-    ]
 
 
 def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
@@ -226,11 +191,10 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.DELETE_RECORDS,
-    relief=NO_RELIEF,
     fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
     progress=_progress,
     covers=frees_as_much,
     reasons_against=keeps_too_little,
-    follow_up=None,
+    live_check=is_moved,
     changes_declared=False,
 )

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from logdirwatch.model.actions.operations import Operation
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus, OperationKind
-from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much, only
+from logdirwatch.plan.actions.action_type import ActionType, frees_as_much, only
+from logdirwatch.plan.actions.parts import bytes_at, carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_one_step, target_after
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.operations import rendered, topic_config, undone_to
+from logdirwatch.plan.commands.operations import topic_config, undone_to
 from logdirwatch.plan.proposal import NAMED, Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes, human_ratio
@@ -78,7 +79,7 @@ def _freed(action: ActionRecord) -> list[dict[str, Any]]:
     found: Counter[LogDirId] = Counter()
     for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
         found[one["broker"], one["log_dir"]] += one["bytes"]
-    return [{"broker": place[0], "log_dir": place[1], "bytes": size} for place, size in sorted(found.items())]
+    return bytes_at(found)
 
 
 def was(change: Mapping[str, Any]) -> Any:
@@ -95,10 +96,17 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
     is_made = any(_size(now.get(key)) <= _size(change["to"]) for key, change in standing.items())
     freed = _freed(action) if is_made else action.expected.get("freed_before", [])
     comes_back = {(one["broker"], one["log_dir"]): one["bytes"] for one in freed if one["bytes"] > 0}
-    again = [veto for key, change in standing.items() if (veto := _cut_again(topic, now.get(key), change["to"]))]
-    found = [*again, *_no_room(comes_back, snapshot, policy)]
-    operations = tuple(topic_config(topic, key, old[key], now=now.get(key), old=now.get(key)) for key in standing)
+    # Undoing the earlier cut would undo a later one too.
+    again = [
+        Veto("cut_again", f"a later cut lowered {topic} further, to {value}: that one is to be taken back first")
+        for key, change in standing.items()
+        if (value := now.get(key)) is not None and _size(value) < _size(change["to"])
+    ]
+    operations = (topic_config(topic, key, old[key], now=now.get(key), old=now.get(key)) for key in standing)
     limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
+    known = [snapshot.directories[place] for place in comes_back if place in snapshot.directories]
+    # Too little room is a veto.
+    has_room = True if all(d.used_bytes is not None and d.total_bytes for d in known) else None
     return ProposedAction(
         kind=ActionKind.RESTORE_RETENTION,
         target=target_after(action),
@@ -106,23 +114,17 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
         f"the {human_bytes(sum(comes_back.values()))} that come back; tell {owner_of(topic, policy)}",
         expected=effect(
             needs_ms=0,
-            on=[{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(comes_back.items())],
+            on=bytes_at({place: -size for place, size in comes_back.items()}),
             owner=policy.limits.topic_rule(topic).owner,
         ),
         preconditions=(
             Precondition("danger_over", "the alert is resolved, and no directory that it freed is filling", True),
-            Precondition(
-                "room",
-                "every directory that it freed has room for the bytes that return",
-                _is_known(comes_back, snapshot),
-            ),
+            Precondition("room", "every directory that it freed has room for the bytes that return", has_room),
             Precondition("limit_known", "the old limit is still what the owner wants", None),
         ),
-        vetoes=tuple(found),
-        operations=operations,
-        commands=rendered(operations, policy.tools),
+        vetoes=(*again, *_no_room(comes_back, snapshot, policy)),
         configs={topic: {key: {"from": now.get(key), "to": was(change)} for key, change in standing.items()}},
-        undo={"commands": list(rendered([operation.inverse for operation in operations], policy.tools))},
+        **carried_out_by(policy, *operations),
     )
 
 
@@ -171,36 +173,22 @@ def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapp
     }
 
 
-def _cut_again(topic: str, now: str | None, to: str) -> Veto | None:
-    """Veto while a later cut is in force: undoing the earlier one would undo both."""
-    if now is None or _size(now) >= _size(to):
-        return None
-    return Veto("cut_again", f"a later cut lowered {topic} further, to {now}: that one is to be taken back first")
-
-
 def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
     """Veto while a directory is filling, not reported, or would exceed the target ratio again."""
     space, limit = Space(snapshot), policy.limits.target_ratio
-    found = []
-    for place, size in sorted(comes_back.items()):
-        directory = snapshot.directories.get(place)
-        where = f"{place[1]} of broker {place[0]}"
-        if directory is not None and directory.status is not LogDirStatus.ONLINE:
-            found.append(Veto("not_over", f"{where} is {directory.status}"))
-            continue
-        if directory is None or directory.used_bytes is None or not directory.total_bytes:
-            continue
-        missing = (space.used_bytes(place, size) or 0) - int(limit * directory.total_bytes)
-        if missing > 0:
-            more = f"{human_bytes(missing)} are missing in {where} below {human_ratio(limit, 0)}"
-            found.append(Veto("no_room_for_old_retention", f"{more}: a bigger volume, or fewer replicas there"))
+    found = [Veto("not_over", why) for why in _not_over(bytes_at(comes_back), snapshot)]
+    for directory in (snapshot.directories[place] for place in sorted(comes_back) if place in snapshot.directories):
+        used, total = space.used_bytes(directory.place, comes_back[directory.place]), directory.total_bytes
+        if directory.status is LogDirStatus.ONLINE and used and total and (missing := used - int(limit * total)) > 0:
+            where = f"{directory.path} of broker {directory.broker} below {human_ratio(limit, 0)}"
+            more = f"{human_bytes(missing)} are missing in {where}: a bigger volume, or fewer replicas there"
+            found.append(Veto("no_room_for_old_retention", more))
     return found[:NAMED]
 
 
-def _is_known(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> bool | None:
-    """Tell whether the free space of every directory is known; too little of it is a veto."""
-    found = [snapshot.directories[place] for place in comes_back if place in snapshot.directories]
-    return True if all(d.used_bytes is not None and d.total_bytes for d in found) else None
+def _not_over(on: Iterable[Mapping[str, Any]], snapshot: ClusterSnapshot) -> list[str]:
+    found = [d for one in on if (d := snapshot.directories.get((one["broker"], one["log_dir"]))) is not None]
+    return [f"{d.path} of broker {d.broker} is {d.status}" for d in found if d.status is not LogDirStatus.ONLINE]
 
 
 def _size(value: Any) -> float:
@@ -243,12 +231,9 @@ def sets_retention(operation: Operation, target: Mapping[str, Any]) -> bool:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.RESTORE_RETENTION,
-    relief=NO_RELIEF,
-    fix_role=FixRole.BESIDE,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=always_valid,
-    follow_up=None,
+    live_check=lambda action, snapshot, _: _not_over(action.expected.get("on") or (), snapshot),
     operator_reverts=True,
     executes=sets_retention,
 )

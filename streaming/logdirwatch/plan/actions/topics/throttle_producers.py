@@ -4,22 +4,14 @@ Kafka limits producers by user and client id, on every broker alike (KIP-13), an
 Two inventories show which topics grow, but not which clients write to them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.action_type import (
-    ActionType,
-    FixRole,
-    FollowUp,
-    Relief,
-    Stage,
-    always_valid,
-    frees_as_much,
-)
+from logdirwatch.plan.actions.action_type import ActionType, FollowUp, Relief, Stage, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
-from logdirwatch.plan.capacity.growth_by_topic import Growth, growth_by_topic
+from logdirwatch.plan.capacity.growth_by_topic import growth_by_topic
 from logdirwatch.plan.capacity.timing import REACTION_MS, growth_until_full, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import client_quota, describe_quotas, end_client_quota
@@ -48,26 +40,36 @@ def propose_producer_throttle(
         return []
     growth = growth_until_full(source)
     writers = growth_by_topic(source, snapshot)[:NAMED_TOPICS]
-    if _is_internal(writers, source, snapshot):
+    here = [r for r in snapshot.replicas_in(source.place) if not writers or r.topic in writers[0].topics]
+    names = writers[0].topics if writers else {replica.topic for replica in here}
+    if _is_internal(names, snapshot):
         return []
     top = writers[0].bytes_per_s if writers else growth
+    rest = max(0.0, growth - top)
+    # Those that lead what fills the directory: a quota holds on each alone (KIP-13).
+    leaders = {snapshot.partitions[r.key].leader for r in here if r.key in snapshot.partitions}
+    brokers = max(1, len(leaders - {None}))
     # The bytes per second that may still be written so that the room lasts that long.
-    allowed = left * growth / lasts_ms
-    quota = max(0, int(allowed - max(0.0, growth - top)))
-    brokers = _leaders(writers, source, snapshot)
+    quota = max(0, int(left * growth / lasts_ms - rest))
     rate = int(quota / brokers)
-    quota, rate = rate * brokers, max(1, rate)
-    slowed = max(0.0, growth - top) + min(top, quota)
-    lasts = None if slowed <= 0 else int(left * growth / slowed)
+    slowed = rest + min(top, rate * brokers)
+    lasts, rate = None if slowed <= 0 else int(left * growth / slowed), max(1, rate)
     if lasts is not None and lasts < WORTH * left:
         return []
+    who, agrees = (
+        "which topics grow there is not known yet; the quota is calculated as if one producer wrote all of it",
+        "the owner of the data agrees to be throttled",
+    )
+    if writers:
+        who = "fastest grow " + ", ".join(one.label for one in writers)
+        agrees = f"{owner_of(writers[0].topics[0], policy)} agrees to be throttled"
     each = f"; the quota holds on each of the {brokers} brokers that lead it, and is its share" if brokers > 1 else ""
     return [
         ProposedAction(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"throttle the producers that write to {source.path} of broker {source.broker}: at "
-            f"{human_rate(growth)} it is full {human_in(left)}; {_who(writers)}. {_won(left, lasts)}{each}",
+            f"{human_rate(growth)} it is full {human_in(left)}; {who}. {_won(left, lasts)}{each}",
             expected=effect(
                 needs_ms=0,
                 time_to_full_after_ms=lasts,
@@ -78,8 +80,8 @@ def propose_producer_throttle(
                 ],
             ),
             preconditions=(
-                Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
-                Precondition("owner_agrees", _owners(writers, policy), None),
+                Precondition("client_known", "the client id is known, and no quota of its user overrides it", None),
+                Precondition("owner_agrees", agrees, None),
                 Precondition(
                     "producers_wait", "throttled producers buffer what they cannot send, or may lose it", None
                 ),
@@ -91,6 +93,18 @@ def propose_producer_throttle(
             },
         )
     ]
+
+
+def _is_internal(names: Collection[str], snapshot: ClusterSnapshot) -> bool:
+    """Tell whether brokers alone write all these topics: producer quotas do not limit them."""
+    return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
+
+
+def _won(left_ms: int, lasts_ms: int | None) -> str:
+    if lasts_ms is None:
+        return "With the quota it no longer grows"
+    longer = human_ms(lasts_ms - left_ms)
+    return f"With the quota on the largest producer it lasts {human_ms(lasts_ms)}, {longer} longer"
 
 
 def propose_fleet_throttle(
@@ -115,38 +129,6 @@ def bridges_ms(reliefs: Sequence[ProposedAction]) -> int:
     return int(SLACK * min((needs + REACTION_MS for needs in found if needs), default=UNKNOWN_NEEDS_MS))
 
 
-def _is_internal(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether only brokers write what grows fastest there, which producer quotas do not limit."""
-    names = writers[0].topics if writers else {replica.topic for replica in snapshot.replicas_in(source.place)}
-    return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
-
-
-def _leaders(writers: Sequence[Growth], source: LogDir, snapshot: ClusterSnapshot) -> int:
-    """Return on how many brokers the producers write that fill a directory: a quota holds on each alone (KIP-13)."""
-    topics = writers[0].topics if writers else None
-    here = (one for one in snapshot.replicas_in(source.place) if topics is None or one.topic in topics)
-    partitions = (snapshot.partitions.get(one.key) for one in here)
-    return max(1, len({one.leader for one in partitions if one is not None} - {None}))
-
-
-def _who(writers: Sequence[Growth]) -> str:
-    if not writers:
-        return "which topics grow there is not known yet; the quota is calculated as if one producer wrote all of it"
-    return "fastest grow " + ", ".join(one.label for one in writers)
-
-
-def _won(left: int, lasts: int | None) -> str:
-    if lasts is None:
-        return "With the quota it no longer grows"
-    return f"With the quota on the largest producer it lasts {human_ms(lasts)}, {human_ms(lasts - left)} longer"
-
-
-def _owners(writers: Sequence[Growth], policy: Policy) -> str:
-    if not writers:
-        return "the owner of the data agrees to be throttled"
-    return f"{owner_of(writers[0].topics[0], policy)} agrees to be throttled"
-
-
 def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the removal of a producer's quota: brokers do not show whether it was set, but its action was accepted."""
     if not was_accepted(action):
@@ -165,9 +147,7 @@ def _quota_cleared(action: ActionRecord, _snapshot: ClusterSnapshot, policy: Pol
 ACTION_TYPE = ActionType(
     kind=ActionKind.THROTTLE_PRODUCERS,
     relief=Relief(if_in_time=5, if_not=7, stage=Stage.SLOWS_WRITES),
-    fix_role=FixRole.BESIDE,
     progress=not_seen,
     covers=frees_as_much,
-    reasons_against=always_valid,
     follow_up=FollowUp(_quota_cleared),
 )

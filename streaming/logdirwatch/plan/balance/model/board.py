@@ -17,18 +17,6 @@ CLOSED = -1
 """The limit of a directory that takes not even an empty replica."""
 
 
-class Attempts:
-    """A limit on moves and swaps that a plan may try: rules that forbid nearly all of them must not cost minutes."""
-
-    def __init__(self, replicas: int) -> None:
-        self.left = ATTEMPTS + ATTEMPTS_PER_REPLICA * replicas
-
-    def spend(self, attempts: int) -> bool:
-        """Count attempts; False where none are left."""
-        self.left -= attempts
-        return self.left > 0
-
-
 class Board:
     """A model's replicas and directories as lists, which are faster than arrays to read and write one by one."""
 
@@ -55,9 +43,10 @@ class Board:
         self._starts: list[int] = model.partition_starts.tolist()
         self._slots: list[int] = model.by_partition.tolist()
         self._rack: list[int] = model.broker_rack.tolist()
-        self.attempts = Attempts(len(self.place))
+        self.attempts_left = ATTEMPTS + ATTEMPTS_PER_REPLICA * len(self.place)
+        """How many moves and swaps may be tried: rules that forbid nearly all of them must not cost minutes."""
         self._openings: dict[int, tuple[set[int], set[int]]] = {}
-        """By replica: the brokers that are closed to it and the racks that are open, until its partition changes."""
+        """By replica: :meth:`openings`, until its partition changes."""
         self._no_rack = model.racks.index("") if "" in model.racks else None
 
     def move(self, replica: int, directory: int) -> None:
@@ -73,6 +62,11 @@ class Board:
         if directory != self.origin[replica]:
             self.moves[replica] = directory
 
+    def spend(self, attempts: int) -> bool:
+        """Count attempts; False where none are left."""
+        self.attempts_left -= attempts
+        return self.attempts_left > 0
+
     def open_directories(self, broker: int) -> list[int]:
         """Return a broker's directories that take part."""
         return self._open[broker]
@@ -85,22 +79,11 @@ class Board:
         """Whether the rules allow a replica on a broker, regardless of space."""
         if broker == self.broker_of[self.origin[replica]]:
             return True
-        taken, racks = self._opening(replica)
+        taken, racks = self.openings(replica)
         return broker not in taken and self._rack[broker] in racks
 
-    def taken_brokers(self, replica: int) -> set[int]:
-        """Return the brokers that have another replica of the partition, before or in the plan."""
-        return self._opening(replica)[0]
-
-    def open_racks(self, replica: int) -> set[int]:
-        """Return the racks that may take a replica: its own, and those with fewer replicas of the partition.
-
-        The order of the moves is open, so the worst is assumed: a replica that moves to the other rack has arrived, one
-        that leaves its own is gone. A broker without a rack takes nothing from a rack.
-        """
-        return self._opening(replica)[1]
-
-    def _opening(self, replica: int) -> tuple[set[int], set[int]]:
+    def openings(self, replica: int) -> tuple[set[int], set[int]]:
+        """Return the brokers that have another replica of the partition, before or in the plan, and the open racks."""
         found = self._openings.get(replica)
         if found is None:
             others, places = self._others(replica), (self.origin, self.place)
@@ -109,6 +92,11 @@ class Board:
         return found
 
     def _open_racks(self, replica: int) -> set[int]:
+        """Return the racks that may take a replica: its own, and those with fewer replicas of the partition.
+
+        The order of the moves is open, so the worst is assumed: a replica that moves to the other rack has arrived, one
+        that leaves its own is gone. A broker without a rack takes nothing from a rack.
+        """
         here = self._rack[self.broker_of[self.origin[replica]]]
         pairs = [(self._rack_of(self.origin[r]), self._rack_of(self.place[r])) for r in self._others(replica)]
         staying = 1 + sum(before == now == here for before, now in pairs)

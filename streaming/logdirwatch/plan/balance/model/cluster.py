@@ -1,16 +1,28 @@
 """A cluster at one moment as numpy arrays, which the planner of whole clusters works on."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS
+from logdirwatch.plan.cluster.layout import LogDirId, TopicPartition
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ratios = npt.NDArray[np.float64]
+
+
+class Placed(NamedTuple):
+    """One replica of a model: its partition, its directory and size, and whether it leads."""
+
+    key: TopicPartition
+    place: LogDirId
+    size_bytes: int
+    leads: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +58,57 @@ class ClusterModel:
     """By replica: its size."""
     is_leader: Flags
     """By replica: whether it leads its partition now."""
-    other_bytes: Numbers | None = None
-    """By directory: bytes there, or on their way there, besides the replicas; None: none."""
-    growing_bytes: Numbers | None = None
-    """By directory: bytes by which it grows by itself, which no replica may take; None: none."""
-    is_closed: Flags | None = None
-    """By directory: whether it takes no part, so that nothing is moved there; None: all take part."""
-    is_held: Flags | None = None
-    """By replica: whether it must stay where it is; None: none must."""
-    is_lagging: Flags | None = None
-    """By replica: whether it is out of sync; None: none is."""
+    other_bytes: Numbers
+    """By directory: bytes there, or on their way there, besides the replicas."""
+    growing_bytes: Numbers
+    """By directory: bytes by which it grows by itself, which no replica may take."""
+    is_open: Flags
+    """By directory: whether it takes part, so that something may be moved there."""
+    is_free: Flags
+    """By replica: whether nothing requires it to stay where it is."""
+    is_in_sync: Flags
+    """By replica: whether it is in sync."""
     delete_delay_ms: int = DELETE_DELAY_MS
     """How long the files of a replica that has moved away stay."""
 
-    @cached_property
-    def is_open(self) -> Flags:
-        """By directory: whether it takes part."""
-        return np.ones(len(self.capacity_bytes), dtype=np.bool_) if self.is_closed is None else ~self.is_closed
+    @classmethod
+    def of(
+        cls, racks: Mapping[int, str], capacity: Mapping[LogDirId, int], replicas: Sequence[Placed], **more: Any
+    ) -> "ClusterModel":
+        """Return the model of brokers with their racks, of directories with their sizes, and of replicas.
 
-    @cached_property
-    def is_free(self) -> Flags:
-        """By replica: whether nothing requires it to stay where it is."""
-        return np.ones(len(self.replica_bytes), dtype=np.bool_) if self.is_held is None else ~self.is_held
+        ``more`` are fields; by default nothing else is in the directories, all take part, and every replica is in sync
+        and may move.
+        """
+        brokers, names, places = sorted(racks), sorted(set(racks.values())), sorted(capacity)
+        topics = sorted({topic for (topic, _), *_ in replicas})
+        partitions = sorted({key for key, *_ in replicas})
+        broker_of, topic_of = ({name: at for at, name in enumerate(found)} for found in (brokers, topics))
+        place_of, partition_of = ({name: at for at, name in enumerate(found)} for found in (places, partitions))
+        everywhere, every = np.ones(len(places), dtype=np.bool_), np.ones(len(replicas), dtype=np.bool_)
+        fields = {
+            "other_bytes": np.zeros(len(places), dtype=np.int64),
+            "growing_bytes": np.zeros(len(places), dtype=np.int64),
+            "is_open": everywhere,
+            "is_free": every,
+            "is_in_sync": every,
+        }
+        return cls(
+            broker_ids=numbers(brokers),
+            racks=tuple(names),
+            broker_rack=numbers(names.index(racks[broker]) for broker in brokers),
+            directory_paths=tuple(path for _, path in places),
+            directory_broker=numbers(broker_of[broker] for broker, _ in places),
+            capacity_bytes=numbers(capacity[place] for place in places),
+            topics=tuple(topics),
+            partition_topic=numbers(topic_of[topic] for topic, _ in partitions),
+            partition_numbers=numbers(number for _, number in partitions),
+            replica_partition=numbers(partition_of[one.key] for one in replicas),
+            replica_directory=numbers(place_of[one.place] for one in replicas),
+            replica_bytes=numbers(one.size_bytes for one in replicas),
+            is_leader=flags(one.leads for one in replicas),
+            **{**fields, **more},
+        )
 
     @cached_property
     def replicas_bytes(self) -> Numbers:
@@ -77,7 +118,7 @@ class ClusterModel:
     @cached_property
     def used_bytes(self) -> Numbers:
         """By directory: its replicas and everything else in it."""
-        return self.replicas_bytes if self.other_bytes is None else self.replicas_bytes + self.other_bytes
+        return self.replicas_bytes + self.other_bytes
 
     @cached_property
     def used_ratios(self) -> Ratios:
@@ -130,20 +171,21 @@ class ClusterModel:
     @cached_property
     def is_last(self) -> Flags:
         """By replica: whether no other one of its partition is in sync."""
-        in_sync = np.ones(len(self.replica_bytes), dtype=np.bool_) if self.is_lagging is None else ~self.is_lagging
-        count = sums(self.replica_partition, in_sync.astype(np.int64), len(self.partition_topic))
-        found: Flags = in_sync & (count[self.replica_partition] == 1)
+        count = sums(self.replica_partition, self.is_in_sync.astype(np.int64), len(self.partition_topic))
+        found: Flags = self.is_in_sync & (count[self.replica_partition] == 1)
         return found
 
     def limits_bytes(self, ratio: float) -> Numbers:
         """Return by directory the bytes that it may hold at any moment: what it does now, or fills it to ``ratio``."""
         most = (ratio * self.capacity_bytes).astype(np.int64)
-        return np.maximum(most if self.growing_bytes is None else most - self.growing_bytes, self.used_bytes)
+        found: Numbers = np.maximum(most - self.growing_bytes, self.used_bytes)
+        return found
 
     def replicas_of(self, partition: int) -> list[int]:
         """Return a partition's replicas in the order of preference."""
         start, end = self.partition_starts[partition], self.partition_starts[partition + 1]
-        return [int(replica) for replica in self.by_partition[start:end]]
+        found: list[int] = self.by_partition[start:end].tolist()
+        return found
 
     def partition_name(self, partition: int) -> tuple[str, int]:
         """Return a partition's topic and number."""
@@ -163,3 +205,19 @@ def sums(owners: Numbers, amounts: Numbers, count: int) -> Numbers:
     found = np.zeros(count, dtype=np.int64)
     np.add.at(found, owners, amounts)
     return found
+
+
+def by_owner(owners: Numbers, count: int) -> list[Numbers]:
+    """Return for each of ``count`` owners what it owns, in order."""
+    order = np.argsort(owners, kind="stable")
+    return np.split(order, np.searchsorted(owners[order], np.arange(1, count)))
+
+
+def numbers(values: Iterable[int]) -> Numbers:
+    """Return whole numbers as an array."""
+    return np.array(list(values), dtype=np.int64)
+
+
+def flags(values: Iterable[bool]) -> Flags:
+    """Return truth values as an array."""
+    return np.array(list(values), dtype=np.bool_)

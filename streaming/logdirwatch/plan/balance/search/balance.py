@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from logdirwatch.plan.balance.model.board import Board
-from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers, by_owner
 from logdirwatch.plan.balance.model.task import Kind
 from logdirwatch.plan.balance.search.exchange import exchange
 from logdirwatch.plan.balance.search.level import Leveller
@@ -29,12 +29,11 @@ def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) ->
     """Plan the moves of a mode on a board; ``movable`` is by replica."""
     model = board.model
     band_of_all = goal(model, kind, tolerance_ratio)
-    by_directory = np.argsort(model.replica_directory, kind="stable")
-    starts = np.searchsorted(model.replica_directory[by_directory], np.arange(len(model.capacity_bytes) + 1))
+    replicas_in = by_owner(model.replica_directory, len(model.capacity_bytes))
     circles = preferences(model, kind, movable)
     for units in pools(model, kind):
         directories = units_directories(model, kind, units)
-        replicas = np.concatenate([by_directory[starts[d] : starts[d + 1]] for unit in directories for d in unit])
+        replicas = np.concatenate([replicas_in[directory] for unit in directories for directory in unit])
         plan_pool(board, partial(Pool, board, directories, band_of_all.of(units), replicas), circles)
 
 
@@ -84,10 +83,8 @@ def units_directories(model: ClusterModel, kind: Kind, units: Sequence[int]) -> 
     """Return the directories of each unit that take part."""
     if kind is not Kind.BALANCE_BROKERS:
         return [[unit] for unit in units]
-    order = np.argsort(model.directory_broker, kind="stable")
-    starts = np.searchsorted(model.directory_broker[order], np.arange(len(model.broker_ids) + 1))
-    own = (order[starts[unit] : starts[unit + 1]] for unit in units)
-    return [directories[model.is_open[directories]].tolist() for directories in own]
+    own = by_owner(model.directory_broker, len(model.broker_ids))
+    return [own[unit][model.is_open[own[unit]]].tolist() for unit in units]
 
 
 CHEAP_RATIO = 1.01

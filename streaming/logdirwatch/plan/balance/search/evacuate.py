@@ -17,12 +17,15 @@ def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:
     """Return a directory; raises UserError if the model has none with that name."""
     own = np.flatnonzero(model.broker_ids[model.directory_broker] == broker).tolist()
     if not own:
-        raise UserError(f"plan: evacuate:{broker}:{log_dir}: the model has no broker {broker}", exit_code=2)
+        raise _refused(broker, log_dir, f"the model has no broker {broker}", exit_code=2)
     paths = [model.directory_paths[directory] for directory in own]
     if log_dir not in paths:
-        known = ", ".join(paths)
-        raise UserError(f"plan: evacuate:{broker}:{log_dir}: broker {broker} has only {known}", exit_code=2)
+        raise _refused(broker, log_dir, f"broker {broker} has only {', '.join(paths)}", exit_code=2)
     return int(own[paths.index(log_dir)])
+
+
+def _refused(broker: int, log_dir: str, why: str, exit_code: int = 1) -> UserError:
+    return UserError(f"plan: evacuate:{broker}:{log_dir}: {why}", exit_code=exit_code)
 
 
 def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> None:
@@ -91,28 +94,26 @@ def _refuse_immovable(board: Board, source: int, replicas: Sequence[int], movabl
     for replica in replicas:
         if not movable[replica]:
             topic, number = model.partition_name(model.replica_partition[replica])
-            broker, path = model.directory_name(source)
-            raise UserError(
-                f"plan: evacuate:{broker}:{path}: {topic}-{number} must not be moved: the configuration excludes its "
-                "topic (plan.never_touch), or its name is too long for Kafka to move it"
+            raise _refused(
+                *model.directory_name(source),
+                f"{topic}-{number} must not be moved: the configuration excludes its topic (plan.never_touch), or its "
+                "name is too long for Kafka to move it",
             )
 
 
 def _impossible(
     board: Board, source: int, replicas: Sequence[int], targets: Sequence[int], homeless: Sequence[int]
 ) -> UserError:
-    broker, path = board.model.directory_name(source)
     leaving = sum(board.sizes[replica] for replica in replicas)
     room = sum(board.room(target) for target in targets)
     missing = leaving - room if leaving > room else sum(board.sizes[replica] for replica in homeless)
     of = "the replica that fits" if len(homeless) == 1 else f"each of the {len(homeless)} replicas that fit"
     pieces = "" if leaving > room else f", in one piece for {of} nowhere"
-    if board.model.growing_bytes is not None and board.model.growing_bytes[list(targets)].any():
+    if board.model.growing_bytes[list(targets)].any():
         pieces += "; what they grow by meanwhile stays free"
-    return UserError(
-        f"plan: evacuate:{broker}:{path}: {human_bytes(leaving)} must leave, the broker's other directories have room "
-        f"for {human_bytes(room)}: {missing} bytes ({human_bytes(missing)}) are missing{pieces}"
-    )
+    text = f"{human_bytes(leaving)} must leave, the broker's other directories have room for {human_bytes(room)}"
+    lacking = f"{missing} bytes ({human_bytes(missing)}) are missing{pieces}"
+    return _refused(*board.model.directory_name(source), f"{text}: {lacking}")
 
 
 def internal(model: ClusterModel, limits: PlanSettings) -> Flags:

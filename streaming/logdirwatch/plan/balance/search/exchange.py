@@ -32,6 +32,7 @@ class _Swaps(NamedTuple):
     cost_bytes: float
     candidate: int
     taker: int
+    flow: Flow
     given: Numbers
     first: Numbers
     end: Numbers
@@ -64,7 +65,7 @@ class _Exchange:
 
     def run(self) -> None:
         """Help the units nearest to their band first, since they need the least, until none can be helped."""
-        while not self._pool.is_balanced and self._pool.board.attempts.left > 0:
+        while not self._pool.is_balanced and self._pool.board.attempts_left > 0:
             off = self._pool.excess + self._pool.deficit
             outside = [unit for unit in np.argsort(off, kind="stable").tolist() if off[unit] > 0]
             if sum(self.help(unit) for unit in outside) == 0 and not self._reconsider():
@@ -85,7 +86,7 @@ class _Exchange:
         gain = max(1.0, LEAST_SHARE * off)
         pairs = self._pairs(unit, off, gain)
         for begin in range(0, len(pairs), _AT_ONCE):
-            if not self._pool.board.attempts.spend(_PAIR_ATTEMPTS * len(pairs[begin : begin + _AT_ONCE])):
+            if not self._pool.board.spend(_PAIR_ATTEMPTS * len(pairs[begin : begin + _AT_ONCE])):
                 return False
             found = [self._swaps(candidate, taker, gain) for candidate, taker in pairs[begin : begin + _AT_ONCE]]
             swaps = sorted((swaps for swaps in found if swaps is not None), key=lambda swaps: swaps[:4])
@@ -110,7 +111,7 @@ class _Exchange:
         return [(unit, other) if is_over else (other, unit) for other in others]
 
     def _swaps(self, candidate: int, taker: int, gain: float) -> _Swaps | None:
-        flow = self._flow(candidate, taker)
+        flow = Flow(self._pool.side(candidate), self._pool.side(taker))
         helpful, best = flow.helpful(gain), flow.best()
         if helpful is None:
             return None
@@ -125,25 +126,21 @@ class _Exchange:
         off, cost = flow.off_bytes(sizes - back), sizes + back
         order = np.lexsort((cost, off))
         top = order[0]
-        return _Swaps(float(off[top]), float(cost[top]), candidate, taker, given[order], first[order], end[order])
-
-    def _flow(self, candidate: int, taker: int) -> Flow:
-        return Flow(self._pool.side(candidate), self._pool.side(taker))
+        return _Swaps(float(off[top]), float(cost[top]), candidate, taker, flow, given[order], first[order], end[order])
 
     def _carry_out(self, swaps: _Swaps) -> bool:
         """Plan the best swap that space and rules allow, whichever of the two replicas goes first."""
-        candidate, taker = swaps.candidate, swaps.taker
-        flow = self._flow(candidate, taker)
+        candidate, taker, flow = swaps.candidate, swaps.taker, swaps.flow
         for given, first, end in zip(swaps.given, swaps.first, swaps.end, strict=True):
             size, replica = self._content[candidate][given]
-            if not self._pool.board.attempts.spend(1):
+            if not self._pool.board.spend(1):
                 return False
             if not self._may_go(replica, taker):
                 continue
             there = (replica, candidate, taker)
             nearest = np.argsort(flow.off_bytes(size - self._sizes[taker][first:end]), kind="stable")
             for at in (first + nearest).tolist():
-                if not self._pool.board.attempts.spend(1):
+                if not self._pool.board.spend(1):
                     return False
                 back = [(self._content[taker][at - 1][1], taker, candidate)] if at else []
                 if back and not self._may_go(back[0][0], candidate):

@@ -37,8 +37,6 @@ class Leveller:
         self._widest = len(circles) - 1
         self._admitted: int | None = None
         self._waste = _WASTE_RATIO * np.maximum(pool.excess, pool.deficit)
-        self._sums: dict[int, tuple[Stock, list[int]]] = {}
-        """By a stock's ``id``: the stock, and what its first 0, 1, 2, ... replicas have together."""
 
     def stuck(self) -> list[int]:
         """Return the units above their band that single moves cannot bring in."""
@@ -68,34 +66,34 @@ class Leveller:
 
     def run(self) -> None:
         """Bring the units into their band, as far as single moves do."""
-        is_short = self._pool.deficit.sum() > self._pool.excess.sum()
-        first, then = (self._fill, self._empty) if is_short else (self._empty, self._fill)
+        is_short = bool(self._pool.deficit.sum() > self._pool.excess.sum())
         near = range(self._widest)
         for circle in near:
-            first(circle, is_tight=True)
+            self._repeat(circle, fills=is_short, is_tight=True)
         for circle in near[-1:]:
-            first(circle, is_tight=False)
-        first(self._widest, is_tight=True)
-        first(self._widest, is_tight=False)
+            self._repeat(circle, fills=is_short, is_tight=False)
+        self._repeat(self._widest, fills=is_short, is_tight=True)
+        self._repeat(self._widest, fills=is_short, is_tight=False)
         for circle in (*near[-1:], self._widest):
-            then(circle, is_tight=False)
+            self._repeat(circle, fills=not is_short, is_tight=False)
 
-    def _empty(self, circle: int, *, is_tight: bool) -> None:
-        """Let units above the band give, the largest excess first, until each is within it or has nothing left."""
-        self._repeat(circle, lambda: self._pool.excess, lambda unit: self._give(unit, is_tight=is_tight))
+    def _repeat(self, circle: int, *, fills: bool, is_tight: bool) -> None:
+        """Let units above the band give, the largest excess first, until each is within it or has nothing left.
 
-    def _fill(self, circle: int, *, is_tight: bool) -> None:
-        """Let the units below the band take, the largest deficit first."""
-        self._repeat(circle, lambda: self._pool.deficit, lambda unit: self._take(unit, is_tight=is_tight))
+        If it ``fills``, let the units below the band take instead, the largest deficit first.
+        """
+        step = self._take if fills else self._give
 
-    def _repeat(self, circle: int, amounts: Callable[[], Ratios], step: Callable[[int], bool]) -> None:
+        def amounts() -> Ratios:
+            return self._pool.deficit if fills else self._pool.excess
+
         waiting = [(-float(amount), unit) for unit, amount in enumerate(amounts()) if amount > 0]
         heapq.heapify(waiting)
         if waiting and circle != self._admitted:
             self._admit(circle)
         while waiting:
             _, unit = heapq.heappop(waiting)
-            if step(unit) and (left := float(amounts()[unit])) > 0:
+            if step(unit, is_tight=is_tight) and (left := float(amounts()[unit])) > 0:
                 heapq.heappush(waiting, (-left, unit))
 
     def _admit(self, circle: int) -> None:
@@ -117,7 +115,7 @@ class Leveller:
         pool = self._pool
         excess = pool.excess[unit]
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
-        return self._have_together(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
+        return _have_together(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
 
     def _give(self, candidate: int, *, is_tight: bool) -> bool:
         pool = self._pool
@@ -158,7 +156,7 @@ class Leveller:
 
         One that cannot meet a need is skipped while more may be allowed.
         """
-        ways = (_last, self._enough, self._beyond)
+        ways = (_last, _enough, self._beyond)
         return ways if is_tight else (*ways, _largest)
 
     def _slack(self) -> float:
@@ -169,18 +167,16 @@ class Leveller:
         """Yield replicas that cover a need, the smallest first; in the largest set whatever the waste."""
         return _last(stock, need, most, most if self._admitted == self._widest else waste * _LAST_WASTE)
 
-    def _enough(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
-        """Yield replicas smaller than a need, the largest first, if all smaller ones together can cover it."""
-        if self._have_together(stock, bisect_left(stock, (min(need, most + 1),)), need):
-            yield from _largest(stock, need, most, waste)
 
-    def _have_together(self, stock: Stock, end: int, need: float) -> bool:
-        """Whether the first replicas of a stock, up to ``end``, have that many bytes together."""
-        known = self._sums.get(id(stock))
-        # A stock only ever loses replicas, so that its length tells whether the sums are still its own.
-        if known is None or known[0] is not stock or len(known[1]) != len(stock) + 1:
-            known = self._sums[id(stock)] = stock, [0, *accumulate(size for size, _ in stock)]
-        return known[1][end] >= need
+def _have_together(stock: Stock, end: int, need: float) -> bool:
+    """Whether the first replicas of a stock, up to ``end``, have that many bytes together; the largest soon suffice."""
+    return need <= 0 or any(total >= need for total in accumulate(size for size, _ in reversed(stock[:end])))
+
+
+def _enough(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
+    """Yield replicas smaller than a need, the largest first, if all smaller ones together can cover it."""
+    if _have_together(stock, bisect_left(stock, (min(need, most + 1),)), need):
+        yield from _largest(stock, need, most, waste)
 
 
 def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:

@@ -43,9 +43,6 @@ def band(mean_ratio: Ratios | float, capacity_bytes: Numbers, tolerance_ratio: f
     return Band(np.ceil(mean_bytes * (1 - tolerance_ratio)), np.floor(mean_bytes * (1 + tolerance_ratio)))
 
 
-_Point = tuple[float, float]
-
-
 Span = tuple[float, float]
 """The minimum and maximum bytes of a range."""
 
@@ -69,16 +66,13 @@ class Pool:
     def __init__(self, board: Board, units: Sequence[Sequence[int]], band: Band, replicas: Numbers) -> None:
         """Set up from each unit's directories, the bands and the replicas there; none may be given away yet."""
         self.board, self.units = board, units
-        self._unit_of = {directory: unit for unit, directories in enumerate(units) for directory in directories}
         self._band, self.low, self.high = band, band.low_bytes, band.high_bytes
         self.used = np.array([float(sum(board.used[d] for d in unit)) for unit in units])
         self.capacity = np.array([float(sum(board.capacity[d] for d in unit)) for unit in units])
         self.stock: list[Stock] = [[] for _ in units]
         """By unit: what it may give away."""
-        unit_of_directory = np.zeros(len(board.capacity), dtype=np.int64)
-        for unit, directories in enumerate(units):
-            unit_of_directory[directories] = unit
-        owners = unit_of_directory[board.model.replica_directory[replicas]]
+        self._unit_of = {directory: unit for unit, directories in enumerate(units) for directory in directories}
+        owners = np.array([self._unit_of[d] for d in board.model.replica_directory[replicas].tolist()], dtype=np.int64)
         order = np.lexsort((replicas, board.model.replica_bytes[replicas], owners))
         self._replicas = replicas[order]
         self._starts = np.searchsorted(owners[order], np.arange(len(units) + 1))
@@ -177,11 +171,12 @@ class Pool:
     def _keep_rules(self, fits: Flags, replica: int) -> None:
         if len(self._of_broker) == 1:
             return
-        for broker in self.board.taken_brokers(replica):
+        taken, racks = self.board.openings(replica)
+        for broker in taken:
             fits[self._of_broker.get(broker, [])] = False
         if not self._has_one_rack:
             is_open = np.zeros(len(self.board.model.racks), dtype=np.bool_)
-            is_open[list(self.board.open_racks(replica))] = True
+            is_open[list(racks)] = True
             fits &= is_open[self._rack]
 
 
@@ -222,13 +217,13 @@ class Flow:
         return self._at_most(self._bends[0][1] - gain_bytes)
 
     def _at_most(self, level: float) -> Span | None:
-        ends = [end for left, right in pairwise(self._bends) for end in _ends(left, right, level)]
-        return (min(ends), max(ends)) if ends else None
+        inside = [number for number, (_, off) in enumerate(self._bends) if off <= level]
+        if not inside:
+            return None
+        first, last = inside[0], inside[-1]
+        begins = self._bends[0][0] if first == 0 else self._crossing(first - 1, level)
+        return begins, self._bends[-1][0] if last + 1 == len(self._bends) else self._crossing(last, level)
 
-
-def _ends(left: _Point, right: _Point, level: float) -> list[float]:
-    """Return the ends of the part of a straight line that is not above a level; empty if all of it is."""
-    found = [x for x, y in (left, right) if y <= level]
-    if len(found) == 1:
-        found.append(left[0] + (right[0] - left[0]) * (level - left[1]) / (right[1] - left[1]))
-    return found
+    def _crossing(self, bend: int, level: float) -> float:
+        (left, off), (right, off_right) = self._bends[bend : bend + 2]
+        return left + (right - left) * (level - off) / (off_right - off)

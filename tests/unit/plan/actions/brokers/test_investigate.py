@@ -27,7 +27,7 @@ def test_one_that_is_away_as_planned_is_not():
 
 
 def test_a_rolling_restart_is_watched():
-    assert step(broker=None, severity=Severity.INFO).startswith("brokers are restarted one after the other")
+    assert step(broker=None, severity=Severity.INFO).startswith("brokers were restarted: before the next one, wait")
 
 
 def test_brokers_that_are_slow_beside_the_others_are_looked_at_on_their_hosts():

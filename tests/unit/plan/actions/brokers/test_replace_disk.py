@@ -73,8 +73,8 @@ class TestReplacing:
         assert found.reason.endswith("; evidence: Input/output error and critical medium error, dev sdb")
         assert found.expected["device"] == "sdb"
         assert conditions(found)["disk_is_broken"] is None
-        assert replaced(proof=None).reason.startswith("replace the disk under /d1 of broker 1")
-        assert replaced(proof=None).expected["device"] is None
+        assert replaced(proof=OfflineEvidence()).reason.startswith("replace the disk under /d1 of broker 1")
+        assert replaced(proof=OfflineEvidence()).expected["device"] is None
         assert "evidence" not in replaced(proof=OfflineEvidence()).reason
 
     @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ class TestReplacing:
         }
         unknown = [replica(number, "/d1", "safe", size=None) for number in (1, 2)]
         seen = facts(*PARTS[:4], *unknown)
-        found = replace_disk(seen.directories[1, "/d1"], NOTHING, seen, policy(), None)
+        found = replace_disk(seen.directories[1, "/d1"], NOTHING, seen, policy())
         assert found.expected["copies_again"] == {"replicas": 1, "bytes": None, "needs_ms": None}
         assert "how large the new disk must be is not known" in found.reason
 

@@ -4,6 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
+from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.lifecycle.transitions import progress
 from logdirwatch.plan.settings import LogDirRule, ToolSettings
 from tests.unit.plan.answers import kinds, recommended, the, vetoed
@@ -133,3 +134,11 @@ class TestReserve:
     def test_a_file_without_a_size_is_refused(self):
         with pytest.raises(ValueError, match="go together"):
             LogDirRule(reserve_file="reserve")
+
+
+@pytest.mark.parametrize(
+    ("unaccounted", "found"), [(None, []), (40 * MIB, []), (40 * MIB - 1, ["reserve_gone"]), (0, ["reserve_gone"])]
+)
+def test_a_reserve_is_there_only_where_as_much_is_unexplained(unaccounted, found):
+    (release,) = propose_release(directory(1, unaccounted_bytes=unaccounted), LIMITS)
+    assert vetoed(release) == found

@@ -230,35 +230,35 @@ class TestLeavingLogDirs:
     def test_not_when_they_cannot_and_it_says_how_much_is_missing(self):
         tight = [TWO_DISKS[0], directory(1, "/d2", 750 * MIB, is_metadata_dir=False), *TWO_DISKS[2:]]
         found = self.judged(*tight)
-        assert (found.fits, found.missing_bytes, found.veto.name) == (False, 100 * MIB, "destination_would_overflow")
+        assert (found.fits, found.missing_bytes, found.why_not.name) == (False, 100 * MIB, "destination_would_overflow")
 
     def test_not_the_directory_with_the_metadata_log(self):
-        assert self.judged(offline(1, is_metadata_dir=True), *TWO_DISKS[1:]).veto.name == "metadata_dir"
+        assert self.judged(offline(1, is_metadata_dir=True), *TWO_DISKS[1:]).why_not.name == "metadata_dir"
         unknown = self.judged(offline(1), *TWO_DISKS[1:])
-        assert (unknown.fits, unknown.veto.name) == (None, "metadata_dir_unknown")
+        assert (unknown.fits, unknown.why_not.name) == (None, "metadata_dir_unknown")
 
     def test_not_the_only_directory(self):
-        assert self.judged(TWO_DISKS[0], *TWO_DISKS[2:]).veto.name == "no_directory"
+        assert self.judged(TWO_DISKS[0], *TWO_DISKS[2:]).why_not.name == "no_directory"
 
     def test_not_while_another_one_is_offline_as_nothing_is_made_anew_then(self):
-        assert self.judged(*TWO_DISKS, offline(1, "/d3")).veto.name == "log_dir_offline"
+        assert self.judged(*TWO_DISKS, offline(1, "/d3")).why_not.name == "log_dir_offline"
 
     def test_a_directory_that_nobody_sees_makes_it_unknown(self):
         found = self.judged(*TWO_DISKS, directory(1, "/d3", status="unknown"))
-        assert (found.fits, found.veto.name) == (None, "log_dir_unknown")
+        assert (found.fits, found.why_not.name) == (None, "log_dir_unknown")
 
     def test_what_nobody_measured_makes_it_unknown(self):
         unmeasured = [p for p in TWO_DISKS if getattr(p, "log_dir", None) is None]
         found = self.judged(*unmeasured, replica(1, "/d1", "t", 0, None))
-        assert (found.fits, found.veto.name) == (None, "size_unknown")
+        assert (found.fits, found.why_not.name) == (None, "size_unknown")
 
     def test_cordoned_directories_take_nothing(self):
         cordoned = [TWO_DISKS[0], directory(1, "/d2", 50 * MIB, is_metadata_dir=False, is_cordoned=True)]
-        assert self.judged(*cordoned, *TWO_DISKS[2:]).veto.name == "no_directory"
+        assert self.judged(*cordoned, *TWO_DISKS[2:]).why_not.name == "no_directory"
 
     def test_not_where_kafka_would_choose_a_marked_one(self):
         marked = directory(1, "/d3", 50 * MIB, is_metadata_dir=False, is_marked=True)
-        assert self.judged(*TWO_DISKS, marked).veto.name == "destination_marked"
+        assert self.judged(*TWO_DISKS, marked).why_not.name == "destination_marked"
         closed = replace(marked, is_cordoned=True)
         assert self.judged(*TWO_DISKS, closed).fits
 

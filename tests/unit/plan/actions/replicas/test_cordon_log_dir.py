@@ -2,11 +2,12 @@
 
 import pytest
 
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
+from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.cluster.cordons import CORDON, at_least
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, space_alert, topic
 
 
 class TestCordon:
@@ -86,3 +87,47 @@ class TestCordon:
     @pytest.mark.parametrize("version", [None, "level 30", "latest"])
     def test_a_version_that_says_nothing_allows_nothing(self, version):
         assert at_least(version, CORDON) is None
+
+
+class TestAgainst:
+    """Why a cordon would not hold, or would do harm."""
+
+    def against(self, directory_, *parts, listed=()):
+        settings = broker(1, **{"log.dirs": ",".join(listed) or None})
+        seen = facts(settings, directory_, *parts, metadata_version=CORDON)
+        (found,) = propose_cordon(seen.directories[directory_.place], seen, policy(), "", "it has room")
+        return {veto.name: veto.reason for veto in found.vetoes if veto.name != "nowhere_else" or parts}
+
+    @pytest.mark.parametrize(
+        ("listed", "found"),
+        [((), []), (("/d1", "/d2"), []), (("/d2",), ["cordon_not_enforced"]), (("/d1/",), ["cordon_not_enforced"])],
+    )
+    def test_kafka_compares_the_path_as_log_dirs_spells_it(self, listed, found):
+        assert list(self.against(directory(1, is_cordoned=False), listed=listed)) == found
+
+    @pytest.mark.parametrize("path", ["/a,b", "/a[b", "/a]b", " /a", "/a "])
+    def test_what_kafka_configs_would_cut_is_not_sent(self, path):
+        assert path in self.against(directory(1, path, is_cordoned=False))["path_not_expressible"]
+
+    @pytest.mark.parametrize("path", ["/a", "/a b", "/a-b_c.d"])
+    def test_any_other_path_is(self, path):
+        assert self.against(directory(1, path, is_cordoned=False)) == {}
+
+    @pytest.mark.parametrize(
+        ("more", "found"),
+        [
+            ([directory(2), directory(3)], None),
+            ([directory(2), directory(1, "/d2")], None),
+            ([directory(2), directory(2, "/d2")], "1 brokers"),
+            ([directory(2), directory(3, is_cordoned=True)], "1 brokers"),
+            ([directory(2), directory(3, is_cordoned=False)], None),
+            ([directory(2), offline(3)], "1 brokers"),
+            ([directory(2), directory(3), broker(3, BrokerStatus.OFFLINE)], "1 brokers"),
+            ([], "0 brokers"),
+        ],
+    )
+    def test_as_many_brokers_stay_open_as_a_topic_has_replicas(self, more, found):
+        topics = topic("small", (2,)), topic("t", (1, 2))
+        told = self.against(directory(1, is_cordoned=False), *more, *topics)
+        said = f"{found} would be left to take new partitions, topics here have 2 replicas"
+        assert told == ({} if found is None else {"nowhere_else": said})

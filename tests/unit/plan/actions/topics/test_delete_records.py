@@ -14,21 +14,22 @@ COMPACT_DELETE = {"cleanup.policy": "compact,delete"}
 FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
+def limited(name="a.b", cleanup="delete", partitions=14, **fields):
+    """A topic at its limit: no lower one frees more, but each partition holds segments beyond it."""
+    configs = {"cleanup.policy": cleanup, "retention.bytes": str(10 * MIB)}
+    held = [replica(1, "/d1", name, number, 30 * MIB) for number in range(partitions)]
+    return [topic(name, *[(1,)] * partitions, configs=configs, **fields), *held]
+
+
 class TestDeleteRecords:
-    PARTS = (
-        CRITICAL,
-        topic("a.b", (1,), configs=COMPACT_DELETE),
-        replica(1, "/d1", "a.b", size=420 * MIB),
-        topic("u", (1,)),
-        replica(1, "/d1", "u", size=120 * MIB),
-    )
+    PARTS = (CRITICAL, *limited(), topic("u", (1,)), replica(1, "/d1", "u", size=120 * MIB))
 
     def test_where_no_retention_reaches_records_are_deleted_once(self):
         found = recommended(*self.PARTS, growth=slowly(*self.PARTS), limits={"cut_ratio": 0.7})
         action = the(ActionKind.DELETE_RECORDS, found)
         assert action.target["topic"] == "a.b"
-        # 200 MiB are needed, the cut of u gives 100; 27 % of 420 MiB are 113.4, less one segment of 10.
-        assert "the oldest 27 % of the records of a.b" in action.reason
+        # 200 MiB are needed, the cut of u gives 100; 58 % of each of 14 times 30 MiB are 17.4, less one segment of 10.
+        assert "the oldest 58 % of the records of a.b" in action.reason
         assert 100 * MIB < action.expected["frees_bytes"] < 105 * MIB
         assert action.expected["is_estimate"]
         assert action.data_loss
@@ -36,26 +37,22 @@ class TestDeleteRecords:
 
     def test_of_a_compacted_topic_the_last_values_of_keys_go_which_a_person_must_decide(self):
         """Kafka 4.3.1 takes the request where the policy names delete, whatever else it names."""
-        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS))
+        parts = [CRITICAL, *limited(cleanup="compact,delete")]
+        action = the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=slowly(*parts)))
         assert holds(action, "last_values_go") is None
         text = next(p["text"] for p in action.preconditions if p["name"] == "last_values_go")
         assert "its cleanup policy is compact,delete" in text
 
     def test_a_topic_that_is_not_compacted_is_taken_first(self):
-        limit = {"retention.bytes": str(10 * MIB)}
-        plain = [topic("plain", (1,), configs=limit), replica(1, "/d1", "plain", size=30 * MIB)]
-        found = recommended(*self.PARTS, *plain, growth=slowly(*self.PARTS, *plain))
-        action = the(ActionKind.DELETE_RECORDS, found)
+        parts = [CRITICAL, *limited(cleanup="compact,delete"), *limited("plain", partitions=2)]
+        action = the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=slowly(*parts)))
         assert action.target["topic"] == "plain"
         assert "last_values_go" not in {p["name"] for p in action.preconditions}
 
     def test_what_a_group_has_still_to_read_stays(self):
-        parts = [
-            p if p != self.PARTS[1] else topic("a.b", (1,), configs=COMPACT_DELETE, unread={0: 0.8}) for p in self.PARTS
-        ]
-        action = the(ActionKind.DELETE_RECORDS, recommended(*parts))
-        assert "the oldest 20 % of the records of a.b" in action.reason
-        assert holds(action, "consumers_done") is True
+        parts = [CRITICAL, *limited(unread={0: 0.6})]
+        action = the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=slowly(*parts)))
+        assert "the oldest 40 % of the records of a.b" in action.reason
 
     def test_it_is_never_advised_for_a_saturated_directory(self):
         full = directory(1, "/d1", 960 * MIB, status=LogDirStatus.SATURATED)
@@ -63,22 +60,12 @@ class TestDeleteRecords:
         assert vetoed(action) == ["delete_records_frees_nothing"]
         assert action.commands == []
 
-    def test_an_offline_directory_gets_no_such_advice(self):
-        from logdirwatch.plan.retention.retention_vetoes import delete_records_frees_nothing
-
-        assert (
-            delete_records_frees_nothing(directory(1, status=LogDirStatus.OFFLINE)).name
-            == "delete_records_frees_nothing"
-        )
-        assert delete_records_frees_nothing(CRITICAL) is None
-
     def test_without_a_leader_nobody_takes_the_request(self):
         parts = [
             CRITICAL,
-            topic("c", (1,), leaderless=(0,), configs=COMPACT_DELETE),
-            replica(1, "/d1", "c", size=420 * MIB),
+            *limited("c", leaderless=(0,)),
         ]
-        assert vetoed(the(ActionKind.DELETE_RECORDS, recommended(*parts))) == ["leaders_missing"]
+        assert vetoed(the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=slowly(*parts)))) == ["leaders_missing"]
 
     @pytest.mark.parametrize(
         ("kind", "rule"),
@@ -115,14 +102,14 @@ class TestDeleteRecords:
         assert "--topic=a\\.b" in command
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
         assert done.stdout == (
-            '{"version":1,"partitions":[{"topic":"a.b","partition":0,"offset":370},'
-            '{"topic":"a.b","partition":1,"offset":2430000000}]}\n'
+            '{"version":1,"partitions":[{"topic":"a.b","partition":0,"offset":680},'
+            '{"topic":"a.b","partition":1,"offset":5220000000}]}\n'
         )
 
 
 DAY_MS = 86_400_000
 A_DAY = {"retention.ms": str(DAY_MS), "retention.bytes": "-1"}
-CLEANED, RETAINED = {"delete_records"}, {"lower_retention"}
+RETAINED = {"lower_retention"}
 
 
 @pytest.mark.parametrize(
@@ -132,12 +119,12 @@ CLEANED, RETAINED = {"delete_records"}, {"lower_retention"}
         ("its cleaner died", COMPACT_DELETE | A_DAY, 1, ("dead_cleaner",), set()),
         ("its cleaner died, whatever it holds", COMPACT_DELETE | A_DAY, None, ("dead_cleaner",), set()),
         ("its cleaner gave up on partitions here", COMPACT_DELETE | A_DAY, 1, ("uncleanable",), set()),
-        ("the task that fails is not the cleaner", COMPACT_DELETE | A_DAY, 1, ("kafka-log-retention",), CLEANED),
-        ("remote copies fail, which it has none of", COMPACT_DELETE | A_DAY, 1, ("remote_copies",), CLEANED),
-        ("as much as its limit allows", COMPACT_DELETE | A_DAY, 1, (), CLEANED),
-        ("a little more, as before a check", COMPACT_DELETE | A_DAY, 1.2, (), CLEANED),
-        ("how it is written is not known", COMPACT_DELETE | A_DAY, None, (), CLEANED),
-        ("limited by nothing", COMPACT_DELETE | FOR_EVER, 5, (), CLEANED),
+        ("the task that fails is not the cleaner", COMPACT_DELETE | A_DAY, 1, ("kafka-log-retention",), RETAINED),
+        ("remote copies fail, which it has none of", COMPACT_DELETE | A_DAY, 1, ("remote_copies",), RETAINED),
+        ("as much as its limit allows", COMPACT_DELETE | A_DAY, 1, (), RETAINED),
+        ("a little more, as before a check", COMPACT_DELETE | A_DAY, 1.2, (), RETAINED),
+        ("how it is written is not known", COMPACT_DELETE | A_DAY, None, (), RETAINED),
+        ("limited by nothing", COMPACT_DELETE | FOR_EVER, 5, (), RETAINED),
         ("retention fails, which cuts would need", A_DAY, 1, ("kafka-log-retention",), set()),
         ("retention fails, and it is past its limit", A_DAY, 5, ("kafka-log-retention",), set()),
         ("the cleaner, which does not delete from it", A_DAY, 1, ("dead_cleaner", "uncleanable"), RETAINED),
@@ -159,8 +146,8 @@ def test_nothing_is_promised_of_a_deletion_that_stands_still(case, configs, days
         ("false", COMPACT_DELETE | A_DAY, set()),
         ("false", COMPACT_DELETE | FOR_EVER, set()),
         ("false", {"cleanup.policy": "delete,compact"} | A_DAY, set()),
-        ("true", COMPACT_DELETE | A_DAY, CLEANED),
-        (None, COMPACT_DELETE | A_DAY, CLEANED),
+        ("true", COMPACT_DELETE | A_DAY, RETAINED),
+        (None, COMPACT_DELETE | A_DAY, RETAINED),
         ("false", A_DAY, RETAINED),
     ],
 )
@@ -181,4 +168,4 @@ def test_where_one_deletion_stands_still_another_topic_gives():
         replica(1, "/d1", "well", size=300 * MIB),
     )
     growth = {((1, "/d1"), ("stuck", 0)): 500 * MIB / (5 * 86_400), ((1, "/d1"), ("well", 0)): 300 * MIB / 86_400}
-    assert the(ActionKind.DELETE_RECORDS, recommended(*parts, growth=growth)).target["topic"] == "well"
+    assert the(ActionKind.LOWER_RETENTION, recommended(*parts, growth=growth)).target["topic"] == "well"

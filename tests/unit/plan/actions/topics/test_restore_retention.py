@@ -4,6 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.actions.topics.restore_retention import (
+    ACTION_TYPE,
     carry_over_limits,
     is_cut,
     propose_restore,
@@ -132,6 +133,8 @@ class TestRoom:
         found = restored(snapshot=seen("100", place), target_ratio=0.7)
         assert [veto.name for veto in found.vetoes] == vetoes
         assert next(one.holds for one in found.preconditions if one.name == "room") is room
+        accepted = action(ActionKind.RESTORE_RETENTION, target=TARGET, expected=found.expected)
+        assert bool(ACTION_TYPE.live_check(accepted, seen("100", place), None)) is ("not_over" in vetoes)
 
     def test_every_directory_that_it_freed_is_looked_at_and_taken_from(self):
         freed = on((2, "/d1", 10 * MIB), (1, "/d1", 300 * MIB), (3, "/d1", 0), (9, "/gone", MIB))

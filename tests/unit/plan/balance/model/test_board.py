@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.plan.balance.model.board import ATTEMPTS, ATTEMPTS_PER_REPLICA, CLOSED, Attempts, Board
+from logdirwatch.plan.balance.model.board import ATTEMPTS, ATTEMPTS_PER_REPLICA, CLOSED, Board
 from tests.unit.plan.balance.builders import at, cluster
 
 
@@ -67,10 +67,10 @@ def test_no_broker_holds_a_partition_twice_before_the_plan_or_in_it():
     first, second = (replica_of(made, 0, broker) for broker in (1, 2))
     assert [made.may_go(first, broker) for broker in range(4)] == [True, False, True, True]
     made.move(second, 2)
-    assert names(made, made.taken_brokers(first)) == {2, 3}, "the order of the moves is open"
+    assert names(made, made.openings(first)[0]) == {2, 3}, "the order of the moves is open"
     assert [made.may_go(first, broker) for broker in range(4)] == [True, False, False, True]
     made.move(second, 1)
-    assert names(made, made.taken_brokers(first)) == {2}
+    assert names(made, made.openings(first)[0]) == {2}
     assert [made.may_go(first, broker) for broker in range(4)] == [True, False, True, True]
 
 
@@ -82,7 +82,7 @@ def test_a_replica_may_always_go_back_to_its_broker():
 
 
 def racks(made, replica):
-    return {made.model.racks[rack] for rack in made.open_racks(replica)}
+    return {made.model.racks[rack] for rack in made.openings(replica)[1]}
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,8 @@ def test_racks_are_counted_against_the_move_since_the_order_is_open():
 
 
 def test_attempts_grow_with_the_replicas_and_end():
-    attempts = Attempts(10)
-    assert attempts.left == ATTEMPTS + 10 * ATTEMPTS_PER_REPLICA
-    assert attempts.spend(attempts.left - 1)
-    assert not attempts.spend(1)
-    assert not attempts.spend(1)
-    assert board(*SPREAD).attempts.left == ATTEMPTS + 2 * ATTEMPTS_PER_REPLICA
+    made = board(*SPREAD)
+    assert made.attempts_left == ATTEMPTS + 2 * ATTEMPTS_PER_REPLICA
+    assert made.spend(made.attempts_left - 1)
+    assert not made.spend(1)
+    assert not made.spend(1)

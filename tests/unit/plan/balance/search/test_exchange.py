@@ -12,7 +12,7 @@ def exchanged(*directories, units=None, movable=None, attempts=None, low=400, hi
     """What moves, as partition and directory, and how full the directories are afterwards."""
     made = pool(*directories, low=low, high=high, limit=limit)
     if attempts is not None:
-        made.board.attempts.left = attempts
+        made.board.attempts_left = attempts
     chosen = everything(made) if movable is None else movable(made)
     exchange(made, chosen, units)
     model = made.board.model
