@@ -26,6 +26,8 @@ CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+# Images of Python set it; then each process compiles all that it imports anew, and each worker of pytest every test.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup java demo test test-unit test-search test-spark test-kafka test-alone test-long test-versions test-versions-long test-spark-versions test-trust test-scenarios test-cluster test-connect test-artefacts test-sql test-browser test-prometheus test-chart chaos chaos-apply simulate simulate-hand simulate-advice matrix record mutate soak log-store two-writers dashboards screenshots dist lint os-error-words audit sbom release format bench docs docs-release lock clean ci
 
