@@ -44,9 +44,9 @@ def installed(dist, tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("installed")
     (path,) = dist.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--no-deps", "--no-index", str(path)]
-    subprocess.run(pip, check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "--no-compile"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(path)], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "requirements.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return folder / "bin"

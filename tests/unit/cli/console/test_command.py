@@ -1,22 +1,16 @@
-"""``console`` as a process: it answers, it ends when asked, and says in one line what it cannot do."""
+"""``console``: as a process it answers and ends when asked; it says in one line what it cannot do."""
 
+import functools
 import io
-import os
 import socket
 import stat
-import subprocess
 import sys
 
 import pytest
 
-from tests.support.console import command, reached, serving
+from tests.support.console import reached, serving
 from tests.support.delta import Written
 from tests.unit.report.rows import broker, log_dir
-
-
-@pytest.fixture
-def environment(tmp_path):
-    return {**os.environ, "LOGDIRWATCH_TABLES__PATH": str(tmp_path / "tables"), "LOGDIRWATCH_CONFIG": ""}
 
 
 def test_it_shows_the_tables_until_it_is_asked_to_end(tmp_path):
@@ -29,37 +23,38 @@ def test_it_shows_the_tables_until_it_is_asked_to_end(tmp_path):
     assert reached(f"http://{address}/") is None
 
 
+@pytest.fixture
+def console(run, monkeypatch, tmp_path):
+    """Return how ``console`` is run where it is to end by itself, in this process: a start costs what 100 tests do."""
+    monkeypatch.setenv("LOGDIRWATCH_TABLES__PATH", str(tmp_path / "tables"))
+    return functools.partial(run, "console")
+
+
 @pytest.mark.parametrize(("listen", "said"), [("0.0.0.0:8787", "set console.password"), ("8787", "expected host:port")])
-def test_an_address_that_will_not_do_is_one_line(tmp_path, environment, listen, said):
-    ended = subprocess.run(
-        command("--listen", listen), env=environment, capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert ended.returncode == 2
-    assert said in ended.stderr
-    assert ended.stderr.count("\n") == 1
+def test_an_address_that_will_not_do_is_one_line(console, listen, said):
+    ended = console("--listen", listen)
+    assert (ended.exit_code, ended.err.count("\n")) == (2, 1)
+    assert said in ended.err
 
 
 @pytest.mark.parametrize(
     ("options", "port", "said"),
     [((), None, "this is no Databricks App"), (("--listen", "127.0.0.1:1"), "8000", "leave out listen")],
 )
-def test_an_app_that_is_none_or_that_listens_elsewhere_is_one_line(tmp_path, environment, options, port, said):
-    app = {"LOGDIRWATCH_CONSOLE__DATABRICKS_APP": "true", **({"DATABRICKS_APP_PORT": port} if port else {})}
-    ended = subprocess.run(
-        command(*options), env=environment | app, capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
-    assert said in ended.stderr
+def test_an_app_that_is_none_or_that_listens_elsewhere_is_one_line(console, monkeypatch, options, port, said):
+    monkeypatch.setenv("LOGDIRWATCH_CONSOLE__DATABRICKS_APP", "true")
+    if port:
+        monkeypatch.setenv("DATABRICKS_APP_PORT", port)
+    ended = console(*options)
+    assert (ended.exit_code, ended.err.count("\n")) == (2, 1)
+    assert said in ended.err
 
 
-def test_a_port_that_is_taken_is_one_line(tmp_path, environment):
+def test_a_port_that_is_taken_is_one_line(console):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        ended = subprocess.run(
-            command("--listen", listen), env=environment, capture_output=True, text=True, cwd=tmp_path, check=False
-        )
-    assert ended.returncode == 1
-    assert "Address already in use; name another --listen" in ended.stderr.splitlines()[-1]
+        ended = console("--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert ended.exit_code == 1
+    assert "Address already in use; name another --listen" in ended.err.splitlines()[-1]
 
 
 PASSWORD = "correct horse battery"
