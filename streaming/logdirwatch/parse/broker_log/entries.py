@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from logdirwatch.parse.broker_log import xml_events
 from logdirwatch.parse.broker_log.heads import (
     CRI,
     Head,
@@ -118,9 +119,8 @@ LINE_BYTES = 65_536
 # An exception, its causes and what a message holds beside; frames are not kept.
 ENTRY_LINES = 50
 
-# What log4j2's JsonLayout writes of one event unless it is told to be compact.
+# What log4j2's JsonLayout, and its and log4j's XML layouts, write of one event unless they are told to be compact.
 OBJECT_LINES = 2_000
-_OBJECT_ENDS = frozenset({"}", "},"})
 _FRAME = compiled(r"\s+(?:at |\.\.\. \d+ more)")
 
 
@@ -192,6 +192,7 @@ class Entries:
         self._more: list[str] = []
         self._below = 0
         self._object: list[str] = []
+        self._object_end: str | None = None
         self._open_bytes = 0
         self.understood_lines = 0
         """The number of lines that began an entry."""
@@ -234,7 +235,9 @@ class Entries:
 
     def _take(self, text: str, size: int) -> Iterator[Entry]:
         read = self._layout.read(text)
-        if isinstance(read, str) and (self._object or read.rstrip() == "{"):
+        if isinstance(read, str) and not self._object:
+            self._object_end = "}" if read.rstrip() == "{" else xml_events.end_of(read)
+        if isinstance(read, str) and self._object_end is not None:
             yield from self._take_part(read, size)
             return
         if isinstance(read, Head) and self._open is not None and is_aside(read):
@@ -251,16 +254,18 @@ class Entries:
         self.understood_lines += 1
 
     def _take_part(self, text: str, size: int) -> Iterator[Entry]:
-        """Process one line of a JSON object that spans several."""
+        """Process one line of an object that spans several."""
         if not self._object:
             yield from self.flush()
         self._object.append(text)
         self._open_bytes += size
-        if text.rstrip() not in _OBJECT_ENDS and len(self._object) < OBJECT_LINES:
+        # What is inside a JSON object is indented, and ends with the same bracket.
+        ended = text.rstrip().rstrip(",") if self._object_end == "}" else text.strip()[-len(self._object_end or "") :]
+        if ended != self._object_end and len(self._object) < OBJECT_LINES:
             return
         lines, held_bytes = self._object, self._open_bytes
-        self._object = []
-        read = self._layout.read("".join(lines).rstrip(","))
+        self._object, self._object_end = [], None
+        read = self._layout.read("\n".join(lines).rstrip(","))
         if isinstance(read, Head):
             yield from self._begin(read)
             self._open_bytes = held_bytes
@@ -272,6 +277,8 @@ class Entries:
     def _go_on(self, text: str) -> None:
         """Process a line that begins no entry; from ``ENTRY_LINES`` on only an indented one still belongs to one."""
         self._below += 1
+        if xml_events.is_around(text):
+            return
         is_lost = self._open is None or (self._below > ENTRY_LINES and not text[:1].isspace())
         if is_lost and text.strip():
             self.not_understood_lines += 1

@@ -1,4 +1,4 @@
-"""A line of a broker's log as a JSON object, by the names of its fields. Pure.
+"""A line of a broker's log as a JSON object, logfmt or XML, by the names of its fields. Pure.
 
 Log4j's JsonLayout and the templates of its JsonTemplateLayout (ECS, Logstash, GELF, GCP), Logback's Logstash encoder,
 Confluent's and Strimzi's own templates, OpenTelemetry; and envelopes around a line of text: docker, journald, fluentd,
@@ -10,31 +10,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.parse.broker_log import xml_events
 from logdirwatch.parse.broker_log.heads import LEVEL, Head, cleaned, head, head_of
 from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.os_errors import decoded_line
 from logdirwatch.parse.patterns import compiled
 
+# Names without what joins their words, in small letters: log_level, log.level, logLevel and @LogLevel are one.
 _MESSAGES = (
-    "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
-    "line", "_raw", "formattedMessage", "rendered_message", "event",
+    "message", "msg", "log", "textpayload", "fullmessage", "shortmessage", "body", "text", "line", "raw",
+    "formattedmessage", "renderedmessage", "logmessage", "logentry", "event",
 )  # fmt: skip
-_LEVELS = (
-    "level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText", "status",
-)  # fmt: skip
+_LEVELS = ("level", "loglevel", "severity", "levelname", "lvl", "severitytext", "status")
 _LOGGERS = (
-    "loggerName", "logger_name", "logger", "log.logger", "_logger", "loggerFqcn", "category", "class", "name",
-    "loggername", "instrumentationScope.name", "scope.name", "logger.name",
+    "loggername", "logger", "loglogger", "loggerfqcn", "category", "class", "name", "instrumentationscopename",
+    "scopename",
 )  # fmt: skip
-_TIMES = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis", "instant", "datetime")
+_TIMES = ("timestamp", "time", "ts", "date", "timemillis", "instant", "datetime")
 _STACKS = (
-    "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "thrown", "exception", "_exception", "throwable",
-    "throwableInformation", "exc_info", "error", "err", "exception.stacktrace", "error.stack", "stack",
+    "errorstacktrace", "stacktrace", "thrown", "exception", "throwable", "throwableinformation", "excinfo", "error",
+    "err", "exceptionstacktrace", "errorstack", "errstack", "stack",
 )  # fmt: skip
+# A level as a number: of syslog, which GELF has, and of Bunyan.
+_NUMBERED = {
+    **dict.fromkeys(("0", "1", "2", "60"), "FATAL"), **dict.fromkeys(("3", "50"), "ERROR"),
+    **dict.fromkeys(("4", "40"), "WARN"), **dict.fromkeys(("5", "6", "30"), "INFO"), "7": "DEBUG", "20": "DEBUG",
+    "10": "TRACE",
+}  # fmt: skip
 _WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
 _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
-_TYPES, _SAID = ("error.type", "error.name", "error.kind", "exception.type"), ("error.message", "exception.message")
-_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes", "event")
+_TYPES, _SAID = ("errortype", "errorname", "errorkind", "exceptiontype"), ("errormessage", "exceptionmessage")
+_NESTED = ("jsonpayload", "fields", "structured", "data", "parsed", "attributes", "event")
+_BETWEEN_WORDS = compiled(r"[@._ -]")
 _LEVEL = compiled(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
 _PAIR = compiled(r'([\w.@]{1,60})=("(?:[^"\\]|\\.){0,65536}"|[^\s"]{0,65536})')
@@ -50,7 +57,9 @@ _OBJECT = Decoder(dict[str, Any])
 def read_object(text: str) -> Head | str | None:
     """Return the entry in an object, the line of text in an envelope, or None if it is neither."""
     if _PAIRS_FIRST.match(text):
-        return _read({name: _unquoted(value) for name, value in _PAIR.findall(text)})
+        return _read(_opened({name: _unquoted(value) for name, value in _PAIR.findall(text)}))
+    if (event := xml_events.fields_of(text)) is not None:
+        return _read(_opened(event))
     if not text.startswith("{"):
         return None
     try:
@@ -64,15 +73,20 @@ def _unquoted(text: str) -> str:
 
 
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten ``{"log": {"level": ...}}`` to ``log.level``, and lift the content of an envelope to the top."""
-    opened = dict(found)
-    for name, written in found.items():
+    """Flatten ``{"log": {"level": ...}}`` to ``loglevel``, and lift the content of an envelope to the top."""
+    opened: dict[str, Any] = {}
+    for name, value in found.items():
+        opened.setdefault(_plain_name(name), value)
+    for name, written in tuple(opened.items()):
         value = _by_key(written)
         if isinstance(value, dict):
-            inner = value if name in _NESTED else {f"{name}.{key}": one for key, one in value.items()}
-            for key, one in inner.items():
-                opened.setdefault(key, one)
+            for key, one in value.items():
+                opened.setdefault(_plain_name(key) if name in _NESTED else f"{name}{_plain_name(key)}", one)
     return opened
+
+
+def _plain_name(name: str) -> str:
+    return _BETWEEN_WORDS.sub("", name).lower()
 
 
 def _by_key(value: Any) -> Any:
@@ -88,6 +102,7 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
         return None
     level = (_first(fields, _LEVELS) or "").upper()
     logger = _first(fields, _LOGGERS) or ""
+    level = _NUMBERED.get(level, level) if logger else level
     first, *rest = message.splitlines() or [""]
     more = tuple(line for line in dict.fromkeys((*rest, *_exception(fields))) if not _FRAME.match(line))
     if (wrapped := head_of(cleaned(first))) is not None and wrapped.level:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from xml.sax.saxutils import escape, quoteattr
 
 from tests.support.tables import rows
 
@@ -157,6 +158,55 @@ def _logfmt(level, logger, message, exception):
     return [f"time={ISO} level={level.lower()} logger={logger} msg={quoted(message)}{stack}"]
 
 
+def _logstash_0(level, logger, message, exception):
+    fields = {"level": level, "loggerName": logger, "threadName": "main"}
+    thrown = {"throwableInformation": _stack(exception)} if exception else {}
+    return _object(**{"@timestamp": ISO, "@source_host": "b7", "@message": message, "@fields": fields | thrown})
+
+
+def _capitals(level, logger, message, exception):
+    return _object(TimeStamp=ISO, LogLevel=level.title(), Logger=logger, Message=message, StackTrace=_stack(exception))
+
+
+def _numbered(level, logger, message, exception):
+    number = {"INFO": 30, "WARN": 40, "ERROR": 50, "FATAL": 60}[level]
+    return _object(
+        v=0, hostname="b7", time=ISO, level=number, name=logger, msg=message, err={"stack": _stack(exception)}
+    )
+
+
+def _cdata(text):
+    return f"<![CDATA[{text}]]>"
+
+
+def _log4j_xml(level, logger, message, exception):
+    thrown = f"<log4j:throwable>{_cdata(_stack(exception))}</log4j:throwable>\n" if exception else ""
+    return (
+        f'<log4j:event logger="{logger}" timestamp="1772988153730" level="{level}" thread="main">\n'
+        f"<log4j:message>{_cdata(message)}</log4j:message>\n{thrown}"
+        '<log4j:locationInfo class="kafka.utils.Logging" method="error" file="Logging.scala" line="76"/>\n'
+        "</log4j:event>\n"
+    ).splitlines()
+
+
+def _log4j2_xml(level, logger, message, exception):
+    thrown, ends = "", ""
+    for text in (line for line in exception.splitlines() if not line.startswith("\t")):
+        name, _, said = text.removeprefix("Caused by: ").partition(": ")
+        tag = "Cause" if thrown else "Thrown"
+        thrown += f'<{tag} commonElementCount="0" localizedMessage={quoteattr(said)} message={quoteattr(said)} '
+        thrown += (
+            f'name="{name}"><ExtendedStackTrace><ExtendedStackTraceItem class="x" line="1"/></ExtendedStackTrace>\n'
+        )
+        ends = f"</{tag}>{ends}"
+    return (
+        '  <Event xmlns="http://logging.apache.org/log4j/2.0/events" thread="main" '
+        f'level="{level}" loggerName="{logger}" endOfBatch="false" threadId="1">\n'
+        '    <Instant epochSecond="1772988153" nanoOfSecond="730000000"/>\n'
+        f"    <Message>{escape(message)}</Message>\n    {thrown}{ends}\n  </Event>\n"
+    ).splitlines()
+
+
 def _pretty(*said):
     return json.dumps(json.loads(_log4j_object(*said)[0]), indent=2).splitlines()
 
@@ -164,7 +214,13 @@ def _pretty(*said):
 OBJECTS = {
     "log4j2's JsonLayout over several lines": _pretty,
     "log4j2's JsonLayout as one array": lambda *said: [f", {line}" for line in _log4j_object(*said)],
+    "log4j's XMLLayout": _log4j_xml,
+    "log4j2's XmlLayout": _log4j2_xml,
+    "log4j2's XmlLayout, compact": lambda *said: ["".join(line.strip() for line in _log4j2_xml(*said))],
     "logfmt": _logfmt,
+    "Logstash, its first form": _logstash_0,
+    "names in capitals": _capitals,
+    "Bunyan": _numbered,
     "ECS": _ecs,
     "ECS, nested": _ecs_nested,
     "Logstash": _logstash,
