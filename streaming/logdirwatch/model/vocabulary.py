@@ -114,6 +114,7 @@ class KernelTrouble(StrEnum):
     DEVICE_ERROR = "device_error"
     ARRAY_DEGRADED = "array_degraded"
     COMMAND_FAILED = "command_failed"
+    TIMED_OUT = "timed_out"
     PATH_LOST = "path_lost"
     SERVER_NOT_RESPONDING = "server_not_responding"
     HUNG = "hung"
@@ -146,6 +147,7 @@ class KernelTrouble(StrEnum):
 _HEALING = frozenset(
     {
         KernelTrouble.COMMAND_FAILED,
+        KernelTrouble.TIMED_OUT,
         KernelTrouble.PATH_LOST,
         KernelTrouble.SERVER_NOT_RESPONDING,
         KernelTrouble.HUNG,
@@ -160,11 +162,12 @@ _LATER = _HEALING - {KernelTrouble.NO_SPACE} | {
 }
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """The troubles which mean that the path to a disk is lost, which explains its other errors."""
-BELOW_DISK = LOST_WAY | {KernelTrouble.POOL_FULL}
+BELOW_DISK = LOST_WAY | {KernelTrouble.TIMED_OUT, KernelTrouble.POOL_FULL}
 """The troubles for which a volume answers with I/O errors although no device fails: these end with them."""
 _CAUSES = {
     KernelTrouble.MEDIUM_ERROR: Cause.FAILED,
     KernelTrouble.DEVICE_ERROR: Cause.FAILED,
+    KernelTrouble.TIMED_OUT: Cause.REMOUNT,
     KernelTrouble.PATH_LOST: Cause.REMOUNT,
     KernelTrouble.SERVER_NOT_RESPONDING: Cause.REMOUNT,
     KernelTrouble.FILE_SYSTEM_ERROR: Cause.FILE_SYSTEM,

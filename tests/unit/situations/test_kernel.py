@@ -51,6 +51,9 @@ LVM = "dmeventd[9]: WARNING: Device #1 of raid1 array, vg-kafka, has failed."
 LVM_WHOLE = "dmeventd[9]: raid1 array, vg-kafka, is now in-sync."
 OFFLINE_DISK = "sd 2:0:0:0: rejecting I/O to offline device"
 DRIVE = "megaraid_sas 0000:3b:00.0: 12 (7s/0x0001/CRIT) - VD 00/1 is now DEGRADED"
+TIMEOUT = "nvme nvme3: I/O 331 QID 9 timeout, aborting"
+UNANSWERED = IO_ERROR.replace("sdd", "nvme3n1")
+ABSENT = "nvme nvme3: Device not ready; aborting reset, CSTS=0x1"
 GOES_ON = "can wait until morning: yes, because the array goes on"
 
 
@@ -134,10 +137,43 @@ CONCLUSIONS = [
     suspect_of("a disk taken offline", "sd 2:0:0:0: rejecting I/O to offline device", severity="critical"),
     suspect_of(
         "an NVMe controller that stays away",
-        "nvme nvme3: Device not ready; aborting reset, CSTS=0x1",
+        ABSENT,
         severity="critical",
     ),
-    suspect_of("an NVMe command that timed out", "nvme nvme3: I/O 331 QID 9 timeout, aborting"),
+    suspect_of("an NVMe command that timed out", TIMEOUT, says=("no disk is suspect",)),
+    suspect_of(
+        "I/O fails because commands got no answer",
+        TIMEOUT,
+        UNANSWERED,
+        severity="critical",
+        says=("while the storage does not answer; nothing condemns the disk itself",),
+    ),
+    Conclusion("it ends with a quiet morning", shown(look(TIMEOUT, UNANSWERED), quiet_ms=3 * HOUR_MS), {}),
+    Conclusion(
+        "a volume that stalls takes its directory offline",
+        offline_after(TIMEOUT),
+        {"log_dir_offline": "remount"},
+        says=("the storage does not answer", "nvme3"),
+    ),
+    Conclusion(
+        "so it does by the I/O errors that follow, and a file system that turns read-only",
+        offline_after(TIMEOUT, UNANSWERED, "EXT4-fs (nvme3n1): Remounting filesystem read-only"),
+        {"log_dir_offline": "remount"},
+        never_says=("disk failure",),
+    ),
+    Conclusion(
+        "a file system turns read-only for the device below it, in one look",
+        offline_after(
+            IO_ERROR, "Aborting journal on device sdd1-8.", "EXT4-fs (sdd1): Remounting filesystem read-only"
+        ),
+        {"log_dir_offline": "failed"},
+    ),
+    Conclusion(
+        "a drive that does not come back has failed",
+        offline_after(TIMEOUT, ABSENT, UNANSWERED),
+        {"log_dir_offline": "failed"},
+        says=("disk failure", "nvme3"),
+    ),
     suspect_of("XFS shut down", "XFS (dm-4): I/O Error Detected. Shutting down filesystem", severity="critical"),
     suspect_of("ext4 loses data", "EXT4-fs (dm-4): This should not happen!! Data will be lost", severity="critical"),
     suspect_of("a full thin pool", THIN, severity="critical", says=("until the pool has space",)),
@@ -380,8 +416,15 @@ ADVICE = [
         says=("the controller",),
     ),
     Advice(
-        "commands that time out until the device is gone",
-        facing(["command_failed", "device_error"], "nvme3"),
+        "commands that get no answer, and I/O that fails for it",
+        facing(["device_error", "timed_out"], "nvme3, nvme3n1", device_error=UNANSWERED),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("what the cloud says of the volume", "nvme_core.io_timeout"),
+    ),
+    Advice(
+        "commands that get no answer until the device is gone",
+        facing(["device_error", "timed_out"], "nvme3", device_error=ABSENT),
         first="reassign",
     ),
     Advice(

@@ -41,7 +41,7 @@ def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
     return f"{text}{_log_says(memory)}; {waits}"
 
 
-_WAITS_FOR_STORAGE = frozenset({KernelTrouble.SERVER_NOT_RESPONDING, KernelTrouble.HUNG})
+_WAITS_FOR_STORAGE = frozenset({KernelTrouble.SERVER_NOT_RESPONDING, KernelTrouble.TIMED_OUT, KernelTrouble.HUNG})
 
 
 def hangs(memory: BrokerMemory) -> list[str]:

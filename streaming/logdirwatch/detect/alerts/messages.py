@@ -9,6 +9,7 @@ from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, Cause, KernelTrouble, Rule, Severity
 from logdirwatch.parse.broker_log.causes import cause_of
+from logdirwatch.parse.kernel_log.lines import is_no_answer
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import CAN_WAIT, counted, some_of, until_morning, utc
 
@@ -96,6 +97,7 @@ _EARLY = {
         "yes, because the array goes on without the member that it lost; replace it before another one fails"
     ),
 }
+_UNANSWERED = "I/O fails while the storage does not answer; nothing condemns the disk itself"
 _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
 
 
@@ -119,7 +121,8 @@ def _waits_for_disk(suspicions: Mapping[str, str], severity: Severity) -> str:
     if (fails := _next_write_fails(suspicions)) is not None:
         return f"no, because {fails}"
     if severity.rank >= Severity.CRITICAL.rank:
-        return "no, because a disk that behaves like this may be failing"
+        is_late = is_no_answer(kinds, suspicions.get(KernelTrouble.DEVICE_ERROR))
+        return f"no, because {_UNANSWERED if is_late else 'a disk that behaves like this may be failing'}"
     if kinds <= NOT_OF_A_DISK:
         return "yes, while its directories have space, because no disk is suspect"
     if len(kinds) == 1 and (early := _EARLY.get(next(iter(kinds)))):

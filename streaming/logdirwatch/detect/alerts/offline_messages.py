@@ -20,7 +20,9 @@ _CAUSES = {
     Cause.FAILED: "disk failure (not full)",
     Cause.READ_ONLY: "the file system is mounted read-only",
     Cause.PERMISSION: "the broker may not write there",
-    Cause.REMOUNT: "the mount or the path to the storage is lost; the data is presumably intact",
+    Cause.REMOUNT: (
+        "the mount or the path to the storage is lost, or the storage does not answer; the data is presumably intact"
+    ),
     Cause.RENAME_REFUSED: "the file system refused to rename what the broker wrote itself, as a share does",
     Cause.DAMAGED_FILE: "a small file of Kafka's own is damaged; the disk is fine, and a restart alone does not help",
     Cause.FILE_SYSTEM: "the file system is corrupt or shut itself down; repair it, the disk may be fine",

@@ -6,6 +6,7 @@ from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.kernel_log import arrays
+from logdirwatch.parse.kernel_log.lines import is_io_error
 from logdirwatch.parse.os_errors import os_error_in
 
 PATH_LOST = "host_path_lost"
@@ -15,6 +16,7 @@ _EXPLAIN = (
     LOST_WAY,
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
+    frozenset({KernelTrouble.TIMED_OUT}),
 )
 _NO_DIRECTORY = frozenset({"ENOENT", "ENOTDIR"})
 _NOT_ON_HOST = "does not exist on this host"
@@ -49,12 +51,14 @@ def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
     """Return the recent kernel line that explains the others, even if it is not the last one.
 
     An unreadable sector is a fault of the disk, whatever follows from it. Without its path, or space in the pool below,
-    a volume returns I/O errors, and the file system on it shuts down or turns read-only.
+    a volume returns I/O errors, and the file system on it shuts down or turns read-only. So it does while its storage
+    does not answer, but a drive that does not come back from that has failed.
     """
     near = [
         trouble for trouble in reversed(log_dir.troubles.values()) if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS
     ]
-    for kinds in _EXPLAIN:
+    is_gone = any(one.kind == KernelTrouble.DEVICE_ERROR and not is_io_error(one.text) for one in near)
+    for kinds in _EXPLAIN[:-1] if is_gone else _EXPLAIN:
         if found := next((trouble for trouble in near if trouble.kind in kinds), None):
             return found
     return None

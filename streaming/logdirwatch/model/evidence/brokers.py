@@ -121,6 +121,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     device_error: Annotated[str | None, f"{ByKernel}an error of the device."] = None
     array_degraded: Annotated[str | None, f"{ByKernel}its array lost a member, and goes on without it."] = None
     command_failed: Annotated[str | None, f"{ByKernel}a command failed."] = None
+    timed_out: Annotated[str | None, f"{ByKernel}the storage did not answer commands in time."] = None
     path_lost: Annotated[str | None, f"{ByKernel}the path to it was lost."] = None
     server_not_responding: Annotated[str | None, f"{ByKernel}the storage server does not respond."] = None
     hung: Annotated[str | None, f"{ByKernel}tasks wait for it."] = None

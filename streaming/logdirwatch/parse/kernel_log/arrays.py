@@ -20,7 +20,13 @@ _DISK = compiled(r"(nvme\d+n\d+|mmcblk\d+)p\d+|([a-z]+)\d+")
 # A SCSI address, a SATA port, a PCI address: the line does not say which of an array's disks it means.
 _ADDRESS = compiled(r"\d+:\d+:\d+:\d+|ata[\d.]+|[0-9a-f]{4}:[0-9a-f:.]+")
 _OF_MEMBERS = frozenset(
-    {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR, KernelTrouble.COMMAND_FAILED, KernelTrouble.PATH_LOST}
+    {
+        KernelTrouble.MEDIUM_ERROR,
+        KernelTrouble.DEVICE_ERROR,
+        KernelTrouble.COMMAND_FAILED,
+        KernelTrouble.TIMED_OUT,
+        KernelTrouble.PATH_LOST,
+    }
 )
 _OF_LVM = "mdX"
 """What the kernel calls every array of LVM; only dmeventd knows the volume's name."""

@@ -12,6 +12,7 @@ MEDIUM = KernelTrouble.MEDIUM_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR
 DEGRADED = KernelTrouble.ARRAY_DEGRADED
 FAILED = KernelTrouble.COMMAND_FAILED
+TIMED_OUT = KernelTrouble.TIMED_OUT
 PATH = KernelTrouble.PATH_LOST
 READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
 FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
@@ -83,7 +84,7 @@ BLOCK = (
     (PATH, rf"rbd: (?P<device>rbd\d+): .*result -{numbers_of(Cause.REMOUNT)}\b"),
     (POOL, rf"rbd: (?P<device>rbd\d+): .*result -{numbers_of(Cause.FULL)}\b"),
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
-    (FAILED, r"block (?P<device>nbd\d+): Possible stuck request"),
+    (TIMED_OUT, r"block (?P<device>nbd\d+): Possible stuck request"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
     (DEVICE, rf"{_DRBD}(?:local (?:\w+ )?IO (?:failed|error)|IO ERROR: neither local nor remote)"),
     (DEVICE, rf"{_DRBD}.*\bdisk\( \w+ -> (?:Failed|Diskless|Detaching) \)"),
@@ -156,7 +157,9 @@ ATA = (
 
 NVME = (
     (MEDIUM, rf"{_NVME_COMMAND}0x2 / sc 0x8[0-47]\)"),
-    (FAILED, rf"{_NVME_COMMAND}0x(?:0 / sc 0x(?:7|8|82)|3 / sc 0x71)\)"),
+    (FAILED, rf"{_NVME_COMMAND}0x0 / sc 0x82\)"),
+    # What the driver itself aborted, because no answer had come.
+    (TIMED_OUT, rf"{_NVME_COMMAND}0x(?:0 / sc 0x[78]|3 / sc 0x71)\)"),
     (PATH, rf"{_NVME_COMMAND}0x3 / sc 0x\w+\)"),
     (POOL, rf"{_NVME_COMMAND}0x0 / sc 0x81\)"),
     (READ_ONLY, rf"{_NVME_COMMAND}0x0 / sc 0x20\)"),
@@ -170,7 +173,10 @@ NVME = (
     (DEVICE, rf"{_NVME}IO queues (?:lost|not created)"),
     (MEDIUM, rf"{_NVME}.*critical warning"),
     (DEVICE, rf"nvme {_PCI}: .*(?:Unable to|can't) change power state .*inaccessible"),
-    (FAILED, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
+    # A volume of a cloud (EBS, Alibaba) is an NVMe drive too, and answers late when it or the way to it stalls. A drive
+    # that does not come back has a line of its own, see DEVICE.
+    (TIMED_OUT, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
+    (TIMED_OUT, rf"nvme {_PCI}: (?:I/O \d+ QID \d+ timeout|Timeout I/O \d+ QID)"),
     (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
     (FAILED, rf"nvme {_PCI}: (?:AER: )?PCIe Bus Error: severity=Uncorrect"),
     (FAILED, rf"pcieport \S+ (?:AER: )?Uncorrected \((?:Non-)?Fatal\) error (?:message )?received: {_PCI}"),
@@ -236,10 +242,11 @@ ENDS = (
     ((PATH,), rf"{_DM}multipath: (?:\d+:\d+: )?Reinstating path {_NUMBER}"),
     ((PATH,), rf"{_CHECKED}path is up"),
     ((PATH,), rf"{_MULTIPATHD}(?:reinstated|.*path is up|remaining active paths: [1-9]|Recovered to normal mode)"),
-    ((PATH, FAILED), rf"{_NVME}Successfully reconnected"),
+    ((PATH, TIMED_OUT, FAILED), rf"{_NVME}Successfully reconnected"),
     ((PATH,), r"iscsid\[?.*(?P<device>connection\d+:\d+) is operational"),
     ((PATH,), rf"lpfc {_PCI}: .*Link Up Event"),
     ((PATH,), rf"{_QLA}LOOP UP"),
+    ((PATH,), rf"{_CEPH}mon\d+ .*session established"),
     ((PATH,), rf"{_ATA}SATA link up"),
     ((POOL_LOW,), rf"{_DM}thin: {_NUMBER}: growing the \w+ device"),
     ((DEVICE,), rf"{_DRBD}.*\bdisk\( \w+ -> UpToDate \)"),

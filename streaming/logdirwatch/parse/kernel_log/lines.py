@@ -4,7 +4,7 @@ A line that matches no pattern, or a pattern known to be benign, is no evidence.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -84,6 +84,11 @@ _IO_ERROR = compiled(r"I/O error|lost (?:async )?page write|rejecting I/O|device
 def is_io_error(text: str) -> bool:
     """Tell whether a line only says that I/O failed, as it also does without a path and in a full pool."""
     return _IO_ERROR.search(text) is not None
+
+
+def is_no_answer(kinds: Collection[str], error: str | None) -> bool:
+    """Tell whether a device's error only says that I/O failed which the storage had not answered in time."""
+    return KernelTrouble.TIMED_OUT in kinds and is_io_error(error or "")
 
 
 @dataclass(frozen=True)

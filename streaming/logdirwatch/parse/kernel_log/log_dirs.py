@@ -9,6 +9,9 @@ from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble
 from logdirwatch.parse.kernel_log import arrays
 from logdirwatch.parse.kernel_log.lines import KernelError, is_io_error
 
+_FOLLOWS = {KernelTrouble.FILE_SYSTEM_ERROR: 0, KernelTrouble.REMOUNTED_READ_ONLY: 1}
+"""What a device that fails does to the file system on it, the least telling first."""
+
 
 def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequence[KernelError]]) -> list[HostLogDir]:
     """Return ``log_dirs`` with the kernel's messages about their disks, which a passing probe does not refute."""
@@ -19,7 +22,7 @@ def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
     if not news:
         return log_dir
     # Of what does not heal by itself the loudest and latest stands for all the others; a file system that shut itself
-    # down follows from the device that failed below it.
+    # down or turned read-only follows from the device that failed below it.
     members = arrays.given_up((error.trouble, error.text) for error in news)
     worst = max(
         (
@@ -30,7 +33,7 @@ def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
         key=lambda error: (
             not error.heals,
             error.trouble.severity.rank,
-            error.trouble is not KernelTrouble.FILE_SYSTEM_ERROR,
+            _FOLLOWS.get(error.trouble, len(_FOLLOWS)),
         ),
         default=None,
     )

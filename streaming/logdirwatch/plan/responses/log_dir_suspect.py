@@ -22,6 +22,7 @@ from logdirwatch.model.vocabulary import (
     KernelTrouble,
 )
 from logdirwatch.parse.broker_log.causes import cause_of
+from logdirwatch.parse.kernel_log.lines import is_no_answer
 from logdirwatch.parse.os_errors import OPEN_FILES as OPEN_FILES_LIMIT
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
@@ -65,6 +66,8 @@ _LOOKS = {
     KernelTrouble.PATH_LOST: "multipath -ll, iscsiadm -m session -P 3, the switch, the adapter and the cable",
     KernelTrouble.SERVER_NOT_RESPONDING: "whether the server answers (ping, showmount -e), and its own log",
     KernelTrouble.COMMAND_FAILED: "the controller, its firmware, and what the cloud says of the volume's health",
+    KernelTrouble.TIMED_OUT: "what the cloud says of the volume (impaired, stalled), or nvme smart-log of a "
+    "local drive; for a cloud's volume raise nvme_core.io_timeout to its maximum: a stall then fails no I/O",
     KernelTrouble.HUNG: "what the tasks wait for (cat /proc/PID/stack) and for which device (iostat -x 5)",
 }
 
@@ -124,7 +127,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
     probed = cause_of(shown.probe or "")
     array = _degraded(shown, directory, kinds)
-    found = None if array is not None else _checked_first(kinds, probed)
+    found = None if array is not None else _checked_first(kinds, probed, shown.device_error)
     if array is not None:
         looked = replace(
             look,
@@ -158,10 +161,11 @@ def _with_last_copies_alone(directory: LogDir, snapshot: ClusterSnapshot) -> Clu
     return replace(snapshot, claimed=snapshot.claimed | others) if has_last else None
 
 
-def _checked_first(kinds: frozenset[str], probed: Cause) -> tuple[_Look, str] | None:
+def _checked_first(kinds: frozenset[str], probed: Cause, device_error: str | None) -> tuple[_Look, str] | None:
     """Return the check that comes before any data is moved, where something else than the disk may have failed.
 
-    ``probed`` is the cause that a failed probe of the host names. An I/O error beside a lost path belongs to the path.
+    ``probed`` is the cause that a failed probe of the host names. An I/O error beside a lost path, or a command
+    that got no answer, belongs to that.
     """
     is_certain = bool(kinds & CERTAIN)
     if kinds & POOL and not is_certain:
@@ -170,7 +174,7 @@ def _checked_first(kinds: frozenset[str], probed: Cause) -> tuple[_Look, str] | 
         return _POOLED, f"it {state}, whatever the file system says is free, and writes {then}"
     if (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not is_certain:
         return _FULL, ""
-    is_of_way = KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
+    is_of_way = KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY) or is_no_answer(kinds, device_error)
     if kinds & WAY and KernelTrouble.MEDIUM_ERROR not in kinds and is_of_way:
         return _WAY, "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)
     if (kinds & MOUNT or probed in _OF_MOUNT) and not kinds & (CERTAIN | DAMAGE):

@@ -76,7 +76,7 @@ def healthy(driver, path="/d1", **fields):
             "critical",
             "253:4",
         ),
-        ("nvme nvme3: I/O 331 QID 9 timeout, aborting", "command_failed", "warning", "nvme3"),
+        ("nvme nvme3: I/O 331 QID 9 timeout, aborting", "timed_out", "warning", "nvme3"),
         (PATH, "path_lost", "warning", "8:16"),
         (SERVER, "server_not_responding", "warning", "nas1"),
     ],

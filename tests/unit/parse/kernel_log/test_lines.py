@@ -98,6 +98,7 @@ def test_what_heals_by_itself_and_how_loud_it_is():
         "device_error": (False, "critical", "failed"),
         "array_degraded": (False, "warning", None),
         "command_failed": (True, "warning", None),
+        "timed_out": (True, "warning", "remount"),
         "path_lost": (True, "warning", "remount"),
         "server_not_responding": (True, "warning", "remount"),
         "hung": (True, "warning", None),

@@ -153,8 +153,9 @@ _WHY = {
     "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
     "mounts it again; " + _NO_FORMAT,
-    Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale. Mount it "
-    "again, or restart the pod, which mounts it again; " + _NO_FORMAT,
+    Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale, or the storage "
+    "does not answer (of a cloud's volume its console tells). Once it does, mount it again, or restart the pod, which "
+    "mounts it again; " + _NO_FORMAT,
     Cause.RENAME_REFUSED: "see what {places} {are} mounted from (findmnt): the broker was refused to rename what it "
     "had just written. A share (SMB, Azure Files, NFS) and Windows refuse that while a file is open, whoever owns it: "
     "move Kafka's data to block storage, then restart the broker. On a disk of its own compare the folder's owner, and "
