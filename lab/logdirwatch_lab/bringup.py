@@ -108,6 +108,7 @@ def _laid_out(spec: ClusterSpec, folder: Path, cluster_id: str) -> State:
         telemetry=telemetry,
         kafka_version=spec.kafka_version,
         zookeeper=config.plan_zookeeper(folder, last) if spec.is_zookeeper else None,
+        remote=str(folder / "remote") if spec.is_tiered else None,
     )
 
 
@@ -134,7 +135,7 @@ def _start_all(state: State, kafka: Kafkas, say: Say, file: StateFile, under: Se
     monitored = launcher_of(state, kafka.monitored)
     telemetry = Launcher(kafka.telemetry, Volumes(MountMode.PLAIN), config.new_cluster_id())
     for node in state.brokers:
-        nodes.write_files(node, state.voters, len(state.brokers), state.zookeeper)
+        nodes.write_files(node, state.voters, len(state.brokers), state.zookeeper, state.remote)
     nodes.write_files(state.telemetry, [state.telemetry], 1)
     if state.zookeeper is not None:
         say("starting ZooKeeper")

@@ -83,7 +83,9 @@ class LocalCluster:
                 raise UserError(f"a local cluster already runs in {self.home}; stop it first: logdirwatch-lab down")
             bringup.tear_down(self.folder)
             telemetry = archive.kafka_jvm(self._jars_home, self.folder, self._say)
-            kafka = bringup.Kafkas(self._monitored_jvm(self.spec.kafka_version, telemetry), telemetry)
+            kafka = bringup.Kafkas(
+                self._monitored_jvm(self.spec.kafka_version, self.spec.is_tiered, telemetry), telemetry
+            )
             identifier = cluster_id or config.new_cluster_id()
             bringup.bring_up(self.spec, self.home, kafka, self._say, identifier, under=self._under)
             bringup.write_config(self.home, self.state())
@@ -173,7 +175,7 @@ class LocalCluster:
         """
         with self._changing() as state:
             state.kafka_version = kafka_version
-            bringup.write_tools(state, self._monitored_jvm(kafka_version), self.folder)
+            bringup.write_tools(state, self._monitored_jvm(kafka_version, bool(state.remote)), self.folder)
             self._file.save(state)
 
     def break_log_dir(self, broker: int, log_dir: int | str) -> None:
@@ -235,7 +237,7 @@ class LocalCluster:
             nodes.wait_online(target.node, target.log_dir)
 
     def _start(self, state: State, node: Node, under: Sequence[str] = ()) -> None:
-        kafka = self._monitored_jvm(state.kafka_version)
+        kafka = self._monitored_jvm(state.kafka_version, bool(state.remote))
         launcher = bringup.launcher_of(state, kafka)
         nodes.format_all([(launcher, node)])
         self._say(f"starting broker {node.id}")
@@ -243,10 +245,10 @@ class LocalCluster:
         self._file.save(state)
         nodes.wait_serving(node, [node])
 
-    def _monitored_jvm(self, kafka_version: str, telemetry: Jvm | None = None) -> Jvm:
-        """Return how the monitored brokers are started; only the release of the telemetry broker has an archive."""
-        if kafka_version != KAFKA_VERSION:
-            return plain_jvm(self._jars_home, kafka_version)[0]
+    def _monitored_jvm(self, kafka_version: str, is_tiered: bool, telemetry: Jvm | None = None) -> Jvm:
+        """Return how the monitored brokers are started; only what the telemetry broker runs has an archive."""
+        if is_tiered or kafka_version != KAFKA_VERSION:
+            return plain_jvm(self._jars_home, kafka_version, is_tiered=is_tiered)[0]
         return telemetry or archive.kafka_jvm(self._jars_home, self.folder, self._say)
 
     @contextmanager

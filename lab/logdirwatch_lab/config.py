@@ -21,6 +21,7 @@ SMALLEST_LOG_DIR_BYTES = 16 * MIB
 KRAFT_ONLY_SINCE = (4, 0)
 SEVERAL_DIRECTORIES_SINCE = (3, 7)
 """In KRaft mode (KIP-858)."""
+TIERED_SINCE = (3, 6)
 
 # Kafka writes checkpoints to every directory at these intervals, so that a broken one is noticed without traffic.
 MONITORED = {
@@ -45,6 +46,15 @@ _SMALL = {
     "offsets.topic.num.partitions": 3,
     "share.coordinator.state.topic.num.partitions": 3,
     "transaction.state.log.num.partitions": 3,
+}
+# Kafka's own remote storage for tests: files in a folder that all brokers share.
+_TIERED = {
+    "remote.log.storage.system.enable": "true",
+    "remote.log.storage.manager.class.name": "org.apache.kafka.server.log.remote.storage.LocalTieredStorage",
+    "rsm.config.delete.enable": "true",
+    "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+    "remote.log.manager.task.interval.ms": 1_000,
+    "rlmm.config.remote.log.metadata.topic.num.partitions": 3,
 }
 
 # The tools in recommended commands, and a few more that are useful; main classes of newer releases first.
@@ -92,6 +102,7 @@ class ClusterSpec:
     mount_mode: MountMode | None = None
     kafka_version: str = KAFKA_VERSION
     metadata: MetadataMode = MetadataMode.KRAFT
+    is_tiered: bool = False
 
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.log_dirs < 1:
@@ -102,6 +113,8 @@ class ClusterSpec:
 
     def _check_metadata(self) -> None:
         release = kafka_release(self.kafka_version)
+        if self.is_tiered and release < TIERED_SINCE:
+            raise UserError(f"Kafka {self.kafka_version} has no tiered storage; the first is 3.6", exit_code=2)
         if self.metadata is MetadataMode.MIGRATING:
             raise UserError("a local cluster is made with zookeeper or kraft", exit_code=2)
         if self.is_zookeeper and release >= KRAFT_ONLY_SINCE:
@@ -201,8 +214,10 @@ def volume_of(broker_folder: Path, index: int) -> Path:
     return broker_folder / f"d{index}"
 
 
-def broker_properties(node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None) -> str:
-    """Return the server.properties of a node of a cluster of ``brokers`` brokers."""
+def broker_properties(
+    node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None, remote: str | None = None
+) -> str:
+    """Return the server.properties of a node of a cluster of ``brokers`` brokers, with remote storage in ``remote``."""
     replicas = min(3, brokers)
     properties: dict[str, Any] = {
         **(_of_kraft(node, voters) if zookeeper is None else _of_zookeeper(node, zookeeper)),
@@ -219,6 +234,9 @@ def broker_properties(node: Node, voters: Sequence[Node], brokers: int, zookeepe
     }
     if node.rack is not None:
         properties.update(MONITORED, **{"broker.rack": node.rack})
+    if remote is not None:
+        copies = {"rlmm.config.remote.log.metadata.topic.replication.factor": replicas}
+        properties.update(_TIERED, **copies, **{"rsm.config.dir": remote})
     return _lines(properties)
 
 

@@ -53,13 +53,13 @@ def _beside(name: str) -> Path:
     return Path(__file__).resolve().with_name(name)
 
 
-def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION) -> tuple[Jvm, Path]:
+def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION, *, is_tiered: bool = False) -> tuple[Jvm, Path]:
     """Return how to start Kafka without a class archive, and the path of the archive for this Java.
 
     Downloads Kafka's jars at first use. Raises UserError when they or Java are missing.
     """
     java, version = jars.find_java()
-    found = jars.kafka_jars(jars_home, kafka_version)
+    found = jars.kafka_jars(jars_home, kafka_version, is_tiered=is_tiered)
     archive = found[0].parent / f"classes-{hashlib.sha256(version.encode()).hexdigest()[:12]}.jsa"
     has_log4j_2 = jars.kafka_release(kafka_version) >= jars.LOG4J_2_SINCE
     return Jvm(java, ":".join(map(str, found)), has_log4j_2=has_log4j_2), archive

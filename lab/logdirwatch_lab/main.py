@@ -70,6 +70,9 @@ def up(
     metadata: Annotated[
         Metadata, typer.Option(help="Where they keep their metadata; zookeeper up to 3.9.")
     ] = Metadata.KRAFT,
+    tiered: Annotated[
+        bool, typer.Option("--tiered", help="Give them tiered storage, in a folder of this cluster; from 3.6 on.")
+    ] = False,
 ) -> None:
     """Start monitored brokers and a telemetry broker, real Kafka on free local ports, and wait for them to be ready.
 
@@ -83,6 +86,7 @@ def up(
         metadata_in_first_dir,
         kafka_version=kafka_version,
         metadata=MetadataMode(metadata.value),
+        is_tiered=tiered,
     )
     cluster = _cluster(ctx, spec)
     cluster.up()

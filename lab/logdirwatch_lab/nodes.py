@@ -77,10 +77,12 @@ def started_from(folder: Path) -> list[Process]:
     ]
 
 
-def write_files(node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None) -> None:
+def write_files(
+    node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None, remote: str | None = None
+) -> None:
     """Write the broker's server.properties."""
     Path(node.folder).mkdir(parents=True, exist_ok=True)
-    text = config.broker_properties(node, voters, brokers, zookeeper)
+    text = config.broker_properties(node, voters, brokers, zookeeper, remote)
     node.properties_file.write_text(text, encoding="utf-8")
 
 

@@ -66,7 +66,8 @@ class Node(msgspec.Struct, kw_only=True):
 class State(msgspec.Struct, kw_only=True):
     """A local cluster: its options and its processes.
 
-    ``kafka_version`` is that of the monitored brokers; ``zookeeper`` is None in KRaft mode.
+    ``kafka_version`` is that of the monitored brokers; ``zookeeper`` is None in KRaft mode; ``remote`` is the folder of
+    the remote storage, None without tiered storage.
     """
 
     cluster_id: str
@@ -77,6 +78,7 @@ class State(msgspec.Struct, kw_only=True):
     telemetry: Node
     kafka_version: str = KAFKA_VERSION
     zookeeper: Node | None = None
+    remote: str | None = None
 
     @property
     def bootstrap_servers(self) -> str:

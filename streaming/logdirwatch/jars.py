@@ -75,29 +75,38 @@ def spark_jars(home: Path) -> list[Path]:
     )
 
 
-def kafka_jars(home: Path, version: str = KAFKA_VERSION) -> list[Path]:
+def kafka_jars(home: Path, version: str = KAFKA_VERSION, *, is_tiered: bool = False) -> list[Path]:
     """Return the jars of a Kafka broker and Kafka's tools, below ``home/jars``; downloads them at first use.
 
     Up to 3.9 ZooKeeper is among them. Raises UserError when they cannot be downloaded.
     """
-    return _materialised(kafka_set(version), home)
+    return _materialised(kafka_set(version, is_tiered=is_tiered), home)
 
 
-def kafka_set(version: str) -> JarSet:
-    """Return the jars of a release of Kafka; UserError for what is none, or too old.
+def kafka_set(version: str, *, is_tiered: bool = False) -> JarSet:
+    """Return the jars of a release of Kafka, with LocalTieredStorage if ``is_tiered``.
 
-    kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names.
+    Raises UserError for what is no release, or too old. kafka-clients by itself: Maven's nearest-wins rule would take
+    an older one that a transitive dependency names.
     """
     number = kafka_release(version)
     logging, excluded = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4", [CONNECT]
     if number < LOG4J_2_SINCE:
         logging, excluded = "org.slf4j:slf4j-reload4j:1.7.36", [CONNECT, LOG4J_1_BINDING]
     tools = [f"org.apache.kafka:kafka-tools:{version}"] if number >= KAFKA_TOOLS_SINCE else []
+    tiered = [f"org.apache.kafka:kafka-storage:{version}:test"] if is_tiered else []
+    name = "kafka" if version == KAFKA_VERSION else f"kafka-{version}"
     return JarSet(
-        "kafka" if version == KAFKA_VERSION else f"kafka-{version}",
-        (f"org.apache.kafka:kafka_2.13:{version}", *tools, f"org.apache.kafka:kafka-clients:{version}", logging),
+        f"{name}-tiered" if is_tiered else name,
+        (
+            f"org.apache.kafka:kafka_2.13:{version}",
+            *tools,
+            f"org.apache.kafka:kafka-clients:{version}",
+            *tiered,
+            logging,
+        ),
         exclusions=tuple(excluded),
-        is_pinned=f"kafka_2.13-{version}.jar" in pinned(),
+        is_pinned=(f"kafka-storage-{version}-test.jar" if is_tiered else f"kafka_2.13-{version}.jar") in pinned(),
     )
 
 
@@ -241,9 +250,11 @@ def _compile_scope(coordinate: str) -> str:
 
     >>> _compile_scope("org.apache.kafka:kafka-clients:4.3.1")
     'org.apache.kafka:kafka-clients:jar:4.3.1:compile'
+    >>> _compile_scope("org.apache.kafka:kafka-storage:4.3.1:test")
+    'org.apache.kafka:kafka-storage:jar:test:4.3.1:compile'
     """
-    group, artifact, version = coordinate.split(":")
-    return f"{group}:{artifact}:jar:{version}:compile"
+    group, artifact, version, *classifier = coordinate.split(":")
+    return ":".join((group, artifact, "jar", *classifier, version, "compile"))
 
 
 def _checked(jar: Path) -> Path:

@@ -5,7 +5,7 @@ from logdirwatch.detect import log_dirs, predicates, unnamed_failures, upkeep
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.observations import Decided, Sample
-from logdirwatch.detect.rules import broker_offline
+from logdirwatch.detect.rules import broker_offline, remote_copies
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import clocks, episodes, host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
@@ -53,6 +53,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
         memory.seen_ms, memory.collector = at_ms, record.collector
         episodes.end(memory, at_ms)
         broker_offline.forget_reason_if_over(memory, at_ms)
+        remote_copies.note_lag(memory, record)
         log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)
         upkeep.judge(context, record, moment)

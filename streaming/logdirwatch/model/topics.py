@@ -17,9 +17,10 @@ EXECUTIONS = "logdir.executions"
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic as ``logdirwatch topics create`` creates it."""
+    """One topic as ``logdirwatch topics create`` creates it, and what its records are about."""
 
     name: str
+    carries: str
     partitions: int
     configs: dict[str, str] = field(default_factory=dict)
 
@@ -37,16 +38,35 @@ _LATEST_BY_KEY = {
 }
 
 TOPICS = (
-    Topic(METRICS, 6, _kept_for(7)),
-    Topic(EVENTS, 3, _kept_for(7)),
-    Topic(INVENTORY, 6, _kept_for(7)),
-    Topic(STATE, 3, _LATEST_BY_KEY),
-    Topic(ALERTS, 3, _LATEST_BY_KEY),
-    Topic(ACTIONS, 1, _LATEST_BY_KEY),
-    Topic(DECISIONS, 1, _kept_for(30)),
-    Topic(NOTIFICATIONS, 1, {**_LATEST_BY_KEY, "min.compaction.lag.ms": "0"}),
+    Topic(
+        METRICS,
+        "one record per broker and poll, whatever the answer; heartbeats; and the progress of each query",
+        6,
+        _kept_for(7),
+    ),
+    Topic(
+        EVENTS, "what happened to a directory, from the collector or from brokers in KIP-112's form", 3, _kept_for(7)
+    ),
+    Topic(
+        INVENTORY, "the location of every replica, and every topic; also the JSON of `kafka-log-dirs`", 6, _kept_for(7)
+    ),
+    Topic(STATE, "the state of each broker and its directories according to `detect`", 3, _LATEST_BY_KEY),
+    Topic(ALERTS, "revisions of alerts, and heartbeats that passed the pipeline", 3, _LATEST_BY_KEY),
+    Topic(ACTIONS, "revisions of actions", 1, _LATEST_BY_KEY),
+    Topic(DECISIONS, "decisions about alerts, actions and brokers", 1, _kept_for(30)),
+    Topic(
+        NOTIFICATIONS,
+        "the notifications sent to each receiver, group by group",
+        1,
+        {**_LATEST_BY_KEY, "min.compaction.lag.ms": "0"},
+    ),
     # Without an end: an execution that nobody went on with must be found after months, too.
-    Topic(EXECUTIONS, 1, {"cleanup.policy": "compact", "min.compaction.lag.ms": str(7 * DAY_MS)}),
+    Topic(
+        EXECUTIONS,
+        "the journal of `apply` and `autopilot`: every state of an execution, before the call",
+        1,
+        {"cleanup.policy": "compact", "min.compaction.lag.ms": str(7 * DAY_MS)},
+    ),
 )
 
 STREAMED = tuple(topic.name for topic in TOPICS if topic.name != NOTIFICATIONS)

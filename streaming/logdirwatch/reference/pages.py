@@ -14,17 +14,6 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.text.units import human_ms
 
-_CARRIES = {
-    "logdir.executions": "the journal of `apply` and `autopilot`: every state of an execution, before the call",
-    "logdir.metrics": "one record per broker and poll, whatever the answer; heartbeats; and the progress of each query",
-    "logdir.events": "what happened to a directory, from the collector or from brokers in KIP-112's form",
-    "logdir.inventory": "the location of every replica, and every topic; also the JSON of `kafka-log-dirs`",
-    "logdir.state": "the state of each broker and its directories according to `detect`",
-    "logdir.alerts": "revisions of alerts, and heartbeats that passed the pipeline",
-    "logdir.actions": "revisions of actions",
-    "logdir.decisions": "decisions about alerts, actions and brokers",
-    "logdir.notifications": "the notifications sent to each receiver, group by group",
-}
 _PARTITIONS = {
     "logdir.metrics": "`topics.metrics_partitions`",
     "logdir.events": "`topics.events_partitions`",
@@ -67,7 +56,7 @@ def _topics() -> Iterator[str]:
         partitions = (
             f"{topic.partitions} ({_PARTITIONS[topic.name]})" if topic.name in _PARTITIONS else topic.partitions
         )
-        yield f"| `{topic.name}` | {_CARRIES[topic.name]} | {partitions} | {settings} |"
+        yield f"| `{topic.name}` | {topic.carries} | {partitions} | {settings} |"
 
 
 def _days(key: str, value: str) -> str:

@@ -65,7 +65,13 @@ def json_schema(name: str) -> dict[str, Any]:
             _leave_out_null(definitions[struct.__name__], struct)
     _put_parts(definitions, dict(zip(map(id, extra), extra_schemas, strict=True)))
     title = f"logdirwatch {name} record, version 1, topic {topic}"
-    return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:logdirwatch:record:{name}:1",
+        "title": title,
+        **schema,
+        "$defs": definitions,
+    }
 
 
 def _describe_tags(definitions: Mapping[str, Any]) -> None:

@@ -29,10 +29,16 @@ def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime
     _judge(context, moment)
 
 
+def note_lag(memory: BrokerMemory, record: MetricsRecord) -> None:
+    """Keep the lag, which alerts about the same answer's directories name."""
+    if record.metrics:
+        lag = record.metrics.get(LAG)
+        memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+
+
 def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
-    """Apply the counter of errors and the lag."""
-    memory, errors, lag = context.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
-    memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+    """Apply the counter of errors, and the lag that is known already."""
+    memory, errors = context.memory, record.metrics.get(ERRORS)
     if memory.remote_copies is not None and memory.remote_copies.lag_bytes is None:
         # The first known lag since the beginning: some lag is normal while topics are written.
         memory.remote_copies = replace(memory.remote_copies, lag_bytes=memory.remote_copy_lag_bytes)

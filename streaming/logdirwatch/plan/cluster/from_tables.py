@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
@@ -115,17 +115,7 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
         is_internal=bool(row["is_internal"]),
         id=row["topic_id"],
     )
-    return replace(topic, remote_copy_lag_bytes=_copy_lag(topic, lags)) if topic.is_tiered else topic
-
-
-def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:
-    """Return an upper bound of a topic's bytes that remote storage lacks; None if unknown for any leader.
-
-    Leaders copy (KIP-405), and a broker reports all topics together: at worst all of it belongs to this topic.
-    """
-    known = [None if leader is None else lags.get(leader) for leader in {p.leader for p in topic.partitions}]
-    told = [lag for lag in known if lag is not None]
-    return sum(told) if told and len(told) == len(known) else None
+    return topic.with_copy_lag(lags)
 
 
 def _status(kind: type[Status], value: str | None, unknown: Status) -> Status:

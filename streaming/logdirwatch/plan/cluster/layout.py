@@ -121,6 +121,17 @@ class Topic:
         partitions = self.partitions
         return all(one.is_unread_known for one in partitions) and any(one.groups for one in partitions)
 
+    def with_copy_lag(self, lags: Mapping[int, int | None]) -> "Topic":
+        """Return it with an upper bound of the bytes that remote storage lacks, from the brokers' lags.
+
+        Leaders copy (KIP-405), and a broker reports all topics together: at worst all of it belongs to this topic. The
+        lag of one leader that is not known leaves it unknown.
+        """
+        known = [None if leader is None else lags.get(leader) for leader in {p.leader for p in self.partitions}]
+        told = [lag for lag in known if lag is not None]
+        is_known = self.is_tiered and told and len(told) == len(known)
+        return replace(self, remote_copy_lag_bytes=sum(told)) if is_known else self
+
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's default."""
         value = self.configs.get(key)

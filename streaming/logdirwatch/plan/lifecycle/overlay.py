@@ -11,6 +11,7 @@ from typing import Any
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.base import LogDirEvidence
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import (
     NOT_OF_A_DISK,
@@ -39,9 +40,8 @@ _OUTLOOK = ("lasting_growth_bytes_per_s", "full_at_ms")
 def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:
     """Return the snapshot updated with the evidence of the cluster's open alerts."""
     brokers, directories = dict(snapshot.brokers), dict(snapshot.directories)
-    for alert in sorted(alerts, key=lambda alert: (alert.at_ms, alert.alert_id)):
-        if alert.cluster != snapshot.cluster:
-            continue
+    ours = [alert for alert in alerts if alert.cluster == snapshot.cluster]
+    for alert in sorted(ours, key=lambda alert: (alert.at_ms, alert.alert_id)):
         if alert.broker is None:
             if alert.rule is Rule.BROKER_UNKNOWN:  # none is reported
                 brokers = {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
@@ -57,7 +57,23 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
             directories[place] = _judged(directories.get(place) or _unknown(place), alert)
-    return replace(snapshot, brokers=brokers, directories=directories)
+    return _with_copy_lags(replace(snapshot, brokers=brokers, directories=directories), ours)
+
+
+def _with_copy_lags(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:
+    """Return the snapshot with the lag of tiered topics where only the alerts know it: brokers answer without it."""
+    lags = {
+        alert.broker: read_as(alert.evidence, LogDirSpaceEvidence).remote_copy_lag_bytes
+        for alert in alerts
+        if alert.rule is Rule.LOG_DIR_SPACE and alert.broker is not None
+    }
+    topics = snapshot.layout.topics
+    known = {
+        name: found
+        for name, topic in topics.items()
+        if topic.remote_copy_lag_bytes is None and (found := topic.with_copy_lag(lags)) is not topic
+    }
+    return replace(snapshot, layout=replace(snapshot.layout, topics={**topics, **known})) if known else snapshot
 
 
 def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:
