@@ -5,6 +5,7 @@ are brought into one unit each, which the title names; it colours no cell, so wo
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from dashboards import fields, sql
@@ -144,10 +145,15 @@ def _filter(board: Board, name: str, kind: str, queries: list[Json], encoded: li
 
 def _asking(board: Board, parameter: str) -> list[str]:
     """Return the queries of a board that take a parameter."""
-    numbers = dict.fromkeys(Limits.NUMBERS, 1)
     names = dict.fromkeys([*(panel.query for panel in board.panels), *(f"variable_{name}" for name in board.variables)])
     variables = frozenset(board.variables)
-    return [name for name in names if parameter in sql.rendered(name, sql.WRITTEN_IN, variables, numbers, HOST)]
+    return [name for name in names if parameter in _with_any_numbers(name, variables)]
+
+
+@cache
+def _with_any_numbers(query: str, variables: frozenset[str]) -> str:
+    """Return a query whose parameters are asked for; each board asks once for each of its filters."""
+    return sql.rendered(query, sql.WRITTEN_IN, variables, dict.fromkeys(Limits.NUMBERS, 1), HOST)
 
 
 def _widgets(board: Board, panel: Panel) -> Iterator[tuple[Json, int, int]]:

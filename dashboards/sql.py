@@ -88,7 +88,8 @@ def rendered(
 
     query = parsed(name)
     tables = own_tables(query)
-    return query.transform(replaced).sql(dialect=dialect, pretty=True, comments=False)
+    # The query is a copy already.
+    return query.transform(replaced, copy=False).sql(dialect=dialect, copy=False, pretty=True, comments=False)
 
 
 def own_tables(query: exp.Query) -> set[str]:

@@ -1,10 +1,14 @@
 """What all tiers share: a test that was skipped has proved nothing, so it fails the run; and no test judges by time."""
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import hypothesis
 import pytest
+
+# jsonschema's grammar of URIs takes as long to build as 1,000 tests to run, and no schema here is checked for formats.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # How fast a machine is proves nothing; pytest's own timeout ends what hangs. A run judges a change, so it draws the
 # same few cases each time; a search for new ones draws others, and fifty times as many: make test-search.

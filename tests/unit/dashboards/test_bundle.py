@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 import pytest
 import sqlglot
@@ -24,6 +25,7 @@ GENIE = yaml.safe_load(FILES["resources/genie_space.yml"])["resources"]["genie_s
 WIDGETS = [(page["name"], each["widget"]) for page in DASHBOARD["pages"] for each in page["layout"]]
 
 
+@cache
 def planned(text):
     """A query that parses and whose every column is one of a table or of its own."""
     filled = re.sub(r":(time\.(min|max)|\w+)", "'1'", text.replace(f"{bundle.SCHEMA}.", ""))
