@@ -123,11 +123,15 @@ def test_the_service_imports_nothing_but_what_its_lock_holds():
     assert missing == {"botocore"}, "which only Amazon's login needs: without it, an error says what to install"
 
 
+@pytest.fixture(scope="module")
+def programs():
+    return {"logdirwatch": get_command(app), "logdirwatch-lab": get_command(lab)}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_in_the_documentation_exist(page):
-    programs = (("logdirwatch", app), ("logdirwatch-lab", lab))
-    for call, program in [(call, program) for name, program in programs for call in calls(page, name)]:
-        command, rest = get_command(program), shlex.split(call, comments=True)[1:]
+def test_commands_in_the_documentation_exist(programs, page):
+    for call, program in [(call, program) for name, program in programs.items() for call in calls(page, name)]:
+        command, rest = program, shlex.split(call, comments=True)[1:]
         while rest and not rest[0].startswith("-") and rest[0] in getattr(command, "commands", {}):
             command, rest = command.commands[rest[0]], rest[1:]
         words = [word for word in rest if not word.startswith("-")]
