@@ -43,8 +43,8 @@ def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: 
     waits = _waits_for_space(evidence, urgent, at_ms, can_wait=can_wait)
     return (
         f"Cluster {cluster}: {evidence.filling_brokers} of {evidence.brokers} brokers have disks that are "
-        f"filling or soon will be, {human_bytes(evidence.above_bytes)} too much, and the others take "
-        f"{human_bytes(evidence.room_bytes)} of it: moving data only moves the problem; "
+        f"filling or soon will be, {human_bytes(evidence.above_bytes)} too much, and the others can take "
+        f"{human_bytes(evidence.room_bytes)} of that: moving data only moves the problem; "
         f"{_could_be_rebuilt(evidence.if_lost)}; {CAN_WAIT}: {waits}"
     )
 

@@ -101,7 +101,7 @@ def test_a_cluster_short_of_space_says_what_could_not_be_rebuilt(if_lost, said):
 def test_a_cluster_short_of_space_says_how_much_and_whether_it_can_wait(urgent, first_full_ms, can_wait, answer):
     text = wording.fleet_space("prod", space(first_full_at_ms=first_full_ms), urgent, T0, can_wait=can_wait)
     assert text.startswith("Cluster prod: 2 of 8 brokers have disks that are filling or soon will be, 3 GiB too much")
-    assert "and the others take 1 GiB of it" in text
+    assert "and the others can take 1 GiB of that" in text
     assert waits(text) == answer
 
 

@@ -146,7 +146,7 @@ CONCLUSIONS = [
         TIMEOUT,
         UNANSWERED,
         severity="critical",
-        says=("while the storage does not answer; nothing condemns the disk itself",),
+        says=("while the storage does not answer; there is no evidence against the disk itself",),
     ),
     Conclusion("it ends with a quiet morning", shown(look(TIMEOUT, UNANSWERED), quiet_ms=3 * HOUR_MS), {}),
     Conclusion(

@@ -97,7 +97,7 @@ _EARLY = {
         "yes, because the array goes on without the member that it lost; replace it before another one fails"
     ),
 }
-_UNANSWERED = "I/O fails while the storage does not answer; nothing condemns the disk itself"
+_UNANSWERED = "I/O fails while the storage does not answer; there is no evidence against the disk itself"
 _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
 
 

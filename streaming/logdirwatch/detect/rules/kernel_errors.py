@@ -180,7 +180,7 @@ def _clear(context: BrokerContext, path: str | None, still: set[str], moment: Ev
 
 def _words(trouble: Trouble) -> str:
     if trouble.is_by_broker:
-        return f"a start made it serve again, but it was offline for an I/O error: {trouble.text}"
+        return f"it serves again after a restart, but it went offline for an I/O error: {trouble.text}"
     of_device = f" for {trouble.device}" if trouble.device else ""
     return f"the kernel reports{of_device}: {trouble.text}"
 

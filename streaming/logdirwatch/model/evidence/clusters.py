@@ -144,4 +144,4 @@ class ExecutionStoppedEvidence(Evidence, frozen=True, kw_only=True):
     by: Annotated[str | None, "Who carries it out."] = NULL
     reason: Annotated[str | None, "Why it stopped; null: its process writes nothing any more."] = NULL
     throttles: Annotated[list[str], "Throttles of it that may be set, up to 20."] = EMPTY_LIST
-    commands: Annotated[list[str], "Commands that go on with it, undo it, or end it as it is."] = EMPTY_LIST
+    commands: Annotated[list[str], "Commands that resume it, undo it, or release it as it is."] = EMPTY_LIST

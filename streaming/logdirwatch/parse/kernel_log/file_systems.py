@@ -131,10 +131,11 @@ OTHERS = (
 SERVERS = (
     (SERVER, rf"{_RPC} not responding"),
     (SERVER, r"NFS: .*(?:failed on NFSv4 )?server (?P<device>\S+) .*(?:error|not responding)"),
-    (SERVER, rf"CIFS:? (?:VFS: )?.*{_SERVER} has not responded"),
+    (SERVER, rf"CIFS:? (?:VFS: )?.*{_SERVER} (?:has not responded|sends on sock \S+ stuck)"),
     (SERVER, rf"CIFS:? (?:VFS: )?(?:{_SHARE} )?Send error in SessSetup = -\d"),
     (SERVER, rf"CIFS:? (?:VFS: )?(?:{_SHARE} )?reconnect tcon failed rc = -\d"),
     (SERVER, r"NFS: (?:__)?nfs4_reclaim_open_state: Lock reclaim failed!"),
+    (SERVER, r"NFSv?4: state recovery failed for open file "),
     (SERVER, r"LustreError: \S+ .*This client was evicted by "),
     (SERVER, r"(?:nfs: RPC call returned error|RPC: sendmsg returned (?:unrecognized )?error)"),
 )

@@ -169,8 +169,8 @@ def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], shown: B
 
 
 _ROLLING_RESTART = Runbook(
-    "brokers were restarted: before the next one, wait until no partition is under-replicated; those lost at the same "
-    "time that nobody restarted share what failed (power, a switch, storage, a host)",
+    "brokers were restarted: before the next one, wait until no partition is under-replicated; brokers lost at "
+    "the same time that nobody restarted share what failed (power, a switch, storage, a host)",
     (UNDER_REPLICATED, UNDER_MIN_ISR),
 )
 

@@ -186,5 +186,5 @@ RESPONSE = Response(
         (describe_all_log_dirs,),
     ),
     propose=propose,
-    ends_when="enough fits again for ten minutes",
+    ends_when="the cluster has had enough room for ten minutes",
 )

@@ -81,8 +81,8 @@ class _Look(NamedTuple):
 
 
 _WAY = _Look(
-    "look at the way to {device} before any data is moved: {where}; nothing condemns the disk itself, and the alert "
-    "ends by itself once all is quiet again"
+    "check the path to {device} before any data is moved: {where}; there is no evidence against the disk itself, and "
+    "the alert ends by itself after two quiet hours"
 )
 _MOUNTED = _Look(
     "check the mount of {path} of broker {broker} before the next write takes it offline: {where}. Mount it writable "
@@ -96,12 +96,12 @@ _POOLED = _Look(
 )
 _FULL = _Look(
     "see what ran out in {path} (blocks, inodes or a quota of {device}) and make room: a write failed for lack of it, "
-    "and nothing condemns the disk or the file system; the alert ends by itself once there is room",
+    "and nothing else is wrong with the disk or the file system; the alert ends by itself once there is room",
     "df -h -- {quoted}; df -i -- {quoted}; repquota -a (ext4), xfs_quota -x -c report (XFS), btrfs filesystem usage",
 )
 _DAMAGED = _Look(
-    "the file system of {path} is damaged, nothing condemns its disk: {step}; what is lost there is copied from the "
-    "replicas in sync; then {healthy}",
+    "the file system of {path} is damaged, without evidence against its disk: {step}; what is lost is copied from "
+    "the replicas in sync; then {healthy}",
     "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says of "
     "{device}, repair it, mount it, start the broker",
     comes_first=False,
@@ -123,7 +123,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     look = with_endurance(situation.look, directory, snapshot)
     led, waiting = partitions_led_from(directory, snapshot), "is suspect, and clients wait for a leader's disk"
     demoted = demote(directory.broker, directory.path, led, snapshot, policy, f"{directory.path} {waiting}")
-    unnoticed = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
+    unnoticed = ": Kafka does not detect slow or failing disks, and keeps placing new replicas there"
     cordon = propose_cordon(directory, snapshot, policy, unnoticed, "the disk is known to be good")
     probed = cause_of(shown.probe or "")
     array = _degraded(shown, directory, kinds)
@@ -327,10 +327,8 @@ def _runbook_for(alert: AlertRecord) -> Runbook | None:
 
 
 RESPONSE = Response(
-    runbook=Runbook(
-        "ask the file system on the broker's host: df and ls on the directory, the kernel's log", (UNAVAILABLE,)
-    ),
+    runbook=Runbook("check the directory on the broker's host: df and ls on it, and the kernel's log", (UNAVAILABLE,)),
     propose=propose,
     runbook_for=_runbook_for,
-    ends_when="what is held against it is measured to be well",
+    ends_when="no reason for the suspicion is left, or a person declares it healthy",
 )

@@ -82,9 +82,9 @@ def _held(found: StalledMoves) -> bool:
 
 RESPONSE = Response(
     runbook=Runbook(
-        "see which move stands still and under which throttle; a throttle below the write rate never ends",
+        "see which move stands still and under which throttle; a move throttled below the write rate never ends",
         (list_reassignments, describe_log_dirs),
     ),
     propose=propose,
-    ends_when="the moves go on, or nothing is on its way",
+    ends_when="the moves make progress again, or none is running",
 )

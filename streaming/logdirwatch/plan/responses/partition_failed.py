@@ -88,9 +88,9 @@ def _copied_in_place(
 
 RESPONSE = Response(
     runbook=Runbook(
-        "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy repairs it",
+        "check the partition that failed: its disk may be fine; a restart of the broker or a new copy repairs it",
         (UNDER_REPLICATED,),
     ),
     propose=propose,
-    ends_when="no partition of the broker was called bad for a day, and all of its replicas are in sync",
+    ends_when="the broker has reported no failed partition for a day, and all of its replicas are in sync",
 )

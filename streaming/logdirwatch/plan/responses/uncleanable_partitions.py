@@ -82,9 +82,9 @@ def _fits(said: "re.Pattern[str] | Cause", detail: str | None) -> bool:
 
 RESPONSE = Response(
     runbook=Runbook(
-        "partitions that the log cleaner gave up on grow until their broker restarts: fix what it met first",
+        "partitions that the log cleaner gave up on grow until their broker restarts: fix the error that it met first",
         (UNDER_REPLICATED, describe_log_dirs),
     ),
     propose=propose,
-    ends_when="the cleaner's gauge says 0",
+    ends_when="the broker's gauge of uncleanable partitions is 0",
 )

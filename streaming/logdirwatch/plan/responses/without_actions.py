@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.responses.response import Response
 from logdirwatch.text.words import some_of
 
-_GOES_ON = "once what stopped it is repaired, go on with the execution, or undo it, or end it as it is"
+_GOES_ON = "once what stopped it is repaired, resume the execution, undo it, or release it as it is"
 
 
 def _commands(alert: AlertRecord) -> Runbook:
@@ -40,8 +40,8 @@ def _of_full_directory(alert: AlertRecord) -> Runbook | None:
     if said is not None or not full:
         return said
     return Runbook(
-        f"make room in {some_of(full)} of broker {alert.broker}, or it halts again: full when last seen, and a start "
-        "writes there first; see in its log that this is what ends it. The alert about the directory has the actions",
+        f"make room in {some_of(full)} of broker {alert.broker}, or it halts again: it was full when last seen, and a "
+        "start writes there first; check in its log that this is why it ends. The directory's alert has the actions",
         (UNAVAILABLE, UNDER_MIN_ISR),
     )
 
@@ -76,8 +76,8 @@ RESPONSES: Mapping[Rule, Response] = {
     ),
     Rule.DATA_QUALITY: Response(
         runbook=Runbook("see the table quality_results: which expectation failed on which table", ()),
-        nothing_to_propose="which data is wrong shows in the tables alone",
-        ends_when="a later look finds all of it met",
+        nothing_to_propose="only the tables show which data is wrong",
+        ends_when="a later check finds every expectation met",
     ),
     Rule.HEARTBEAT: Response(
         runbook=Runbook(
@@ -85,7 +85,7 @@ RESPONSES: Mapping[Rule, Response] = {
             "telemetry cluster); start it again",
             (show_status,),
         ),
-        nothing_to_propose="it fires always, as the sign that alerts get through; its absence is what alerts",
+        nothing_to_propose="it always fires, to show that alerts get through; its absence is the alert",
         ends_when="a heartbeat comes through",
     ),
     Rule.PLACEMENT_REPORTS_STUCK: Response(
@@ -94,8 +94,8 @@ RESPONSES: Mapping[Rule, Response] = {
             "see the controller and the network between",
             (quorum_status,),
         ),
-        nothing_to_propose="what stands between a broker and its controller shows in the network and their logs alone",
-        ends_when="no report waits in the broker",
+        nothing_to_propose="only the network and the logs of both show what holds back a broker's reports",
+        ends_when="the broker has no report left to send",
     ),
     Rule.BROKER_CRASH_LOOP: Response(
         runbook=Runbook(
@@ -104,7 +104,7 @@ RESPONSES: Mapping[Rule, Response] = {
             "meanwhile",
             (UNAVAILABLE, UNDER_MIN_ISR),
         ),
-        nothing_to_propose="a restart is what it does by itself; only the reason why it ends can be removed",
+        nothing_to_propose="it restarts by itself; only the reason why it ends can be repaired",
         runbook_for=_of_full_directory,
         ends_when="the broker has answered for ten minutes, and for twice as long as ever between its restarts",
     ),

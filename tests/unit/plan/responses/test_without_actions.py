@@ -15,7 +15,7 @@ def test_the_next_step_has_the_commands():
     evidence = ExecutionStoppedEvidence(action_id="a", commands=COMMANDS)
     found = investigate(alert(Rule.EXECUTION_STOPPED, log_dir=None, cause=None, evidence=evidence), policy())
     assert found.kind is ActionKind.INVESTIGATE
-    assert found.reason.endswith("or end it as it is: logdirwatch apply --resume a; logdirwatch apply --undo a")
+    assert found.reason.endswith("or release it as it is: logdirwatch apply --resume a; logdirwatch apply --undo a")
     assert list(found.commands[-2:]) == [f"# Where logdirwatch runs: {one}" for one in COMMANDS]
 
 

@@ -180,7 +180,7 @@ def look_at_host(
     said = away.proofs[directories[0].path].said or ""
     error = os_error_in(said)
     if error is not None and error.remedy is not None:
-        reason = f"repair what took {places} offline; the error condemns no disk: {error.remedy}"
+        reason = f"repair what took {places} offline; the error is not one of the disk: {error.remedy}"
     elif error is not None and error.likely is not None:
         reason = f"{reason}. {_RENAMED if _OWN_NAME.search(said) else error.likely}"
     if cause is Cause.DAMAGED_FILE:
