@@ -54,7 +54,12 @@ def moved_topics(action: ActionRecord) -> set[str]:
 
 def stops_broker(action: ActionRecord) -> bool:
     """Tell whether an action was taken up that stops its broker for a while."""
-    return action.status in TAKEN_UP and (action.kind in STOPS or action.target.get("step") in STOPPING_STEPS)
+    return action.status in TAKEN_UP and would_stop_broker(action)
+
+
+def would_stop_broker(action: ActionRecord) -> bool:
+    """Tell whether carrying out an action stops its broker for a while."""
+    return action.kind in STOPS or action.target.get("step") in STOPPING_STEPS
 
 
 def apply_decisions(proposals: Iterable[ProposedAction], decisions: OperatorDecisions) -> list[ProposedAction]:

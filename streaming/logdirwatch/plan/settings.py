@@ -43,7 +43,9 @@ class LogDirRule(Section):
     reserve_bytes: int | None = Field(None, gt=0, description="Size of that file.")
     max_bytes: int | None = Field(None, gt=0, description="Largest size that the volume can be grown to.")
     growing_takes_ms: Ms | None = Field(
-        None, description="How long it takes until a bigger volume can be used, waiting times of the cloud included."
+        None,
+        description="How long it takes until a bigger volume can be used, or one more, waiting times of the cloud "
+        "included.",
     )
 
     @property

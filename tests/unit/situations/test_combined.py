@@ -6,6 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule, Severity
 from logdirwatch.plan.fix.planner import fix
+from logdirwatch.plan.settings import LogDirRule
 from tests.unit.plan.answers import kinds
 from tests.unit.plan.builders import NOW_MS, alert, broker, facts, moving, offline, policy, replica, space_alert
 from tests.unit.plan.builders import topic as bare_topic
@@ -55,6 +56,12 @@ def arriving(copied=100 * GIB, size=200 * GIB):
     return [runs, *copies("inc", size, 2, 3, 4), replica(1, "/data/d1", "inc", 0, copied)]
 
 
+def rebuilding():
+    """A reassignment that replaces the lost replica of broker 3 on broker 1."""
+    runs = moving(topic("inc", (2, 3, 4, 1), isr={0: (2, 4)}), adding=(1,), removing=(3,))
+    return [runs, *copies("inc", 200 * GIB, 2, 4), replica(1, "/data/d1", "inc", 0, 100 * GIB)]
+
+
 def coming_beside():
     """A copy of 1000 GiB from another directory of the broker, 200 of which are there."""
     return [
@@ -85,7 +92,37 @@ def unled(*of_broker_1):
     )
 
 
+def behind(listed, **of_brokers):
+    """A partition under its minimum whose followers are far behind; what its topic and brokers throttle."""
+    made = topic("o", (1, 2, 3), isr={0: (1,)}, configs={"min.insync.replicas": "2"} | listed)
+    limited = [broker(n, rack=rack, **of_brokers.get(f"of_{n}", {})) for n, rack in ((1, "a"), (2, "b"), (3, "c"))]
+    there = [made, *copies("o", 300 * GIB, 1), *copies("o", 200 * GIB, 2, 3)]
+    return about(
+        Rule.PARTITIONS_AT_RISK, *limited, disk(1, "/data/d1", 0.4), *SOUND[:2], *there, number=None, to="under"
+    )
+
+
 LIMITS = [
+    Advice(
+        "a throttle left behind keeps the followers behind: it is named, and may be removed",
+        behind({"follower.replication.throttled.replicas": "0:2,0:3"}, of_3={FOLLOWER: "1000"}),
+        first="clear_throttles",
+        ready=("clear_throttles", "investigate"),
+        says=(f"replicas that are behind are throttled: {FOLLOWER}=1000 of broker 3",),
+    ),
+    Advice(
+        "so does one of the leader that sends",
+        behind({"leader.replication.throttled.replicas": "*"}, of_1={LEADER: "1000"}),
+        first="clear_throttles",
+        says=(f"{LEADER}=1000 of broker 1",),
+    ),
+    Advice(
+        "a rate for other replicas is not why",
+        behind({"follower.replication.throttled.replicas": "1:3,0:1"}, of_3={FOLLOWER: "1000"}),
+        first="investigate",
+        never=("clear_throttles",),
+        never_says=("throttled:",),
+    ),
     Advice(
         "a limit of what broker 1 receives does not hold back what leaves it: nothing is deleted for it",
         given(
@@ -199,6 +236,52 @@ RUNNING = [
             *coming_beside(),
             *BIG,
             to="filling",
+        ),
+        first="cancel_moves",
+        lossless=True,
+    ),
+    *(
+        Advice(
+            f"what comes fits, and is needed more than the room or the history here: {why}",
+            given(*racks(), source(0.87, grows, incoming_bytes=100 * GIB), *there, *FULL_OTHERS, *coming, *BIG),
+            never=("cancel_moves",),
+        )
+        for why, grows, there, coming in (
+            ("its source is fuller", 5 * MB, [disk(4, "/data/d1", 0.97)], arriving()),
+            ("its source fails", 5 * MB, [disk(4, "/data/d1", 0.5, is_suspect=True)], arriving()),
+            ("a replica is missing", 5 * MB, [disk(4, "/data/d1", 0.5)], rebuilding()),
+            ("days are left", 1.5 * MB, [disk(4, "/data/d1", 0.83)], arriving()),
+        )
+    ),
+    Advice(
+        "what comes does not fit, but does without what nobody needs: a lost replica is rebuilt",
+        given(
+            *racks(),
+            source(0.82, 3 * MB, incoming_bytes=590 * GIB),
+            NO_ROOM,
+            *FULL_OTHERS,
+            disk(4, "/data/d1", 0.5),
+            *rebuilding(),
+            moving(topic("bal", (2, 4, 1), isr={0: (2, 4)}), adding=(1,), removing=(4,)),
+            *copies("bal", 800 * GIB, 2, 4),
+            replica(1, "/data/d1", "bal", 0, 10 * GIB),
+            *BIG,
+            to="filling",
+        ),
+        first="cancel_moves",
+        lossless=True,
+        says=("cancel 1 of 2",),
+        never_says=('"topic":"inc"',),
+    ),
+    Advice(
+        "what comes fits, and its source does well: that ends before history is deleted",
+        given(
+            *racks(),
+            source(0.87, 5 * MB, incoming_bytes=100 * GIB),
+            *FULL_OTHERS,
+            disk(4, "/data/d1", 0.83),
+            *arriving(),
+            *BIG,
         ),
         first="cancel_moves",
         lossless=True,
@@ -332,6 +415,22 @@ SPACE = [
         ),
         first="uncordon_log_dir",
         lossless=True,
+    ),
+    Advice(
+        "of two cordoned brokers with room the one is opened that is not about to be stopped",
+        given(
+            *racks(),
+            broker(5, rack="a"),
+            source(),
+            NO_ROOM,
+            *FULL_OTHERS,
+            disk(4, "/data/d1", 0.1, is_cordoned=True),
+            disk(5, "/data/d1", 0.2, is_cordoned=True),
+            *BIG,
+            may_stop=frozenset({4}),
+        ),
+        first="uncordon_log_dir",
+        says=("uncordon /data/d1 of broker 5",),
     ),
     Advice(
         "two directories of one volume: a move between them frees nothing",
@@ -710,6 +809,15 @@ FAILURES = [
         vetoes={"elect_leaders": ("data_may_be_intact",)},
     ),
     Advice(
+        "so it is where the broker is away as planned",
+        unled(
+            replace(broker(1, BrokerStatus.OFFLINE, "a"), maintenance_until_ms=NOW_MS + HOUR_MS),
+            disk(1, "/data/d1", 0.4, status=LogDirStatus.UNKNOWN),
+        ),
+        first="investigate",
+        never=("elect_leaders",),
+    ),
+    Advice(
         "so it is where the broker is fenced",
         unled(replace(broker(1, rack="a"), is_fenced=True), disk(1, "/data/d1", 0.4)),
         first="investigate",
@@ -771,6 +879,28 @@ def test_what_is_advised(row):
     check_advice(row)
 
 
+@pytest.mark.parametrize(
+    ("leaving", "fields"),
+    [
+        ([], {"may_stop": frozenset({4})}),
+        ([], {"stopping": frozenset({4})}),
+        ([replace(broker(4, rack="a"), maintenance_until_ms=NOW_MS + HOUR_MS)], {}),
+    ],
+    ids=["by an action that is proposed", "by one that is accepted", "by its planned maintenance"],
+)
+def test_what_is_moved_goes_to_a_broker_that_stays_up_or_waits(leaving, fields):
+    parts = [*racks(), source(), NO_ROOM, *FULL_OTHERS, disk(4, "/data/d1", 0.2), *BIG, *leaving]
+    staying = [broker(5, rack="a"), disk(5, "/data/d1", 0.4)]
+
+    def moved_to(*more, **fields):
+        (found,) = (one for one in check_advice(Advice("", given(*parts, *more, **fields))) if one.kind == "reassign")
+        waits = [one["holds"] for one in found.preconditions if one["name"] == "destinations_stay"]
+        return found.reassignment["partitions"][0]["replicas"][0], waits
+
+    assert moved_to(*staying, **fields) == (5, [])
+    assert moved_to(**fields) == (4, [False])
+
+
 def fills(number=1, path="/data/d1", to="critical"):
     severity = Severity.PAGE if to == "saturated" else Severity.CRITICAL
     return space_alert(to, number=number, log_dir=path, severity=severity, alert_id=f"{number}{path}")
@@ -820,6 +950,12 @@ class TestSeveralAlerts:
         assert kinds(remedy.actions) == ["throttle_producers", "demote_leaders", "expand_disk"]
         assert remedy.missing_bytes
         assert remedy.full_in_ms
+
+    def test_what_its_volume_cannot_grow_by_is_given_by_one_more_directory(self):
+        parts = [*racks(), source(0.88, 1.5 * MB), NO_ROOM, *FULL_OTHERS, *TWO]
+        for most, right in ((4 * TIB, ["add_log_dir"]), (int(4.4 * TIB), ["expand_disk", "add_log_dir"])):
+            (remedy,) = remedies([fills()], *parts, limits=policy(log_dirs=[LogDirRule(max_bytes=most)]))
+            assert kinds(remedy.actions) == right
 
     def test_a_cordon_comes_before_the_moves_that_empty_its_directory(self):
         listed = broker(1, rack="a", **{"log.dirs": "/data/d1,/data/d2", "cordoned.log.dirs": ""})

@@ -96,6 +96,8 @@ class Expected(RecordPart, frozen=True, kw_only=True):
     later: Later = None
 
 
+ThenFreesBytes = Annotated[int | None, "Bytes that can then be moved there from the alert's directory."]
+
 _KINDS: dict[ActionKind, type[Expected]] = {}
 """The structs registered by ``expected_of``, from which ``EXPECTED`` is built."""
 
@@ -122,7 +124,7 @@ class UncordonExpected(Expected, frozen=True, kw_only=True):
     """``uncordon_log_dir``: Kafka may place new replicas in the directory again."""
 
     is_cordoned: Annotated[bool | None, "Whether it is cordoned afterwards: false."] = None
-    then_frees_bytes: Annotated[int | None, "Bytes that can then be moved there from the alert's directory."] = None
+    then_frees_bytes: ThenFreesBytes = None
     then_kind: Annotated[str | None, "The kind of action that moves them."] = None
 
 
@@ -354,6 +356,7 @@ class AddLogDirExpected(Expected, frozen=True, kw_only=True):
 
     log_dirs_before: Annotated[list[str], Meta(extra_json_schema=INTERNAL), "Internal: its present paths."] = EMPTY_LIST
     least_bytes: Annotated[int | None, "The minimum size of the new directory."] = None
+    then_frees_bytes: ThenFreesBytes = None
 
 
 @expected_of(ActionKind.RELEASE_RESERVE)

@@ -92,6 +92,14 @@ def stays_below_limit(directory: LogDir, policy: Policy) -> bool:
     return used + coming < policy.limits.destination_max_ratio * total
 
 
+def outlasts_new_room(directory: LogDir, policy: Policy) -> bool:
+    """Tell whether a directory lasts longer than it takes to add room: days, or, by its outlook, without an end."""
+    left_ms = time_to_full_ms(directory)
+    if left_ms is None:
+        return directory.lasting_growth_bytes_per_s is not None
+    return left_ms > policy.limits.fleet_cuts_last_ms
+
+
 def _foreseen_bytes(directory: LogDir) -> float:
     """Return what a week adds; where the forecast has an end, at the pace at which it uses up what is free."""
     grown = grown_bytes(directory.endless_bytes_per_s, directory.ramps, FORESEEN_MS)

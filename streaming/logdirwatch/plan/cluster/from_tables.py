@@ -82,6 +82,7 @@ def _broker(row: Row) -> Broker:
         is_fenced=row["is_fenced"],
         configs=layout.known(dict(row["configs"] or ())),
         metadata_mode=MetadataMode(row["metadata_mode"]) if row["metadata_mode"] in set(MetadataMode) else None,
+        maintenance_until_ms=row["maintenance_until_ms"],
     )
 
 

@@ -31,6 +31,7 @@ class Broker:
     configs: Mapping[str, str | None] = field(default_factory=dict)
     is_suspect: bool = False
     metadata_mode: MetadataMode | None = None
+    maintenance_until_ms: int | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -126,9 +127,10 @@ class ClusterSnapshot:
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, and ``cutting`` the topics whose retention cut was accepted and has not freed its bytes yet;
     ``cordoning`` says whether directories will be cordoned, ``own_cordons`` which ones an accepted action cordoned
-    because they were filling, ``stopping`` which brokers an accepted one takes away for a while. ``decisions`` are
-    about the alert's own actions. ``growth`` is the growth of replicas between two inventories, in bytes per second;
-    replicas not in it are unknown. ``copied_bytes_per_s`` is the observed copy rate by destination.
+    because they were filling, ``stopping`` which brokers an accepted one takes away for a while, ``may_stop`` those
+    that a proposed one would. ``decisions`` are about the alert's own actions. ``growth`` is the growth of replicas
+    between two inventories, in bytes per second; replicas not in it are unknown. ``copied_bytes_per_s`` is the observed
+    copy rate by destination.
     """
 
     cluster: str
@@ -143,6 +145,7 @@ class ClusterSnapshot:
     cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
     own_cordons: frozenset[LogDirId] = frozenset()
     stopping: frozenset[int] = frozenset()
+    may_stop: frozenset[int] = frozenset()
     decisions: OperatorDecisions = field(default_factory=OperatorDecisions)
     metadata_version: str | None = None
     growth: Mapping[tuple[LogDirId, TopicPartition], float] = field(default_factory=dict)
@@ -175,6 +178,14 @@ class ClusterSnapshot:
     def is_alive(self, broker: int) -> bool:
         """Whether a broker is known and alive."""
         return broker in self.brokers and self.brokers[broker].is_alive
+
+    def is_leaving(self, broker: int) -> bool:
+        """Whether a living broker is about to be stopped for a while: by an action, or in its planned maintenance."""
+        return self.is_in_maintenance(broker) or broker in self.stopping | self.may_stop
+
+    def is_in_maintenance(self, broker: int) -> bool:
+        """Whether somebody planned that a broker is stopped now, and comes back."""
+        return broker in self.brokers and self.brokers[broker].maintenance_until_ms is not None
 
     def rack_of(self, broker: int) -> str | None:
         """Return the rack of a broker; None if it has none, or is not known."""

@@ -29,7 +29,7 @@ from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.freed_bytes import Step, bytes_to_delete, in_time_bytes
+from logdirwatch.plan.relief.freed_bytes import Step, bytes_to_delete, in_time_bytes, promised_bytes
 from logdirwatch.plan.relief.order import more_room, with_reasons
 from logdirwatch.plan.relief.planner import SpaceNeed, space_need_of
 from logdirwatch.plan.responses.response import directory_of
@@ -110,7 +110,7 @@ class _Planner:
         tried: set[str] = set()
         while self._missing(alert, directory):
             helping = (action for action in self._planned(alert) if _role(action) in _IN_TURN and not action.vetoes)
-            freeing = (action for action in helping if (action.expected.get("frees_bytes") or 0) > 0)
+            freeing = (action for action in helping if promised_bytes(action) > 0)
             alternatives = [action for action in freeing if action.action_id not in tried]
             if not alternatives:
                 break

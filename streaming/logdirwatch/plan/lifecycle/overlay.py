@@ -30,7 +30,7 @@ from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
-from logdirwatch.plan.operator_decisions import stops_broker
+from logdirwatch.plan.operator_decisions import stops_broker, would_stop_broker
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
@@ -79,7 +79,7 @@ def _with_copy_lags(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) ->
 def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:
     """Return the snapshot updated with what open actions of the cluster's other alerts will do."""
     reserved: Counter[LogDirId] = Counter()
-    claimed, cutting, stopping = set(), set(), set()
+    claimed, cutting, stopping, may_stop = set(), set(), set(), set()
     cordoning: dict[LogDirId, bool] = {}
     for action in others:
         if action.status not in OPEN or action.cluster != snapshot.cluster:
@@ -93,6 +93,8 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
             cutting.add(str(action.target["topic"]))
         if stops_broker(action):
             stopping.add(int(action.target["broker"]))
+        if would_stop_broker(action) and not action.vetoes:
+            may_stop.add(int(action.target["broker"]))
         if ACTION_TYPES[action.kind].sets_whole_list and not action.vetoes:
             cordoning[action.target["broker"], action.target["log_dir"]] = action.expected["is_cordoned"]
     return replace(
@@ -102,6 +104,7 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
         cutting=frozenset(cutting),
         cordoning=cordoning,
         stopping=frozenset(stopping),
+        may_stop=frozenset(may_stop),
     )
 
 

@@ -38,10 +38,10 @@ class Destination(NamedTuple):
 class Destinations:
     """The places on live brokers; each place taken counts for the next replica.
 
-    Healthy brokers come first, then those without a suspect disk that receive at ``rate`` bytes per second, not under a
-    lower throttle of somebody else, then the replica's previous rack, then the emptiest directory; within a rack a
-    directory with the metadata log comes last, because its broker halts when it fills. ``refused`` says by broker why
-    directories of live brokers take nothing.
+    Healthy brokers come first, then those without a suspect disk that are not about to be stopped and receive at
+    ``rate`` bytes per second, not under a lower throttle of somebody else, then the replica's previous rack, then the
+    emptiest directory; within a rack a directory with the metadata log comes last, because its broker halts when it
+    fills. ``refused`` says by broker why directories of live brokers take nothing.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None, rate: int | None = None) -> None:
@@ -57,7 +57,7 @@ class Destinations:
         self._used = np.array([0 if size is None else size for size in used], dtype=np.float64)
         self._total = np.array([directory.total_bytes or 0 for directory in self._directories], dtype=np.float64)
         self._unknown = np.array([size is None for size in used], dtype=bool) | (self._total == 0)
-        last = {number for number, broker in snapshot.brokers.items() if broker.is_suspect}
+        last = {n for n, broker in snapshot.brokers.items() if broker.is_suspect or snapshot.is_leaving(n)}
         last |= frozenset[int]() if rate is None else slowed_by_others(rate, snapshot)
         self._rank = np.array(
             [

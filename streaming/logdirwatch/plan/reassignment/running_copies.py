@@ -25,6 +25,11 @@ class Copy(NamedTuple):
     remaining_bytes: int
 
     @property
+    def size_bytes(self) -> int:
+        """What its cancellation spares: what is still to come, and what is there already."""
+        return self.copied_bytes + self.remaining_bytes
+
+    @property
     def destination(self) -> LogDirId:
         """The directory that it is written to."""
         return self.replica.place
@@ -49,25 +54,52 @@ def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
 def overflowing(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Copy]:
     """Return the copies to cancel so that running moves do not fill a directory: as few as keep it under the limit.
 
-    Plans that have not started do not count; cancelling frees what was copied already.
+    Those that are needed go on if everything then fits. Plans that have not started do not count; cancelling frees what
+    was copied already.
     """
     limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], snapshot)
     ratio = filled_to(directory, snapshot) if coming else None
     if ratio is None or ratio <= 1.0 or not directory.total_bytes:
         return []
-    return ending(directory, snapshot, int((ratio - limit) * directory.total_bytes) + 1)
+    above = int((ratio - limit) * directory.total_bytes) + 1
+    unneeded = ending(directory, snapshot, above, unneeded=True)
+    fits = sum(copy.size_bytes for copy in unneeded) >= (ratio - 1.0) * directory.total_bytes
+    return unneeded if fits else ending(directory, snapshot, above)
 
 
-def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> list[Copy]:
-    """Return the copies to a directory whose cancellation spares it that many bytes and loses no last copy."""
+def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int, *, unneeded: bool = False) -> list[Copy]:
+    """Return the copies to a directory whose cancellation spares it that many bytes and loses no last copy.
+
+    ``unneeded``: only those that nobody needs more than the room.
+    """
     chosen: list[Copy] = []
-    for copy in copies_to([directory.place], snapshot):
+    copies = sorted(copies_to([directory.place], snapshot), key=lambda copy: _is_needed(copy, directory, snapshot))
+    for copy in (one for one in copies if not (unneeded and _is_needed(one, directory, snapshot))):
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
-        # Cancelled, it spares what is still to come, and what is there already.
-        spared = sum(done.copied_bytes + done.remaining_bytes for done in chosen)
+        spared = sum(done.size_bytes for done in chosen)
         if is_harmless and spared < spared_bytes:
             chosen.append(copy)
     return chosen
+
+
+def _is_needed(copy: Copy, directory: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether a copy restores a replica that is missing, or leaves a directory that needs it to leave.
+
+    That is one that is failing, or whose use is critical and higher.
+    """
+    partition = snapshot.partitions[copy.replica.key]
+    added = set(partition.adding or ())
+    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
+    if not copy.replica.is_future and not (set(partition.replicas) - added) <= in_sync:
+        return True
+    left_by = {copy.replica.broker} if copy.replica.is_future else set(partition.removing or ())
+    places = (one.place for one in snapshot.replicas_of(copy.replica.key) if one.broker in left_by)
+    sources = (snapshot.directories[place] for place in places if place in snapshot.directories)
+    return any(one.is_suspect or (one.is_urgent and _ratio(one) > _ratio(directory)) for one in sources)
+
+
+def _ratio(directory: LogDir) -> float:
+    return (directory.used_bytes or 0) / (directory.total_bytes or 1)
 
 
 def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> ClusterSnapshot:

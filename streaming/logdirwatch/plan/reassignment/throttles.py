@@ -4,9 +4,18 @@ A throttle without a move slows down replicas that fell behind, and the next mov
 it is: an action clears what it set itself, and everything else is left to whoever set it.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.model.vocabulary import (
+    FOLLOWER_THROTTLE,
+    LEADER_THROTTLE,
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    THROTTLED_FOLLOWERS,
+    THROTTLED_LEADERS,
+    THROTTLED_REPLICAS,
+)
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.capacity.copy_rates import is_limit
 from logdirwatch.plan.cluster.layout import Partition, Topic
@@ -67,5 +76,30 @@ def lists_of(topic: Topic) -> dict[str, str]:
     return {key: value for key in THROTTLED_REPLICAS if (value := topic.configs.get(key))}
 
 
-def _names(value: str, broker: int) -> bool:
-    return value.strip() == "*" or any(entry.rpartition(":")[2].strip() == str(broker) for entry in value.split(","))
+def holding_back(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> Limits:
+    """Return the throttles that slow down replicas of ``partitions`` which are out of sync, and that no move needs.
+
+    A rate holds for the replicas that the topic's lists name: where they arrive, and on the leader that sends (KIP-73).
+    """
+    rates: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for partition in partitions:
+        topic, leader = snapshot.topics.get(partition.topic), leadership.current_leadership(partition, snapshot).leader
+        behind = leadership.live_replicas(partition, snapshot) - set(partition.isr)
+        if topic is None or leader is None or not behind or partition.is_reassigned:
+            continue
+        for ends, key, listed in (({leader}, *_SENDS), (behind, *_RECEIVES)):
+            named = {one for one in ends if _names(lists_of(topic).get(listed, ""), one, partition.partition)}
+            for broker, rate in ((one, rates_of(snapshot.configs_of(one)).get(key)) for one in sorted(named)):
+                if rate is not None:
+                    rates[broker][key] = rate
+    return Limits(rates)
+
+
+_SENDS, _RECEIVES = (LEADER_THROTTLE, THROTTLED_LEADERS), (FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS)
+
+
+def _names(value: str, broker: int, partition: int | None = None) -> bool:
+    """Tell whether a list of throttled replicas names one of a broker; of ``partition``, if one is given."""
+    entries = (entry.strip().rpartition(":") for entry in value.split(","))
+    named = (one for one in entries if one[2] == str(broker) and (partition is None or one[0] == str(partition)))
+    return value.strip() == "*" or any(named)

@@ -47,6 +47,18 @@ def refused_by_tool(plan: Iterable[Assignment], snapshot: ClusterSnapshot) -> tu
     return (note(f"Carry it out with `logdirwatch apply`: {REASSIGN} refuses to name {named}, not known to be alive."),)
 
 
+def destinations_stay(brokers: Iterable[int], snapshot: ClusterSnapshot) -> tuple[Precondition, ...]:
+    """Say which brokers that get replicas are about to be stopped: their copies would stand still meanwhile."""
+    leaving = sorted(broker for broker in set(brokers) if snapshot.is_leaving(broker))
+    if not leaving:
+        return ()
+    text = (
+        f"broker {some_of(leaving)} stays up until the copies end: not so, another action or its planned maintenance "
+        "stops it; begin once it is back"
+    )
+    return (Precondition("destinations_stay", text, holds=False),)
+
+
 def no_retention_cut() -> Precondition:
     """Return the precondition that no retention cut is pending: retention does not run on a moving replica."""
     return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)

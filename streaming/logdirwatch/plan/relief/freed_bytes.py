@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
@@ -20,9 +21,9 @@ SLACK = 1.2
 """Space deleted to bridge a late remedy must last longer than it takes, by this factor."""
 
 
-def promised_bytes(proposal: ProposedAction) -> int:
+def promised_bytes(proposal: ProposedAction | ActionRecord) -> int:
     """Return the bytes that an action frees at any time, itself or through the one that it makes possible."""
-    return int(proposal.expected["frees_bytes"] or proposal.expected.get("then_frees_bytes") or 0)
+    return int(proposal.expected.get("frees_bytes") or proposal.expected.get("then_frees_bytes") or 0)
 
 
 class Step(NamedTuple):

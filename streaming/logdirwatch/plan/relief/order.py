@@ -44,16 +44,20 @@ def more_room(
     needed: int,
     beside: Sequence[ProposedAction] = (),
 ) -> list[ProposedAction]:
-    """Return the growth of the volume; if it cannot grow, one more directory beside it.
+    """Return the growth of the volume; for what it cannot grow by, one more directory beside it.
 
     Nobody buys room for a directory that is known to stay below the limit with what the actions ``beside`` it free.
     """
     if stays_below_limit(after(directory, beside), policy):
         return []
     grow = expand_disk(directory, policy, needed)
-    if not grow.vetoes:
+    if grow.vetoes:
+        return [grow, add_log_dir(directory, snapshot, policy, needed, instead=grow.vetoes)]
+    short = needed - int((grow.expected["frees_bytes"] or 0) * policy.limits.target_ratio)
+    if short <= 1:
         return [grow]
-    return [grow, add_log_dir(directory, snapshot, policy, needed, instead=grow.vetoes)]
+    why = Veto("volume_at_maximum", f"the volume under {directory.path} can grow to a part of what is needed only")
+    return [grow, add_log_dir(directory, snapshot, policy, short, instead=[why])]
 
 
 def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:

@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.topics.throttle_producers import bridges_ms, propo
 from logdirwatch.plan.availability.impact import veto_predicted_harm
 from logdirwatch.plan.capacity.growth_by_topic import filling_topics, has_runaway
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.capacity.timing import is_full_within_the_hour, time_to_full_ms
+from logdirwatch.plan.capacity.timing import is_full_within_the_hour, outlasts_new_room, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, with_vetoes
@@ -86,10 +86,12 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     """Return the need of a directory, with running moves taken into account.
 
     Copies to it are cancelled if they would overflow it, and before data would be deleted from it, unless cancelling
-    loses a last copy. In a directory that is only filling they continue if nothing could be deleted anyway.
+    loses a last copy, they are needed more, or there is time to add room for them. In a directory that is only filling
+    they continue if nothing could be deleted anyway.
     """
     found = _need_with(directory, snapshot, policy, overflowing(directory, snapshot, policy))
-    if found.ended or not copies_to([directory.place], snapshot):
+    is_soon = not outlasts_new_room(found.source, policy)
+    if found.ended or not (is_soon and copies_to([directory.place], snapshot)):
         return found
     lossless = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
     lost = bytes_to_delete(
@@ -97,7 +99,7 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     )
     if lost <= 0 or not (found.source.is_urgent or plan_cuts(found.source, found.snapshot, policy, lost).cuts):
         return found
-    return _need_with(directory, snapshot, policy, ending(directory, snapshot, lost))
+    return _need_with(directory, snapshot, policy, ending(directory, snapshot, lost, unneeded=True))
 
 
 def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
@@ -240,14 +242,9 @@ def _brakes(
 
 
 def _has_time_for(room: Sequence[ProposedAction], source: LogDir, policy: Policy) -> bool:
-    """Tell whether more room comes in time although nobody configured how long it takes: it takes days, not weeks.
-
-    There is always time for it where the outlook knows no end.
-    """
+    """Tell whether more room comes in time although nobody configured how long it takes: it takes days, not weeks."""
     is_possible = any(not one.vetoes and one.expected["needs_ms"] is None for one in room)
-    left_ms, lasts_ms = time_to_full_ms(source), policy.limits.fleet_cuts_last_ms
-    lasts = source.lasting_growth_bytes_per_s is not None if left_ms is None else left_ms > lasts_ms
-    return is_possible and lasts
+    return is_possible and outlasts_new_room(source, policy)
 
 
 def _cuts(

@@ -292,12 +292,15 @@ def propose_return_of_broker(
 
 
 def _cordoned(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[LogDir]:
-    """Return the cordoned directories with room for others, the own broker's first, then the emptiest."""
+    """Return the cordoned directories with room for others: the own broker's first, those that stay, the emptiest."""
     space = Space(snapshot)
     found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
-    filled = [(d.broker != source.broker, ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
-    fitting = [one for one in filled if one[1] < policy.limits.destination_max_ratio]
-    return [directory for _, _, directory in sorted(fitting, key=lambda one: (one[0], one[1], one[2].place))][:MOST]
+    filled = [(ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
+    fitting = [(ratio, d) for ratio, d in filled if ratio < policy.limits.destination_max_ratio]
+    fitting.sort(
+        key=lambda one: (one[1].broker != source.broker, snapshot.is_leaving(one[1].broker), one[0], one[1].place)
+    )
+    return [directory for _, directory in fitting][:MOST]
 
 
 def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> bool:

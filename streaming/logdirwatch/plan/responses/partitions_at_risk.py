@@ -1,4 +1,4 @@
-"""Partitions in danger, a few or all over a cluster: bring brokers back, elect leaders as the last resort."""
+"""Partitions in danger: remove throttles left behind, bring brokers back, elect leaders as the last resort."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from dataclasses import replace
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
+from logdirwatch.plan.actions.replicas.clear_throttles import propose_clear
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
@@ -14,18 +15,21 @@ from logdirwatch.plan.availability.offline_log_dirs import common_cause
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, Veto
+from logdirwatch.plan.reassignment.throttles import holding_back
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms
-from logdirwatch.text.words import counted
+from logdirwatch.text.words import counted, some_of
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what brings most partitions back, and the last resort for those that nothing else can give a leader."""
+    """Return what keeps replicas back, what brings most partitions back, and the last resort for those without."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]
     returns = brought_back_by(endangered, snapshot)
     best = _best(returns) or _most_missed(endangered, snapshot)
-    why = [text for text in (best, common_cause((), snapshot)) if text is not None]
+    slowed = holding_back(endangered, snapshot)
+    kept_back = f"replicas that are behind are throttled: {some_of([one.text for one in slowed])}" if slowed else None
+    why = [text for text in (kept_back, best, common_cause((), snapshot)) if text is not None]
     look = situation.look_because("; ".join(why) or None)
     looked = replace(
         look,
@@ -37,7 +41,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
         },
     )
     target = {"broker": None, "log_dir": None}
-    return [looked, *elect_unclean(target, snapshot, policy, _may_come_back(alert, policy, now_ms))]
+    cleared = propose_clear(slowed, snapshot, policy, target)
+    first = [looked] if cleared is None or cleared.vetoes else [cleared, looked]
+    return [*first, *elect_unclean(target, snapshot, policy, _may_come_back(alert, policy, now_ms))]
 
 
 def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Counter[int]:

@@ -295,6 +295,7 @@ class TestRoom:
 HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
 REJECTED = OperatorDecisions(rejected=((ActionKind.EXPAND_DISK, {"broker": 1, "log_dir": "/d1"}),))
 AT_MAXIMUM = {"log_dirs": (LogDirRule(max_bytes=1000 * MIB),)}
+AT_MAXIMUM_SOON = LogDirRule(max_bytes=1000 * MIB, growing_takes_ms=6 * HOUR_MS)
 AWAY = broker(2, BrokerStatus.OFFLINE)
 SPREAD = [topic("t", (1, 2), unread={0: 0.0}), directory(2)]
 
@@ -315,7 +316,9 @@ def takes(growing_takes_ms):
         (5 * HOUR_MS, [], {"limits": {"fleet_cuts_last_ms": 4 * HOUR_MS}}, "expand_disk -lower_retention"),
         (72 * HOUR_MS, [], {"decisions": REJECTED}, "lower_retention"),
         (72 * HOUR_MS, SPREAD, {"limits": AT_MAXIMUM}, "add_log_dir -expand_disk -lower_retention"),
-        (72 * HOUR_MS, [AWAY], {"limits": AT_MAXIMUM}, "lower_retention -expand_disk -add_log_dir"),
+        (72 * HOUR_MS, [AWAY], {"limits": AT_MAXIMUM}, "add_log_dir -expand_disk -lower_retention"),
+        (47 * HOUR_MS, [AWAY], {"limits": AT_MAXIMUM}, "lower_retention -expand_disk -add_log_dir"),
+        (47 * HOUR_MS, SPREAD, {"limits": {"log_dirs": (AT_MAXIMUM_SOON,)}}, "add_log_dir -expand_disk"),
         (72 * HOUR_MS, [], {"limits": takes(DAY_MS)}, "expand_disk"),
         (72 * HOUR_MS, [], {"limits": takes(6 * DAY_MS)}, "expand_disk lower_retention"),
     ],
@@ -329,7 +332,9 @@ def takes(growing_takes_ms):
         "or an hour",
         "no bigger volume: rejected",
         "one more directory instead",
-        "which nobody can add now",
+        "which nobody can add now, but in days",
+        "which nobody can add in time",
+        "which is known to be in time",
         "known to be in time",
         "known to be late",
     ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
+from logdirwatch.plan.actions.brokers.expand_disk import room_comes
 from logdirwatch.plan.actions.brokers.restart_broker import (
     disks_replaced,
     format_steps,
@@ -16,10 +17,10 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, added_patch, kubectl_of, volume_of
-from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.capacity.timing import delete_delay_ms, outlasts_new_room, place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note, write_file
-from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 
@@ -33,24 +34,55 @@ def add_log_dir(
     4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
     """
     broker = directory.broker
-    least = int(needed / policy.limits.target_ratio)
+    least, takes_ms = int(needed / policy.limits.target_ratio), _takes_ms(directory, needed, snapshot, policy)
     text = f"give broker {broker} one more log directory of at least {human_bytes(least)}"
     mount = host_notes(broker, "mount a volume, give it to Kafka's user, add its path to log.dirs.")
     by_restart = restarted(broker, snapshot, policy, (), [*mount, *format_steps(broker, snapshot, policy)])
+    has_days = outlasts_new_room(directory, policy)
+    standing = restart_vetoes.against_starting(snapshot, broker) if has_days else by_restart["vetoes"]
     return ProposedAction(
         kind=ActionKind.ADD_LOG_DIR,
         target=place_target(directory),
         reason=f"{text}: replicas of {directory.path} can then be moved there"
         + "".join(f"; {against.reason}" for against in instead),
         expected=effect(
-            log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ())), least_bytes=least
+            needs_ms=takes_ms,
+            log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ())),
+            least_bytes=least,
+            then_frees_bytes=needed,
         ),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
         **{
             **by_restart,
-            "preconditions": (room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
+            "vetoes": standing,
+            "preconditions": (
+                *room_comes(directory, takes_ms, "one more log directory, and moves to it,"),
+                room_for_recovery(directory),
+                restart_vetoes.quorum_safe(snapshot, broker),
+                *_later([one for one in by_restart["vetoes"] if one not in standing]),
+            ),
         },
     )
+
+
+def _takes_ms(directory: LogDir, needed: int, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
+    """Return how long it takes until the volume is there, as long as to grow one, and replicas were moved to it."""
+    there_ms = policy.limits.log_dir_rule(*directory.place).growing_takes_ms
+    if there_ms is None:
+        return None
+    copying_ms = needed * 1000 // policy.limits.log_dir_throttle_bytes_per_s
+    return there_ms + copying_ms + delete_delay_ms(directory.broker, snapshot)
+
+
+def _later(passing: Sequence[Veto]) -> tuple[Precondition, ...]:
+    """Return that the broker may be stopped once the volume is there: days away, when what forbids it now may be over.
+
+    If not, people choose between a short outage and deleting history.
+    """
+    if not passing:
+        return ()
+    reasons = "; ".join(one.reason for one in passing)
+    return (Precondition("may_be_stopped_then", f"nothing forbids the restart by then; now it is: {reasons}", False),)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

@@ -44,7 +44,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
         ),
         preconditions=(
             Precondition("volume_can_grow", "the volume may still be grown by this much", may_grow),
-            *_waits(directory, rule.growing_takes_ms),
+            *room_comes(directory, rule.growing_takes_ms, "a bigger volume"),
         ),
         vetoes=_at_maximum(directory, rule.max_bytes),
         commands=host_notes(directory.broker, f"{text}, then the file system."),
@@ -75,15 +75,15 @@ def _at_maximum(directory: LogDir, max_bytes: int | None) -> tuple[Veto, ...]:
     return (Veto("volume_at_maximum", text),)
 
 
-def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
-    """Return whether a larger volume comes in time; unknown unless the time to grow it is configured."""
+def room_comes(directory: LogDir, takes_ms: int | None, what: str) -> tuple[Precondition, ...]:
+    """Return whether more room comes in time; unknown unless the time that it takes is configured."""
     left = time_to_full_ms(directory)
     if takes_ms is None:
         if left is None and not directory.ramps:
             return ()
-        text = f"{end_in_words(directory)}; how long a bigger volume takes is not configured"
+        text = f"{end_in_words(directory)}; how long {what} takes is not configured"
         return (Precondition("in_time", text, None),)
-    return (in_time(directory, takes_ms, "a bigger volume takes"),)
+    return (in_time(directory, takes_ms, f"{what} takes"),)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

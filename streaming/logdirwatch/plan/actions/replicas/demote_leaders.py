@@ -94,7 +94,7 @@ def _chosen(
         fit = [other for other in partition.replicas if other != broker and not cannot_lead(partition, snapshot, other)]
         if not fit or _blocked(partition, snapshot, policy):
             continue
-        first = min(fit, key=lambda other: (counts[other], partition.replicas.index(other)))
+        first = min(fit, key=lambda other: (snapshot.is_leaving(other), counts[other], partition.replicas.index(other)))
         counts[first] += 1
         counts[broker] -= 1
         rest = [other for other in partition.replicas if other not in {first, broker}]

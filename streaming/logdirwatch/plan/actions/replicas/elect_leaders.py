@@ -104,9 +104,13 @@ def _may_be_intact(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -
 
 
 def _intact_on(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
-    """Return the brokers, not known to be gone, with a complete copy of a partition on a disk that did not fail."""
+    """Return the brokers with a complete copy of a partition on a disk that did not fail.
+
+    Not those known to be gone, unless as planned.
+    """
     holders = {*partition.isr, *(partition.elr or ()), *(partition.last_known_elr or ())}
-    return {broker for broker in holders if not snapshot.is_gone(broker) and not _is_lost(partition, broker, snapshot)}
+    there = {one for one in holders if not snapshot.is_gone(one) or snapshot.is_in_maintenance(one)}
+    return {broker for broker in there if not _is_lost(partition, broker, snapshot)}
 
 
 def _is_lost(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:

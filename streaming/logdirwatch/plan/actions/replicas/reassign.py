@@ -31,6 +31,7 @@ from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_b
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, left_out, unplaced
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.plan.reassignment.tool_run import (
+    destinations_stay,
     file_name,
     no_retention_cut,
     nothing_runs,
@@ -162,7 +163,7 @@ def rebuild(
             nothing_runs(snapshot),
             Precondition("strays", loss.stray, None),
             throttle_free(_keys_of(wanted), snapshot),
-            *born_elsewhere(repair, snapshot),
+            *_of_destinations(repair, snapshot),
         ),
         **_assigned(place, repair, limits, rate, snapshot, policy, text=loss.undo),
     )
@@ -222,6 +223,10 @@ def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondit
     return (Precondition("born_elsewhere", text, False if any(limited) else None),)
 
 
+def _of_destinations(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondition, ...]:
+    return (*destinations_stay((broker for _, broker in repair.arriving), snapshot), *born_elsewhere(repair, snapshot))
+
+
 def rebuild_later(
     target: Mapping[str, Any], loss: Loss, repair: Repair, snapshot: ClusterSnapshot, veto: Veto
 ) -> ProposedAction:
@@ -277,7 +282,7 @@ def propose_offload(
                 nothing_runs(snapshot),
                 no_retention_cut(),
                 throttle_free(_keys_of(wanted), snapshot),
-                *born_elsewhere(repair, snapshot),
+                *_of_destinations(repair, snapshot),
             ),
             vetoes=vetoes_of(too_slow),
             **_assigned(source.place, repair, limits, rate, snapshot, policy),
