@@ -29,8 +29,8 @@ ON_DISKS = {
     "test_recommend_stream.py",
     "test_secrets.py",
     "test_secured_telemetry.py",
-    "test_stopped.py",
     "test_stream.py",
+    "test_stream_alerts.py",
 }
 """These start the stream, or need the cluster with small disks, whose telemetry broker serves both."""
 

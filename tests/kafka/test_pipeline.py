@@ -51,32 +51,6 @@ def test_records_that_nobody_can_read_become_one_alert_about_the_query(stream):
     assert all(record["type"] == "pipeline" for record in written)
 
 
-@pytest.fixture
-def silent(on_disks, tmp_path):
-    fresh_topics(on_disks)
-    detect = {"silence_min_ms": 3_000, "state_refresh_ms": 0}
-    run = Run(tmp_path / "run", on_disks, overrides={"stream": STREAM, "detect": detect}, queries=("detect",))
-    run.start()
-    yield run
-    run.stop()
-
-
-def test_silence_is_found_though_nobody_writes_and_no_batch_is_empty(silent):
-    send(silent.settings, [Message(topics.METRICS, poll(1, int(time.time() * 1_000)), None)])
-    state = silent.wait_for(
-        lambda: [state for state in silent.states().values() if state["is_silent"]], "the broker whose polls ended"
-    )
-    assert state[0]["broker"] == 1
-    ticks = silent.wait_for(
-        lambda: [value for key, value in silent.values("logdir.metrics") if key == b"pipeline/detect"][2:],
-        "records that let time pass",
-    )
-    assert all(json.loads(tick)["query"] == "detect" for tick in ticks)
-    silent.stop()
-    records, batches = silent.values("logdir.metrics"), (silent.folder / "checkpoints/detect/commits").iterdir()
-    assert len([batch for batch in batches if batch.name.isdecimal()]) <= len(records)
-
-
 ROUNDS, BROKERS, GROWN = 60, 20, 200
 # Of the topics that this test reads itself, none.
 WRITTEN = {topics.METRICS, topics.EVENTS, topics.DECISIONS}

@@ -76,7 +76,7 @@ from pathlib import Path
 from logdirwatch.jobs import session
 from logdirwatch.settings import load
 
-session.END_LIMIT_S = 0.1
+session.RECORDING_LIMIT_S = 0.1
 session.end_session(session.build_session(load(Path(sys.argv[1])), records_classes=True))
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from logdirwatch.errors import UserError
 from logdirwatch.observe.children import dying_with_parent
 
-STOP_TIMEOUT_S = 90.0
+STOP_TIMEOUT_S = 180.0
 TAIL_LINES = 15
 
 

@@ -34,6 +34,11 @@ def java_options(jars: Sequence[Path], *, records: bool) -> str:
     return f"-XX:ArchiveClassesAtExit={_part(archive)} {_QUIET}"
 
 
+def is_recording() -> bool:
+    """Tell whether a JVM of this process writes an archive as it ends."""
+    return bool(_recording)
+
+
 def keep(*, is_whole: bool = True) -> None:
     """Keep what a JVM that has ended wrote, instead of the archives of earlier releases in the same place.
 

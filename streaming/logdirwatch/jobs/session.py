@@ -112,7 +112,12 @@ _APPLICATION_CONF = {
 _LOCAL_TRUST = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 
 END_LIMIT_S = 30.0
-"""How long Spark and its JVM may take to end: less than supervisors wait. The first stream writes its archive then."""
+"""How long Spark and its JVM may take to end: less than supervisors wait."""
+RECORDING_LIMIT_S = 150.0
+"""The same for the first stream, which writes the archive of its classes as it ends.
+
+One that is killed then leaves no archive, and the next stream would write it, and be killed, again.
+"""
 
 CONNECT_PORT = 15002
 CONNECT_WITHIN_S = 10.0
@@ -391,7 +396,7 @@ def _write_no_checksum_files(session: SparkSession) -> None:
 def end_session(spark: SparkSession) -> None:
     """Stop the application that this process started, and wait for the end of its JVM, so that nothing keeps running.
 
-    A JVM that takes longer than ``END_LIMIT_S`` is killed. An application that was there before is never stopped; the
+    A JVM that takes longer than its limit is killed. An application that was there before is never stopped; the
     session that was active in it is active again.
     """
     if spark_version.by_connect():
@@ -407,7 +412,8 @@ def end_session(spark: SparkSession) -> None:
     if jvm is None:
         spark.stop()
         return
-    overdue = threading.Timer(END_LIMIT_S, jvm.kill)
+    limit_s = RECORDING_LIMIT_S if class_archive.is_recording() else END_LIMIT_S
+    overdue = threading.Timer(limit_s, jvm.kill)
     overdue.start()
     with suppress(Py4JError, ConnectionError):  # the JVM is gone already
         spark.stop()
@@ -416,7 +422,7 @@ def end_session(spark: SparkSession) -> None:
     overdue.cancel()
     if code:
         meaning = "Spark's JVM was killed; no query ran in it any more"
-        log.warning("session.end_overdue", limit_s=END_LIMIT_S, meaning=meaning)
+        log.warning("session.end_overdue", limit_s=limit_s, meaning=meaning)
     class_archive.keep(is_whole=code == 0)
 
 

@@ -1,4 +1,7 @@
-"""A stop of ``apply`` on real brokers: an alert with the way back, by ``stream`` and ``notify``, until it is undone."""
+"""What a running stream tells of what is not there: polls that end, and a stop of ``apply`` until it is undone."""
+
+import json
+import time
 
 import pytest
 from msgspec.structs import replace
@@ -9,30 +12,45 @@ from logdirwatch.execute.ports import Halt, Ports
 from logdirwatch.execute.run import carry_out
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics
-from logdirwatch.model.vocabulary import AlertStatus, ExecutionState
+from logdirwatch.model.vocabulary import AlertStatus, ExecutionState, Rule
 from logdirwatch_lab.config import CLUSTER
 from tests.kafka.applying import MIB, begun, now, places, states, topic_of_4_mib, watched, within_broker
 from tests.kafka.collecting import run
-from tests.kafka.telemetry import Run, fresh_topics, send_records
+from tests.kafka.telemetry import Message, Run, fresh_topics, send, send_records
 from tests.kafka.test_notify_kafka import notifying
+from tests.kafka.test_pipeline import STREAM, poll
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.plan.builders import space_alert
 
 
-@pytest.fixture
-def own(on_disks):
+@pytest.fixture(scope="module")
+def stream(on_disks, tmp_path_factory):
     fresh_topics(on_disks)
-    return on_disks
-
-
-@pytest.fixture
-def stream(own, tmp_path):
-    """The query fleet alone: it reads the journal, whatever has become of who wrote it."""
-    running = Run(tmp_path / "stream", own, queries=("fleet",))
+    overrides = {
+        "stream": STREAM | {"fleet_trigger": "2 seconds"},
+        "detect": {"silence_min_ms": 3_000, "state_refresh_ms": 0},
+    }
+    folder = tmp_path_factory.mktemp("stream") / "run"
+    running = Run(folder, on_disks, overrides=overrides, queries=("detect", "fleet"))
     running.start()
     yield running
     running.stop()
+
+
+def test_silence_is_found_though_nobody_writes_and_no_batch_is_empty(stream):
+    send(stream.settings, [Message(topics.METRICS, poll(1, int(time.time() * 1_000)), None)])
+    state = stream.wait_for(
+        lambda: [state for state in stream.states().values() if state["is_silent"]], "the broker whose polls ended"
+    )
+    assert state[0]["broker"] == 1
+    ticks = stream.wait_for(
+        lambda: [value for key, value in stream.values("logdir.metrics") if key == b"pipeline/detect"][2:],
+        "records that let time pass",
+    )
+    assert all(json.loads(tick)["query"] == "detect" for tick in ticks)
+    batches = list((stream.folder / "checkpoints/detect/commits").iterdir())
+    assert len([one for one in batches if one.name.isdecimal()]) <= len(stream.values("logdir.metrics"))
 
 
 def message_in(receiver, title):
@@ -55,7 +73,8 @@ def stopped(own, admin, planned):
     assert ended.state is ExecutionState.STUCK, ended
 
 
-def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, disks, stream, tmp_path):
+def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(on_disks, disks, stream, tmp_path):
+    own = on_disks
     with clients.admin(watched(own)) as admin, receiving() as receiver:
         made = topic_of_4_mib(own, admin, "stopped")
         planned, here, _ = within_broker(own, disks, admin, made, rate=MIB // 16)
@@ -65,7 +84,8 @@ def test_a_stop_is_told_with_the_way_back_and_holds_until_it_is_undone(own, disk
         )
         send_records(own, topics.ALERTS, over)
         stopped(own, admin, planned)
-        stream.wait_for(lambda: stream.alerts().keys() - {(over.alert_id, over.revision)}, "the alert")
+        told = b'"rule":"%s"' % Rule.EXECUTION_STOPPED.encode()
+        stream.wait_for(lambda: any(told in value for _, value in stream.values(topics.ALERTS)), "the alert")
         with notifying(own, tmp_path, receiver) as notify:
             firing = f"[warning] execution_stopped: {CLUSTER}"
             message = wait_until(lambda: message_in(receiver, firing), DEADLINE_S, lambda: f"it; {notify.tail()}")
