@@ -18,8 +18,11 @@ VENV := .venv
 RUN_TIME := $(VENV)/.run-time
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
-# Python compiles what it imports when it does; all of it at once is a third of the installation's time.
-INSTALL = $(BIN)/python -m pip install --quiet --no-compile --use-pep517 --require-hashes -r
+# uv takes a third of pip's time. It does not know pip's configuration: where only that leads to packages, pip installs.
+# Python compiles what it imports when it does; all of it at once would be a third of pip's time.
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+PIP := $(BIN)/python -m pip install --quiet --no-compile
+install = $(UV) --require-hashes -r $(1) || $(PIP) --use-pep517 --require-hashes -r $(1)
 PYTEST := $(BIN)/pytest
 TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py upgrade.py)
 CODE := streaming lab dashboards tests conf docs/hooks $(wildcard bench/*.py)
@@ -42,13 +45,14 @@ $(RUN_TIME): requirements.lock pyproject.toml lab/pyproject.toml
 	$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || rm -rf $(VENV); \
 	[ -d $(VENV) ] || { echo "Making $(VENV) with $$python"; "$$python" -m venv $(VENV); }
 	@echo "Installing the pinned requirements (a few minutes the first time)"
-	@$(INSTALL) requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e . -e lab
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock >$(VENV)/uv.lock && $(PIP) --require-hashes -r $(VENV)/uv.lock
+	@$(call install,requirements.lock)
+	@$(PIP) --no-build-isolation --no-deps -e . -e lab
 	@touch $@
 
 $(STAMP): $(RUN_TIME) requirements-dev.lock
 	@echo "Installing what tests and checks need besides"
-	@$(INSTALL) requirements-dev.lock
+	@$(call install,requirements-dev.lock)
 	@touch $@
 
 java: ## a Java for what needs one, if the machine has none

@@ -24,7 +24,7 @@ def test_a_broker_that_may_not_be_asked_is_unauthorized_and_not_without_disks(
         assert "ClusterAuthorizationFailedError" in record.error
         assert record.log_dirs == []
         assert (record.is_fenced, record.is_registered) == (False, True)
-        assert "unauthorized" in collector.says("collect.broker.failed")
+        assert "collect.broker.failed" in collector.says("status=unauthorized")
         assert collector.stop() == 0
 
 

@@ -85,9 +85,11 @@ class Outbox:
         self._routed = routed = {one.alert_id: self._routes(one, self._routed.get(one.alert_id)) for one in alerts}
         members: dict[GroupKey, dict[str, Member]] = {}
         for name, (alert, routes) in routed.items():
-            member = member_of(alert)
-            for key in _groups_of(routes, placed.get(name, {})):
-                members.setdefault(key, {})[name] = member
+            # Most of those that ended long ago are in no group.
+            if found := tuple(_groups_of(routes, placed.get(name, {}))):
+                member = member_of(alert)
+                for key in found:
+                    members.setdefault(key, {})[name] = member
         for key in members:
             self._group(key)
         return members
