@@ -219,7 +219,7 @@ def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
         (
             Rule.UNCLEANABLE_PARTITIONS,
             {"why": ["t-0"], "uncleanable_partitions": 3},
-            "it ends when the cleaner's gauge",
+            "it ends when the broker's gauge",
         ),
         (Rule.UNCLEANABLE_PARTITIONS, {"why": ["t-0"], "uncleanable_partitions": 1}, None),
         (Rule.PARTITION_FAILED, {"why": ["t-0"]}, None),
