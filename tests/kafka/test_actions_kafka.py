@@ -26,6 +26,7 @@ from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch_lab.config import CLUSTER
 from tests.kafka.telemetry import fresh_topics, send_records
+from tests.support.pasting import paste
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, alert
 
@@ -110,11 +111,11 @@ def test_an_action_holds_until_somebody_else_changed_what_it_is_about(watched, c
     first = commands("actions", "check", f"id-{made}")
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith("holds: reassign")
-    _paste(planned.commands, tmp_path)
+    paste(planned.commands, tmp_path)
     second = commands("actions", "check", f"id-{made}")
     assert second.returncode == 1
     assert f"no longer holds: the replicas of {made}-0 are no longer those" in second.stdout
-    _paste(planned.undo["commands"], tmp_path)
+    paste(planned.undo["commands"], tmp_path)
     assert commands("actions", "check", f"id-{made}").returncode == 0
 
 
@@ -144,7 +145,7 @@ def test_an_accepted_plan_is_withdrawn_when_somebody_else_moved_what_it_is_about
     for topic, record in ((topics.ALERTS, firing), (topics.ACTIONS, accepted)):
         assert book.take(topic, b"k", msgspec.json.encode(record), -1)
     assert not _withdrawn(book, watched), "its partition is as it was"
-    _paste(reassign(watched, made, (0, 2)).commands, tmp_path)
+    paste(reassign(watched, made, (0, 2)).commands, tmp_path)
     (withdrawn,) = _withdrawn(book, watched)
     assert withdrawn.action_id == accepted.action_id
     assert f"the replicas of {made}-0 are no longer those that it was planned for" in withdrawn.status_reason
@@ -163,9 +164,9 @@ def test_leaders_are_demoted_and_given_back_by_kafkas_own_tools(watched, made, t
     (demotion,) = demote(1, None, [facts.partitions[made, 0]], facts, policy_for(watched, CLUSTER), "it is a test")
     (predicted,) = demotion.expected["leadership"]["examples"]
     assert (predicted["now"]["leader"], predicted["demoted"]["leader"]) == (1, 2)
-    _paste(demotion.commands, tmp_path)
+    paste(demotion.commands, tmp_path)
     wait_until(lambda: led_by(watched, made) == 2, DEADLINE_S, "broker 2 to lead")
-    _paste(demotion.undo["commands"], tmp_path)
+    paste(demotion.undo["commands"], tmp_path)
     wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead again")
 
 
@@ -179,11 +180,3 @@ def test_the_permission_command_is_one_that_kafkas_tool_reads(watched, tmp_path)
     said = done.stdout + done.stderr
     assert "SecurityDisabledException" in said
     assert "is not a recognized option" not in said
-
-
-def _paste(commands, folder):
-    script = "\n".join(["set -e", *commands])
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

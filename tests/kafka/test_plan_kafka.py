@@ -21,6 +21,7 @@ from logdirwatch.plan.capacity.copy_rates import is_limit
 from logdirwatch_lab.config import CLUSTER, ClusterSpec
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import send_records
+from tests.support.pasting import paste
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import MIB, space_alert
 
@@ -73,16 +74,6 @@ def emptied(sized):
     wait_until(
         lambda: all(sized.space(*place).used_ratio < 0.1 for place in places), DEADLINE_S, "the data to be deleted"
     )
-
-
-def paste(commands, folder):
-    """Paste commands into a shell; all of them must succeed."""
-    script = "\n".join(["set -e", *commands])
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def now_facts(settings):

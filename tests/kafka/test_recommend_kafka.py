@@ -4,7 +4,6 @@ Directories are sized filesystems, since space is the point.
 """
 
 import os
-import subprocess
 import threading
 import time
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from logdirwatch_lab.fill import Ended, FillWith
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_after
+from tests.support.pasting import paste
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import MIB, alert, space_alert
 
@@ -75,17 +75,6 @@ def emptied(sized):
 
 def now():
     return time.time_ns() // 1_000_000
-
-
-def paste(commands, folder):
-    """Paste commands into a shell in an empty folder; all of them must succeed."""
-    folder.mkdir(exist_ok=True)
-    script = "\n".join(["set -e", *commands])
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def filled(sized, collector, broker, index, partitions):

@@ -15,7 +15,7 @@ from logdirwatch_lab.config import CLUSTER, ClusterSpec
 from logdirwatch_lab.ports import free_ports
 from tests.kafka.collecting import look_at_host, run
 from tests.kafka.conftest import cluster_in
-from tests.kafka.test_recommend_kafka import paste
+from tests.support.pasting import paste
 from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.long

@@ -23,6 +23,7 @@ from tests.kafka import collecting
 from tests.kafka.applying import throttles_of
 from tests.scenarios.reading import Place, Record, Tail
 from tests.scenarios.world import World, of_broker, of_dir
+from tests.support.pasting import paste
 from tests.support.waiting import DEADLINE_S
 
 PATIENT_SCANS = 60
@@ -120,12 +121,7 @@ class Watched(World):
         """Paste the commands of an action into a shell in an empty folder; all of them must succeed."""
         folder = self.logs / f"pasted-{action['action_id'][:12]}-{action['revision']}"
         folder.mkdir()
-        script = "\n".join(["set -e", *action["commands"]])
-        done = subprocess.run(
-            ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=2 * DEADLINE_S, check=False
-        )
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return paste(action["commands"], folder, 2 * DEADLINE_S)
 
     def apply(self, action: Record) -> str:
         """Accept an action and carry it out with ``apply``; return what that printed.

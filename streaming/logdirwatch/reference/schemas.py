@@ -49,12 +49,15 @@ _TAGGED: Mapping[str, tuple[str, str, Mapping[Any, tuple[type[RecordPart], ...]]
 """By record: the field whose value says which structs another field may have, that field, and the structs by value."""
 
 
-def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of the record ``name``, a key of ``RECORDS``."""
+def json_schema(name: str, definitions_at: str = "#/$defs/") -> dict[str, Any]:
+    """Return the JSON Schema of the record ``name``, a key of ``RECORDS``.
+
+    Its references lead to ``definitions_at``, from where its definitions are to be found.
+    """
     topic, record = RECORDS[name]
     extra = list(_extra_types(record))
     (schema, *extra_schemas), definitions = msgspec.json.schema_components(
-        [record, *extra], ref_template="#/$defs/{name}"
+        [record, *extra], ref_template=f"{definitions_at}{{name}}"
     )
     if untyped := definitions.get(_UNTYPED):
         untyped["required"].remove("type")

@@ -238,7 +238,7 @@ class Entries:
         if isinstance(read, str) and not self._object:
             self._object_end = "}" if read.rstrip() == "{" else xml_events.end_of(read)
         if isinstance(read, str) and self._object_end is not None:
-            yield from self._take_part(read, size)
+            yield from self._take_part(read, size, self._object_end)
             return
         if isinstance(read, Head) and self._open is not None and is_aside(read):
             self.understood_lines += 1
@@ -253,15 +253,16 @@ class Entries:
         self._open = head
         self.understood_lines += 1
 
-    def _take_part(self, text: str, size: int) -> Iterator[Entry]:
-        """Process one line of an object that spans several."""
+    def _take_part(self, text: str, size: int, end: str) -> Iterator[Entry]:
+        """Process one line of an object that spans several and ends with ``end``."""
         if not self._object:
             yield from self.flush()
         self._object.append(text)
         self._open_bytes += size
         # What is inside a JSON object is indented, and ends with the same bracket.
-        ended = text.rstrip().rstrip(",") if self._object_end == "}" else text.strip()[-len(self._object_end or "") :]
-        if ended != self._object_end and len(self._object) < OBJECT_LINES:
+        line = text.rstrip()
+        is_ended = line.rstrip(",") == end if end == "}" else line.endswith(end)
+        if not is_ended and len(self._object) < OBJECT_LINES:
             return
         lines, held_bytes = self._object, self._open_bytes
         self._object, self._object_end = [], None

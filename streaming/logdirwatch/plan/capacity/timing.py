@@ -148,3 +148,14 @@ def in_time(source: LogDir, needs_ms: int, takes: str = "takes effect in") -> Pr
     if left <= needs_ms + REACTION_MS:
         return Precondition("in_time", f"{text}: only if it begins within {human_ms(left - needs_ms)}", None)
     return Precondition("in_time", text, holds=True)
+
+
+def room_in_time(directory: LogDir, takes_ms: int | None, what: str) -> tuple[Precondition, ...]:
+    """Return whether more room comes in time; unknown unless the time that it takes is configured."""
+    left = time_to_full_ms(directory)
+    if takes_ms is None:
+        if left is None and not directory.ramps:
+            return ()
+        text = f"{end_in_words(directory)}; how long {what} takes is not configured"
+        return (Precondition("in_time", text, None),)
+    return (in_time(directory, takes_ms, f"{what} takes"),)

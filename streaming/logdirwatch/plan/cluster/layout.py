@@ -127,10 +127,11 @@ class Topic:
         Leaders copy (KIP-405), and a broker reports all topics together: at worst all of it belongs to this topic. The
         lag of one leader that is not known leaves it unknown.
         """
+        if not self.is_tiered:
+            return self
         known = [None if leader is None else lags.get(leader) for leader in {p.leader for p in self.partitions}]
         told = [lag for lag in known if lag is not None]
-        is_known = self.is_tiered and told and len(told) == len(known)
-        return replace(self, remote_copy_lag_bytes=sum(told)) if is_known else self
+        return replace(self, remote_copy_lag_bytes=sum(told)) if told and len(told) == len(known) else self
 
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's default."""

@@ -119,6 +119,11 @@ class LogDir:
             return None
         return self.total_bytes - self.usable_bytes
 
+    @property
+    def used_ratio(self) -> float:
+        """The share of them, to compare directories by; 0 if unknown."""
+        return (self.used_bytes or 0) / (self.total_bytes or 1)
+
 
 @dataclass(frozen=True)
 class ClusterSnapshot:

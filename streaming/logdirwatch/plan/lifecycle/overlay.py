@@ -41,7 +41,8 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
     """Return the snapshot updated with the evidence of the cluster's open alerts."""
     brokers, directories = dict(snapshot.brokers), dict(snapshot.directories)
     ours = [alert for alert in alerts if alert.cluster == snapshot.cluster]
-    for alert in sorted(ours, key=lambda alert: (alert.at_ms, alert.alert_id)):
+    ours.sort(key=lambda alert: (alert.at_ms, alert.alert_id))
+    for alert in ours:
         if alert.broker is None:
             if alert.rule is Rule.BROKER_UNKNOWN:  # none is reported
                 brokers = {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
@@ -67,13 +68,13 @@ def _with_copy_lags(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) ->
         for alert in alerts
         if alert.rule is Rule.LOG_DIR_SPACE and alert.broker is not None
     }
-    topics = snapshot.layout.topics
-    known = {
-        name: found
-        for name, topic in topics.items()
-        if topic.remote_copy_lag_bytes is None and (found := topic.with_copy_lag(lags)) is not topic
+    if set(lags.values()) <= {None}:
+        return snapshot
+    topics = {
+        name: topic.with_copy_lag(lags) if topic.remote_copy_lag_bytes is None else topic
+        for name, topic in snapshot.layout.topics.items()
     }
-    return replace(snapshot, layout=replace(snapshot.layout, topics={**topics, **known})) if known else snapshot
+    return replace(snapshot, layout=replace(snapshot.layout, topics=topics))
 
 
 def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:

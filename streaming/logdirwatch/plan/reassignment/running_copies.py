@@ -6,6 +6,7 @@ that is not in sync yet.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
@@ -73,8 +74,10 @@ def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int, *, u
     ``unneeded``: only those that nobody needs more than the room.
     """
     chosen: list[Copy] = []
-    copies = sorted(copies_to([directory.place], snapshot), key=lambda copy: _is_needed(copy, directory, snapshot))
-    for copy in (one for one in copies if not (unneeded and _is_needed(one, directory, snapshot))):
+    judged = [(_is_needed(copy, directory, snapshot), copy) for copy in copies_to([directory.place], snapshot)]
+    for is_needed, copy in sorted(judged, key=itemgetter(0)):
+        if is_needed and unneeded:
+            break
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
         spared = sum(done.size_bytes for done in chosen)
         if is_harmless and spared < spared_bytes:
@@ -95,11 +98,7 @@ def _is_needed(copy: Copy, directory: LogDir, snapshot: ClusterSnapshot) -> bool
     left_by = {copy.replica.broker} if copy.replica.is_future else set(partition.removing or ())
     places = (one.place for one in snapshot.replicas_of(copy.replica.key) if one.broker in left_by)
     sources = (snapshot.directories[place] for place in places if place in snapshot.directories)
-    return any(one.is_suspect or (one.is_urgent and _ratio(one) > _ratio(directory)) for one in sources)
-
-
-def _ratio(directory: LogDir) -> float:
-    return (directory.used_bytes or 0) / (directory.total_bytes or 1)
+    return any(one.is_suspect or (one.is_urgent and one.used_ratio > directory.used_ratio) for one in sources)
 
 
 def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> ClusterSnapshot:

@@ -32,7 +32,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if not total:
         return []
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
-    fullest = max(directories, key=lambda d: ((d.used_bytes or 0) / (d.total_bytes or 1), d.path))
+    fullest = max(directories, key=lambda d: (d.used_ratio, d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
     less_full = less_full_than(fullest, snapshot, policy, CLEARLY_LESS_RATIO)
     moves = plan_moves(fullest, snapshot, less_full, goal_bytes=goal)

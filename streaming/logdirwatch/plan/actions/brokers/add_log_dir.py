@@ -7,7 +7,6 @@ from dataclasses import replace
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, frees_as_much
-from logdirwatch.plan.actions.brokers.expand_disk import room_comes
 from logdirwatch.plan.actions.brokers.restart_broker import (
     disks_replaced,
     format_steps,
@@ -17,7 +16,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, added_patch, kubectl_of, volume_of
-from logdirwatch.plan.capacity.timing import delete_delay_ms, outlasts_new_room, place_target
+from logdirwatch.plan.capacity.timing import delete_delay_ms, outlasts_new_room, place_target, room_in_time
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note, write_file
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
@@ -56,7 +55,7 @@ def add_log_dir(
             **by_restart,
             "vetoes": standing,
             "preconditions": (
-                *room_comes(directory, takes_ms, "one more log directory, and moves to it,"),
+                *room_in_time(directory, takes_ms, "one more log directory, and moves to it,"),
                 room_for_recovery(directory),
                 restart_vetoes.quorum_safe(snapshot, broker),
                 *_later([one for one in by_restart["vetoes"] if one not in standing]),

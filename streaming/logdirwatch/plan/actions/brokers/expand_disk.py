@@ -9,7 +9,7 @@ from logdirwatch.plan.actions.parts import frees, host_notes
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.actions.strimzi_resources import POOL, WHOLE_POOL, grown_patch, kubectl_of, volume_of
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
-from logdirwatch.plan.capacity.timing import end_in_words, in_time, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import place_target, room_in_time, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
@@ -44,7 +44,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
         ),
         preconditions=(
             Precondition("volume_can_grow", "the volume may still be grown by this much", may_grow),
-            *room_comes(directory, rule.growing_takes_ms, "a bigger volume"),
+            *room_in_time(directory, rule.growing_takes_ms, "a bigger volume"),
         ),
         vetoes=_at_maximum(directory, rule.max_bytes),
         commands=host_notes(directory.broker, f"{text}, then the file system."),
@@ -73,17 +73,6 @@ def _at_maximum(directory: LogDir, max_bytes: int | None) -> tuple[Veto, ...]:
         return ()
     text = f"the volume under {directory.path} is as large as it can be: {human_bytes(max_bytes)}"
     return (Veto("volume_at_maximum", text),)
-
-
-def room_comes(directory: LogDir, takes_ms: int | None, what: str) -> tuple[Precondition, ...]:
-    """Return whether more room comes in time; unknown unless the time that it takes is configured."""
-    left = time_to_full_ms(directory)
-    if takes_ms is None:
-        if left is None and not directory.ramps:
-            return ()
-        text = f"{end_in_words(directory)}; how long {what} takes is not configured"
-        return (Precondition("in_time", text, None),)
-    return (in_time(directory, takes_ms, f"{what} takes"),)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
