@@ -2,15 +2,21 @@
 
 import datetime as dt
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import msgspec
 import pytest
 
+from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.errors import UserError
+from logdirwatch.jobs.checkpoint import memory
 from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.identity import Origin
@@ -147,7 +153,30 @@ def test_a_broker_at_rest_goes_on_after_restarts(spark, tmp_path):
         if number in {4, 7}:
             feed.stop()
             feed.start()
+    # The checkpoint is readable while its query runs, and it remembers what was written.
+    (tmp_path / "detect").symlink_to(tmp_path / "checkpoint")
+    settings = Settings(detect=judged_by, checkpoints=CheckpointSettings(path=str(tmp_path)))
+    (line,) = memory.lines(spark, settings, "detect", "prod", 7)
+    assert _without_times(msgspec.json.decode(line, type=StateRecord)) == _without_times(written)
+    assert not list(memory.lines(spark, settings, "detect", "prod", 8))
+    assert not list(memory.lines(spark, settings, "detect", "other", None))
     feed.stop()
+    with pytest.raises(UserError, match="fleet holds no checkpoint"):
+        list(memory.lines(spark, settings, "fleet", None, None))
+
+
+@pytest.mark.long  # an application of its own
+def test_the_command_prints_what_the_checkpoint_of_another_application_remembers(feed):
+    feed.send(metrics(T0, broker=7), metrics(T0, broker=8))
+    feed.wait_for("logdir.state", lambda r: r.broker == 8, "both brokers")
+    feed.stop()
+    (feed.folder / "detect").symlink_to(feed.folder / "checkpoint")
+    given = os.environ | {"LOGDIRWATCH_CHECKPOINTS__PATH": str(feed.folder)}
+    command = [sys.executable, "-m", "logdirwatch", "checkpoint"]
+    done = subprocess.run(command, env=given, cwd=feed.folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [msgspec.json.decode(line, type=StateRecord) for line in done.stdout.splitlines()]
+    assert sorted((one.cluster, one.broker, one.sequence) for one in found) == [("prod", 7, 1), ("prod", 8, 1)]
 
 
 def at_rest(number):

@@ -7,7 +7,9 @@ import shutil
 import msgspec
 import pytest
 
+from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.jobs.checkpoint import memory
 from logdirwatch.jobs.queries import fleet
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
@@ -82,6 +84,10 @@ def test_partitions_of_a_cluster_are_one_alert_that_survives_a_restart_and_ends_
     assert (opened.rule, opened.broker, opened.severity, opened.revision) == ("partitions_at_risk", None, "page", 1)
     assert feed.wait_for(lambda a: a.cluster == "a/b", "that of a cluster with a slash").severity == "warning"
     feed.query.stop()
+    (feed.folder / "fleet").symlink_to(feed.folder / "checkpoint")
+    settings = Settings(checkpoints=CheckpointSettings(path=str(feed.folder)))
+    found = [json.loads(line) for line in memory.lines(feed.spark, settings, "fleet", None, None)]
+    assert [(one["cluster"], sorted(one["brokers"])) for one in found] == [("a/b", ["1"]), ("prod", ["1", "2"])]
     feed.send("prod/1")
     feed.start()
     closed = feed.wait_for(lambda a: a.status == "resolved", "the resolve after the restart")

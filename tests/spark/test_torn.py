@@ -12,9 +12,10 @@ from py4j.protocol import Py4JJavaError
 
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.errors import UserError
 from logdirwatch.jobs import application
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.checkpoint import repair, unusable
+from logdirwatch.jobs.checkpoint import memory, repair, unusable
 from logdirwatch.jobs.queries.start_state import has_checkpoint
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import without_empty_batches
@@ -218,6 +219,9 @@ def test_a_checkpoint_whose_state_cannot_be_read_is_set_aside_and_the_query_goes
     feed.stop()
     for file in newest_of_each_store(tmp_path / "checkpoint", suffix):
         damage(file)
+    (tmp_path / "detect").symlink_to(tmp_path / "checkpoint")
+    with pytest.raises(UserError, match=r"detect: its state cannot be read.*; the stream sets it aside"):
+        list(memory.lines(spark, settings, "detect", None, None))
     feed.send(metrics(T0 + 10_000))
     runner = Runner(spark, settings, {"checkpoint": lambda *_: feed.start().query})
     runner.when_failed = partial(application._set_aside_damaged, spark, settings)

@@ -34,7 +34,7 @@ def test_no_other_module_imports_spark(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("arguments", [["stream"], ["tables", "optimize"], ["validate"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["stream"], ["tables", "optimize"], ["validate"], ["checkpoint"]], ids=" ".join)
 def test_a_command_that_needs_spark_says_what_to_install(tmp_path, arguments):
     done = python(f"{WITHOUT}; from logdirwatch.cli.main import main; main()", *arguments, cwd=tmp_path)
     assert done.returncode == 1

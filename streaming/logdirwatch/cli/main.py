@@ -85,6 +85,7 @@ COMMANDS = (
     "tables",
     "maintain",
     "validate",
+    "checkpoint",
     "notify",
     "doctor",
     "console",

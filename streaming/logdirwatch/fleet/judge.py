@@ -24,6 +24,9 @@ from logdirwatch.parse.records import Accepted, Deleted, parse
 
 Row = Mapping[str, Any]
 
+CLUSTER = "cluster"
+"""The state variable."""
+
 
 class ClusterJudge:
     """Judges one cluster for each key."""
@@ -40,7 +43,7 @@ class ClusterJudge:
     def init(self, handle: Any) -> None:
         """Declare the one state value."""
         self._handle = handle
-        self._state = handle.getValueState("cluster", self.schema)
+        self._state = handle.getValueState(CLUSTER, self.schema)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Process a batch's records of one cluster, in their total order."""

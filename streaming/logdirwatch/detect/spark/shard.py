@@ -9,7 +9,7 @@ of what it was with an entry for each broker (docs/decisions/0062-one-value-a-sh
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -135,6 +135,10 @@ class Shard:
         """Return the stored memory of a broker, None when there is none."""
         return self._memories.values.get(broker)
 
+    def brokers(self) -> list[int]:
+        """Return the brokers with a memory; what stands for heartbeats and queries is none."""
+        return [broker for broker in self._memories.values if broker >= 0]
+
     def replace(self, broker: int, value: Value) -> None:
         """Replace the stored memory of a broker."""
         self._memories.values[broker] = value
@@ -214,3 +218,22 @@ class Shard:
             self._handle.registerTimer(at_ms)
         self._known, self._is_changed = None, False
         self._timers.clear()
+
+
+class _Stored(NamedTuple):
+    """A stored value, with the interface of a handle and of the value state that it gives."""
+
+    value: tuple[int, int, bytes]
+
+    def getValueState(self, name: str, schema: Any) -> "_Stored":  # noqa: N802
+        del name, schema
+        return self
+
+    def get(self) -> tuple[int, int, bytes]:
+        return self.value
+
+
+def remembered(value: tuple[int, int, bytes], settings: DetectSettings) -> list[BrokerMemory]:
+    """Return the memories of the brokers in a stored value; raises UserError like :func:`unpacked`."""
+    shard = Shard(_Stored(value), settings, None)
+    return [known for broker in sorted(shard.brokers()) if (known := shard.load(broker)) is not None]
