@@ -64,7 +64,9 @@ def _asks_first(action: ActionRecord) -> bool:
 
 
 def _promises(world: World, plan: Plan, done: Course) -> Iterator[str]:
-    """What an action says that it frees comes free, and what is said to be in time is."""
+    """What an action says that it frees comes free, what is said to be in time is, and what it blames is there."""
+    if any("another alert" in str([one.reason, one.vetoes]) for one in plan.actions):
+        yield "blames another alert, and there is none"
     for action in plan.ready:
         only = carried_out(world, [action])
         frees = action.expected["frees_bytes"] or 0

@@ -24,6 +24,9 @@ Drawn = TypeVar("Drawn")
 LogDirId = tuple[int, str]
 Key = tuple[str, int]
 SOURCE = 1, "/d1"
+FULL = 0.76, 0.8, 0.84, 0.87, 0.9, 0.93, 0.96
+LOW_FROM = 1_000_000
+"""From this seed on the directory may also begin below the planner's target; earlier worlds stay as they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +247,7 @@ def world_of(seed: int) -> World:
     others = {place: float(rng.choice((0, 0, 2, 20)) * GIB) for place in places}
     bare = World(seed, dict.fromkeys(places, 1.0), others, topics, racks)
     ratios = {place: rng.choice((0.1, 0.3, 0.5, 0.65, 0.8)) for place in places}
-    ratios[SOURCE] = rng.choice((0.76, 0.8, 0.84, 0.87, 0.9, 0.93, 0.96))
+    ratios[SOURCE] = rng.choice(FULL if seed < LOW_FROM else (0.5, 0.68, *FULL))
     totals = {place: max(bare.used(place) / ratios[place], (100 if place != SOURCE else 1) * GIB) for place in places}
     rest = [place for place in places if place != SOURCE]
     return World(

@@ -16,7 +16,7 @@ from logdirwatch.model.actions.parts import TopicEndurance
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Topic, TopicPartition
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import EXAMPLES, Veto
 
 NO_SPARE = "replication_factor_1"
@@ -56,14 +56,26 @@ def complete_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozense
 
 
 def cannot_lead(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> Veto | None:
-    """Veto that a broker leads a partition: its replica is out of sync, or its disk full, suspect or unknown."""
-    places = [r.place for r in snapshot.replicas_of(partition.key) if r.broker == broker]
-    found = [snapshot.directories[place] for place in places if place in snapshot.directories]
-    is_well = bool(found) and not any(one.is_urgent or one.is_suspect for one in found)
+    """Veto that a broker leads a partition: its replica is out of sync, or its disk full, suspect or unknown.
+
+    A critical directory may be led from: a follower is written as much as its leader, so leading takes no more room.
+    """
+    found = _directories_of(partition, snapshot, broker)
+    is_well = bool(found) and not any(one.status is LogDirStatus.SATURATED or one.is_suspect for one in found)
     is_complete = broker in complete_copies(partition, snapshot) & set(partition.isr)
     text = f"broker {broker} cannot lead {partition.label}: it is out of sync, or its disk full, suspect or unknown"
     is_fit = is_complete and is_well and not snapshot.brokers[broker].is_suspect
     return None if is_fit else Veto("cannot_lead", text)
+
+
+def is_short_of_room(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> bool:
+    """Tell whether a broker's replica is in a directory that may be full soon: others lead the partition rather."""
+    return any(one.is_urgent for one in _directories_of(partition, snapshot, broker))
+
+
+def _directories_of(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
+    places = [one.place for one in snapshot.replicas_of(partition.key) if one.broker == broker]
+    return [snapshot.directories[place] for place in places if place in snapshot.directories]
 
 
 def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:

@@ -131,6 +131,7 @@ class ClusterSnapshot:
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, and ``cutting`` the topics whose retention cut was accepted and has not freed its bytes yet;
+    ``set_aside`` are the partitions that another action of the same plan takes, or that this one leaves for later;
     ``cordoning`` says whether directories will be cordoned, ``own_cordons`` which ones an accepted action cordoned
     because they were filling, ``stopping`` which brokers an accepted one takes away for a while, ``may_stop`` those
     that a proposed one would. ``decisions`` are about the alert's own actions. ``growth`` is the growth of replicas
@@ -146,6 +147,7 @@ class ClusterSnapshot:
     inventory_at_ms: int | None
     reserved: Mapping[LogDirId, int] = field(default_factory=dict)
     claimed: frozenset[TopicPartition] = frozenset()
+    set_aside: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
     cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
     own_cordons: frozenset[LogDirId] = frozenset()
@@ -179,6 +181,14 @@ class ClusterSnapshot:
     def with_directories(self, changed: Iterable[LogDir]) -> "ClusterSnapshot":
         """Return it with some directories as they are to be, or more of them."""
         return replace(self, directories={**self.directories, **{one.place: one for one in changed}})
+
+    def without(self, keys: Iterable[TopicPartition]) -> "ClusterSnapshot":
+        """Return it for an action that leaves these partitions alone: they are no reason why it does not do more."""
+        return replace(self, set_aside=self.set_aside.union(keys))
+
+    def leaves_alone(self, topic: Topic) -> bool:
+        """Whether any partition of a topic is set aside."""
+        return not self.set_aside.isdisjoint(partition.key for partition in topic.partitions)
 
     def is_alive(self, broker: int) -> bool:
         """Whether a broker is known and alive."""

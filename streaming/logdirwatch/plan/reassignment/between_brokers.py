@@ -93,7 +93,12 @@ class _Planner:
         snapshot, limits, found = self._snapshot, self._policy.limits, []
         for replica in snapshot.replicas_in(self._source.place):
             topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
-            if topic is None or partition is None or not replica.size_bytes or replica.key in taken:
+            if (
+                topic is None
+                or partition is None
+                or not replica.size_bytes
+                or replica.key in taken | snapshot.set_aside
+            ):
                 continue
             written = snapshot.growth_of_partitions.get(partition.key)
             veto = (

@@ -178,7 +178,7 @@ def plan_rebuild(
     ``relieved`` is a directory that only fills: none that gets its replicas is as full with them, or full sooner.
     ``passed_over`` are brokers that get nothing.
     """
-    limit = policy.limits.partitions_per_reassignment
+    limit, lost = policy.limits.partitions_per_reassignment, [one for one in lost if one.key not in snapshot.set_aside]
     wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, snapshot, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s

@@ -115,8 +115,8 @@ def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> Cluster
             usable = None if found.usable_bytes is None else found.usable_bytes + copy.copied_bytes
             incoming = None if found.incoming_bytes is None else max(0, found.incoming_bytes - copy.remaining_bytes)
             directories[copy.destination] = replace(found, usable_bytes=usable, incoming_bytes=incoming)
-    claimed = snapshot.claimed | {copy.replica.key for copy in copies}
-    return replace(snapshot, layout=replace(snapshot.layout, replicas=kept), directories=directories, claimed=claimed)
+    left = replace(snapshot, layout=replace(snapshot.layout, replicas=kept), directories=directories)
+    return left.without(copy.replica.key for copy in copies)
 
 
 def filled_to(directory: LogDir, snapshot: ClusterSnapshot) -> float | None:

@@ -153,7 +153,7 @@ class _Planner:
 
     def _is_movable(self, replica: Replica) -> bool:
         topic, partition = self._snapshot.topics.get(replica.topic), self._snapshot.partitions.get(replica.key)
-        if topic is None or partition is None or not replica.size_bytes:
+        if topic is None or partition is None or not replica.size_bytes or replica.key in self._snapshot.set_aside:
             return False
         return self._passes(
             replica_vetoes.internal_topic(topic, self._policy.limits)

@@ -52,7 +52,12 @@ from logdirwatch.plan.relief.stuck_deletion import (
     remote_copy_drafts,
     stray_bytes,
 )
-from logdirwatch.plan.relief.without_loss import LosslessRelief, keeps_room_for_others, relieve_without_loss
+from logdirwatch.plan.relief.without_loss import (
+    LosslessRelief,
+    keeps_room_for_others,
+    relieve_without_loss,
+    short_bytes,
+)
 from logdirwatch.plan.retention.limits import RetentionCuts
 from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.text.units import human_parts
@@ -72,6 +77,8 @@ class SpaceNeed:
 
     ``needed_bytes`` must leave it to bring it under the target ratio; the bytes of strays are not counted, they go with
     the strays, nor those that retention deletes after the restart in ``overdue``, unless it is vetoed or time is short.
+    ``lasting_bytes`` are what an urgent one under the target ratio lacks to last until there is more room, at most its
+    own size: no data is deleted for these.
     """
 
     source: LogDir
@@ -80,6 +87,7 @@ class SpaceNeed:
     running: RunningMoves
     needed_bytes: int
     overdue: tuple[ProposedAction, ...] = ()
+    lasting_bytes: int = 0
 
 
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
@@ -113,7 +121,11 @@ def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, cop
     overdue = tuple(apply_decisions(restarts, snapshot.decisions))
     gone = stray_bytes(source, snapshot) + sum(promised_bytes(one) for one in overdue if _is_relied_on(one, source))
     needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - gone)
-    return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue)
+    lasting = 0
+    if needed == 0 and source.is_urgent:
+        rid = replace(source, relief_bytes=source.relief_bytes + gone)
+        lasting = min(short_bytes(rid, policy), source.total_bytes or 0)
+    return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue, lasting)
 
 
 def _is_relied_on(restart: ProposedAction, source: LogDir) -> bool:
@@ -124,8 +136,8 @@ def _is_relied_on(restart: ProposedAction, source: LogDir) -> bool:
 def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return the actions for a filling directory; empty if nothing can be gained."""
     stand = space_need_of(directory, snapshot, policy)
-    proposals = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
-    is_enough = stand.needed_bytes == 0
+    proposals = _answer(stand, policy, now_ms)
+    is_enough = stand.needed_bytes + stand.lasting_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
     late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)
@@ -135,20 +147,20 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
     return [*stand.overdue, *found] if is_first else [*found, *stand.overdue]
 
 
-def _answer(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
-) -> list[ProposedAction]:
+def _answer(stand: SpaceNeed, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return the actions that free the bytes that a directory needs, in order."""
-    if needed <= 0:
+    source, snapshot, needed = stand.source, stand.snapshot, stand.needed_bytes
+    asked = needed or stand.lasting_bytes
+    if asked <= 0:
         return []
     being_cut_bytes = _being_cut_bytes(source, snapshot, policy, needed)
-    lossless = relieve_without_loss(source, snapshot, policy, needed - being_cut_bytes, now_ms)
-    missing = needed - freed_by(lossless.proposals, source)
+    lossless = relieve_without_loss(source, snapshot, policy, asked - being_cut_bytes, now_ms)
+    missing = asked - freed_by(lossless.proposals, source)
     grown = more_room(source, snapshot, policy, missing, lossless.proposals) if missing > 0 else []
     room = apply_decisions(grown, snapshot.decisions)
     others = [*lossless.proposals]
     left_ms = time_to_full_ms(source)
-    if bytes_to_delete(source, [*others, *room], needed, policy) > 0 and source.is_urgent and left_ms is not None:
+    if bytes_to_delete(source, [*others, *room], asked, policy) > 0 and source.is_urgent and left_ms is not None:
         others += apply_decisions(propose_release(source, policy), snapshot.decisions)
     gentle = [*others, *room]
     hoped = hoped_bytes(gentle, source)
@@ -162,10 +174,10 @@ def _answer(
     if wanted > least or is_room_in_time:
         lost = [with_vetoes(one, LOSSLESS_FIRST) if one.data_loss else one for one in lost]
     waits = hoped or is_room_in_time
-    brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, needed, wanted)
+    brakes = [] if waits else _brakes(source, snapshot, policy, gentle, lost, asked, wanted)
     lost = spare_others(lost, brakes, filling_topics(source, snapshot), left_ms)
     freed = freed_by([*lossless.proposals, *cuts], source)
-    instead = [*dict.fromkeys([*lossless.against, *against]), *_not_enough(freed, needed)]
+    instead = [*dict.fromkeys([*lossless.against, *against]), *_not_enough(freed, asked)]
     ordered = in_order_of_relief([*others, *with_reasons(room, instead), *lost, *brakes])
     checks = _checks(source, snapshot, policy)
     found = [*ordered, *checks] if is_full_within_the_hour(source) else [*checks, *ordered]
@@ -203,12 +215,11 @@ def _cordoned(
     found: list[ProposedAction], source: LogDir, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
     """Return the actions with the cordon of the directory before the first move off it."""
-    why = (
-        ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
-        "that was just emptied"
-    )
-    cordon = propose_cordon(source, snapshot, policy, why, "the directory has room again")
     first = next((n for n, one in enumerate(found) if one.kind in MOVES and not one.vetoes), len(found))
+    why = ": Kafka places new replicas by their number alone, not by free space"
+    if first < len(found):
+        why = " before anything is moved off it: Kafka places new replicas where the fewest are"
+    cordon = propose_cordon(source, snapshot, policy, why, "the directory has room again")
     return [*found[:first], *cordon, *found[first:]]
 
 
@@ -263,8 +274,8 @@ def _cuts(
     lasting = after(source, beside)
 
     def cut(beside_moves: bool) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
-        claimed = snapshot.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
-        found: RetentionCuts = plan_cuts(lasting, replace(snapshot, claimed=claimed), policy, wanted)
+        others = snapshot.without(ways.cut | (ways.taken if beside_moves else frozenset()))
+        found: RetentionCuts = plan_cuts(lasting, others, policy, wanted)
         proposals = [
             propose_cut(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
         ]

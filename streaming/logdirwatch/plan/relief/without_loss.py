@@ -91,7 +91,7 @@ def _local_cuts(
     here = {replica.topic for replica in snapshot.replicas_in(source.place)}
     if missing <= 0 or not any(snapshot.topics[name].is_tiered for name in here & snapshot.topics.keys()):
         return []
-    cuts = plan_cuts(source, replace(snapshot, claimed=snapshot.claimed | taken), policy, missing).cuts
+    cuts = plan_cuts(source, snapshot.without(taken), policy, missing).cuts
     proposals = (
         propose_cut(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
     )
@@ -111,7 +111,7 @@ def _lasting_moves(
     if least <= 0 or not snapshot.growth or freed_by(best.proposals, source) < needed:
         return best
     steady = {one.key for one in snapshot.replicas_in(source.place) if (snapshot.growth_of(one) or 0.0) <= 0}
-    for one in (snapshot, replace(snapshot, claimed=snapshot.claimed | steady)):
+    for one in (snapshot, snapshot.without(steady)):
         wanted, short = needed, least
         for _ in range(ROUNDS):
             wanted += short
@@ -125,7 +125,11 @@ def _lasting_moves(
 
 def _short_bytes(source: LogDir, moves: LosslessRelief, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return what a directory lacks, after moves, to last as long as it takes to add room."""
-    left = after(with_plateau(source, snapshot, moves.taken), moves.proposals)
+    return short_bytes(after(with_plateau(source, snapshot, moves.taken), moves.proposals), policy)
+
+
+def short_bytes(left: LogDir, policy: Policy) -> int:
+    """Return what a directory lacks to last as long as it takes to add room; 0 as well where its end is not known."""
     full_ms, lasts_ms = time_to_full_ms(left), policy.limits.fleet_cuts_last_ms
     if full_ms is None or full_ms >= lasts_ms:
         return 0

@@ -154,11 +154,11 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _with_last_copies_alone(directory: LogDir, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
-    """Return a snapshot in which all of a directory's replicas are claimed but last copies; None if there are none."""
+    """Return a snapshot with all of a directory's replicas left for later but last copies; None if there are none."""
     held = snapshot.replicas_in(directory.place)
     others = {one.key for one in held if not _is_alone(one, snapshot)}
     has_last = {one.key for one in held} > others
-    return replace(snapshot, claimed=snapshot.claimed | others) if has_last else None
+    return snapshot.without(others) if has_last else None
 
 
 def _checked_first(kinds: frozenset[str], probed: Cause, device_error: str | None) -> tuple[_Look, str] | None:
@@ -241,7 +241,7 @@ def _moved_inside(
     if not goal_bytes:
         return []
     others = {replica.key for replica in snapshot.replicas_in(directory.place)} - {replica.key for replica in alone}
-    left = replace(snapshot, claimed=snapshot.claimed | others)
+    left = snapshot.without(others)
     moves = plan_moves(directory, left, policy, goal_bytes=goal_bytes)
     why = f"{directory.path} is about to fail, and no other broker can take this"
     return [

@@ -219,7 +219,7 @@ def cuttable(
     ``here`` are its replicas that should free space.
     """
     topic = snapshot.topics.get(name)
-    if topic is None:
+    if topic is None or snapshot.leaves_alone(topic):
         return None
     against = [*retention_vetoes.against_loss(topic, here, snapshot, policy)]
     if all(partition.leader is None for partition in topic.partitions):

@@ -20,10 +20,10 @@ def watched(used=750, *, growth=0.0, days=None, status=LogDirStatus.FILLING, **f
     return directory(1, used=used * MIB, status=status, growth_bytes_per_s=MIB, **{**outlook, **fields})
 
 
-def answered(source, *parts, evidence=None, **limits):
+def answered(source, *parts, evidence=None, growth=None, **limits):
     held = [topic("t", (1,)), replica(1, "/d1", "t", size=700 * MIB)]
     told = space_alert(to=str(source.status), evidence=evidence or {})
-    return recommend(told, facts(source, *held, *parts), policy(**limits), NOW_MS)
+    return recommend(told, facts(source, *held, *parts, growth=growth or {}), policy(**limits), NOW_MS)
 
 
 ROWS = {
@@ -36,6 +36,9 @@ ROWS = {
     "full in six days": (watched(growth=450.0, days=6), True),
     "a burst that fills it within hours": (watched(growth=20_000.0, days=0.2), True),
     "critical, in balance": (watched(860, status=LogDirStatus.CRITICAL), True),
+    "critical by its forecast alone": (watched(600, growth=9_700.0, days=0.5, status=LogDirStatus.CRITICAL), True),
+    "critical before, and lasts": (watched(600, growth=500.0, days=9, status=LogDirStatus.CRITICAL), False),
+    "filling by its forecast alone": (watched(600, growth=1_600.0, days=3), False),
     "saturated, in balance": (watched(960, status=LogDirStatus.SATURATED), True),
     "not watched for long": (watched(lasting_growth_bytes_per_s=None), True),
     "copies are on their way to it": (watched(incoming_bytes=120 * MIB), True),
@@ -65,6 +68,15 @@ def test_no_room_is_bought_for_growth_that_retention_ends(limit_mib, is_bought):
     )
     found = recommend(space_alert(), parts, policy(), NOW_MS)
     assert bool(ROOM & {action.kind for action in found}) is is_bought
+
+
+@pytest.mark.parametrize(("days", "first"), [(0.03, "throttle_producers"), (0.5, "expand_disk")])
+def test_below_the_target_ratio_time_is_won_and_nothing_deleted(days, first):
+    grows = 400 * MIB / (days * 86_400)
+    source = watched(600, growth=grows, days=days, status=LogDirStatus.CRITICAL)
+    found = answered(source, growth={((1, "/d1"), ("t", 0)): grows})
+    assert kinds(found)[0] == first
+    assert not any(action.data_loss for action in found)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_once_copies_have_ended_what_they_held_is_free_and_the_rest_does_not_com
     assert after.directories[3, "/d1"].usable_bytes == coming.usable_bytes + 100 * MIB
     assert after.directories[3, "/d1"].incoming_bytes == 0
     assert after.replicas_in((3, "/d1")) == ()
-    assert ("t", 0) in after.claimed
+    assert ("t", 0) in after.set_aside
 
 
 MOVED = {

@@ -61,6 +61,7 @@ class TestSuspect:
         actions = answered(about, *parts)
         assert kinds(actions) == ["reassign", "demote_leaders", "investigate"]
         assert [one.topic for one in from_json(actions[0].reassignment)] == ["only"]
+        assert actions[0].expected["unplaced"] == [], "the rest follows once others lead: nothing stands against it"
 
     def test_where_it_cannot_be_given_up_it_says_what_would_help(self):
         (look,) = self.suspect(["probe"], *SUSPECT[:3], *SUSPECT[4:])

@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassign import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.availability.fault_tolerance import cannot_lead
+from logdirwatch.plan.availability.fault_tolerance import cannot_lead, is_short_of_room
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.layout import Partition, TopicPartition
@@ -94,12 +94,16 @@ def _chosen(
         fit = [other for other in partition.replicas if other != broker and not cannot_lead(partition, snapshot, other)]
         if not fit or _blocked(partition, snapshot, policy):
             continue
-        first = min(fit, key=lambda other: (snapshot.is_leaving(other), counts[other], partition.replicas.index(other)))
+        first = min(fit, key=lambda other: (*_rank(partition, other, snapshot), counts[other]))
         counts[first] += 1
         counts[broker] -= 1
         rest = [other for other in partition.replicas if other not in {first, broker}]
         found.append((partition, (first, *rest, broker)))
     return found
+
+
+def _rank(partition: Partition, other: int, snapshot: ClusterSnapshot) -> tuple[bool, bool]:
+    return snapshot.is_leaving(other), is_short_of_room(partition, snapshot, other)
 
 
 def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) -> bool:

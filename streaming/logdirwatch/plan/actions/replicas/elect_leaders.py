@@ -15,7 +15,7 @@ from logdirwatch.plan.actions.action_type import ActionType, names_all_partition
 from logdirwatch.plan.actions.parts import carried_out_by
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.availability.fault_tolerance import cannot_lead
+from logdirwatch.plan.availability.fault_tolerance import cannot_lead, is_short_of_room
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.assignment import keys_in
 from logdirwatch.plan.cluster.layout import Partition
@@ -133,7 +133,8 @@ def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bo
     if not partition.replicas or partition.leader in {None, partition.replicas[0]} or partition.is_reassigned:
         return False
     first = partition.replicas[0]
-    return snapshot.all_serving(first) and cannot_lead(partition, snapshot, first) is None
+    is_fit = snapshot.all_serving(first) and cannot_lead(partition, snapshot, first) is None
+    return is_fit and not is_short_of_room(partition, snapshot, first)
 
 
 def _has_only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:

@@ -135,7 +135,9 @@ def _delete_records(
 
 def _may_lose(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     """Tell whether records of a topic may be deleted, and the command can name it."""
-    if topic.name in snapshot.decisions.cutting or retention_vetoes.only_by_limits(topic, policy) is not None:
+    if topic.name in snapshot.decisions.cutting or snapshot.leaves_alone(topic):
+        return False
+    if retention_vetoes.only_by_limits(topic, policy) is not None:
         return False
     against = retention_vetoes.against_loss(topic, all_replicas(topic, snapshot), snapshot, policy)
     return next(against, None) is None and _PLAIN_NAME.fullmatch(topic.name) is not None

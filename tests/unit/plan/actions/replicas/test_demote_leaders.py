@@ -97,7 +97,7 @@ def test_another_order_needs_no_size_to_be_known():
 @pytest.mark.parametrize(
     "unfit",
     [
-        [directory(2, status=LogDirStatus.SATURATED), directory(3, status=LogDirStatus.CRITICAL)],
+        [directory(2, status=LogDirStatus.SATURATED), directory(3, status=LogDirStatus.SATURATED)],
         [directory(2, status=LogDirStatus.UNKNOWN), directory(3, status=LogDirStatus.OFFLINE)],
         [replace(broker(2), is_suspect=True), replace(broker(3), is_suspect=True)],
     ],
@@ -105,6 +105,13 @@ def test_another_order_needs_no_size_to_be_known():
 )
 def test_who_is_not_well_does_not_lead_instead(unfit):
     assert kinds(demoted(*PARTS, *unfit)) == ["investigate"]
+
+
+@pytest.mark.parametrize(("second", "leader"), [(LogDirStatus.SATURATED, 3), (LogDirStatus.ONLINE, 2)])
+def test_a_critical_directory_is_led_from_where_no_better_one_can_be(second, leader):
+    """A follower is written as much as its leader, so leading takes no room; a failing disk is worse."""
+    action = demoted(*PARTS, directory(2, status=second), directory(3, status=LogDirStatus.CRITICAL))[0]
+    assert {order[0] for order in orders(action).values()} == {leader}
 
 
 def test_who_is_behind_does_not_lead_instead():

@@ -60,9 +60,12 @@ class TestPreferred:
     def test_not_where_the_preferred_one_cannot_lead_or_need_not(self, waiting):
         assert "elect_leaders" not in kinds(failed(*PARTS, waiting))
 
-    @pytest.mark.parametrize("status", [LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN])
-    def test_not_onto_a_broker_whose_disks_are_not_all_well(self, status):
-        assert "elect_leaders" not in kinds(failed(*PARTS, directory(3, "/d2", status=status)))
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [("/d2", LogDirStatus.OFFLINE), ("/d2", LogDirStatus.UNKNOWN), ("/d1", LogDirStatus.CRITICAL)],
+    )
+    def test_not_onto_a_broker_whose_disks_are_not_all_well(self, path, status):
+        assert "elect_leaders" not in kinds(failed(*PARTS, directory(3, path, status=status)))
 
     def test_it_is_done_when_the_preferred_one_leads(self):
         action = of_kind(failed(*PARTS), ActionKind.ELECT_LEADERS)
