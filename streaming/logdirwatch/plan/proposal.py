@@ -87,7 +87,7 @@ class ProposedAction:
 
     def because(self, why: str) -> "ProposedAction":
         """Return it with ``why`` added to the reason."""
-        return replace(self, reason=f"{self.reason} ({why})")
+        return replace(self, reason=f"{self.reason}; {why}")
 
 
 def effect(

@@ -349,7 +349,7 @@ OF_OTHERS = [
         never=("clear_throttles", "throttle_producers"),
         lossless=True,
         says=(
-            "raise the limit, it is set by somebody else: ask them to raise",
+            "ask those who set the limit to raise",
             "follower.replication.throttled.rate=6.7 MiB/s of broker 4 to at least",
             "too late: in time it needs more than",
         ),
@@ -361,27 +361,27 @@ OF_OTHERS = [
         order=("demote_leaders", "investigate", "lower_retention"),
         vetoes={"lower_retention": ("lossless_first",)},
         lossless=True,
-        says=("ask them to raise replica.alter.log.dirs.io.max.bytes.per.second=6.7 MiB/s of broker 1 to at least",),
+        says=("to raise replica.alter.log.dirs.io.max.bytes.per.second=6.7 MiB/s of broker 1 to at least",),
     ),
     Advice(
         "a limit under which the move is in time is nobody's business",
         limited_by_others(0.9, 5 * MB, **{LIMIT: "40000000"}),
         first="reassign",
         lossless=True,
-        never_says=("set by somebody else: ask them",),
+        never_says=("ask those who set the limit",),
     ),
     Advice(
         "where no rate is in time nobody is asked",
         limited_by_others(0.97, 450 * MB, **{LIMIT: "7000000"}),
         ready=("lower_retention",),
-        never_says=("set by somebody else: ask them",),
+        never_says=("ask those who set the limit",),
     ),
     Advice(
         "where little time is left to ask the cut is ready, too",
         limited_by_others(0.97, 30 * MB, **{LIMIT: "7000000"}),
         ready=("investigate", "lower_retention"),
         order=("investigate", "lower_retention"),
-        says=("set by somebody else: ask them",),
+        says=("ask those who set the limit",),
     ),
 ]
 

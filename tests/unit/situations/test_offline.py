@@ -407,7 +407,7 @@ ROWS = [
             "2 directories of broker 1 are offline at once: look for a common cause first",
             "(controller, bus, mount, limit)",
             "rebuild 2 replicas lost in /d1, /d2 of broker 1",
-            "nothing else brings /d1, /d2 back",
+            "only that brings /d1, /d2 back",
         ),
         lossless=True,
     ),

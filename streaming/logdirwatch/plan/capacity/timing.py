@@ -7,7 +7,7 @@ from typing import Any
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.model.times import WEEK_HOURS
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.layout import Ramp, full_in_ms, grown_bytes
+from logdirwatch.plan.cluster.layout import MOST_MS, Ramp, full_in_ms, grown_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition
 from logdirwatch.text.units import human_in, human_ms, human_ratio
@@ -142,7 +142,8 @@ def in_time(source: LogDir, needs_ms: int, takes: str = "takes effect in") -> Pr
 
     Unknown if that depends on how soon a person carries it out.
     """
-    left, text = time_to_full_ms(source), f"{takes} {human_ms(needs_ms)}; {end_in_words(source)}"
+    duration = "more than a hundred years" if needs_ms >= MOST_MS else human_ms(needs_ms)
+    left, text = time_to_full_ms(source), f"{takes} {duration}; {end_in_words(source)}"
     if left is None or left <= needs_ms:
         return Precondition("in_time", text, None if left is None else False)
     if left <= needs_ms + REACTION_MS:

@@ -60,12 +60,19 @@ def more_room(
     return [grow, add_log_dir(directory, snapshot, policy, short, instead=[why])]
 
 
+NOT_ENOUGH, NO_REASON = "not_enough", {"nothing_to_move", "nothing_to_cut"}
+REASONS = 3
+"""How many reasons people read, first what is missing."""
+
+
 def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
     """Return proposals for more space with the reasons why nothing less invasive is proposed."""
     first = {veto.name: veto.reason for veto in reversed(instead)}
     more = Counter(veto.name for veto in instead)
+    telling = [name for name in more if name not in NO_REASON] or [*more]
+    names = sorted(telling, key=lambda name: name != NOT_ENOUGH)[:REASONS]
     told = "".join(
-        f"; {first[name]}" + (f" (and {count - 1} more like it)" if count > 1 else "") for name, count in more.items()
+        f"; {first[name]}" + (f" (and {more[name] - 1} more like it)" if more[name] > 1 else "") for name in names
     )
     return [replace(proposal, reason=proposal.reason + told) for proposal in room]
 

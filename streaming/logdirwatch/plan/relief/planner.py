@@ -37,6 +37,7 @@ from logdirwatch.plan.relief.freed_bytes import (
 )
 from logdirwatch.plan.relief.order import (
     LONGER,
+    NOT_ENOUGH,
     costs_others,
     in_order_of_relief,
     more_room,
@@ -197,7 +198,7 @@ def _not_enough(freed_bytes: int, needed: int) -> list[Veto]:
     """Return why room is made although other actions free something."""
     part, whole = human_parts(freed_bytes, needed)
     text = f"all other actions free {part} of the {whole} needed"
-    return [Veto("not_enough", text)] if 0 < freed_bytes < needed else []
+    return [Veto(NOT_ENOUGH, text)] if 0 < freed_bytes < needed else []
 
 
 def _checks(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:

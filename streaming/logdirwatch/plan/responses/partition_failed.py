@@ -27,7 +27,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if broker is None or not bad:
         return [situation.look]
     led = led_by(broker, bad, snapshot)
-    why = "its copies of them are bad, and new ones would be copied from it"
+    why = "its copies are bad, and as the leader it sends them to new replicas"
     demoted = demote(broker, None, led, snapshot, policy, why)
     followed = [p for p in bad if p not in led]
     repair = plan_rebuild(broker, followed, snapshot, policy)

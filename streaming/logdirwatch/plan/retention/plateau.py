@@ -117,6 +117,6 @@ def doubts(directory: LogDir, snapshot: ClusterSnapshot) -> str:
     _, replica = max(found, key=lambda pair: (pair[0], pair[1].key))
     grown_ms, limit_ms = outgrown_ms(replica, snapshot) or 0, kept_ms(snapshot.topics[replica.topic])
     return (
-        f"; {replica.topic} keeps {human_ms(limit_ms or 0)} and holds {human_ms(grown_ms)} of its growth: unless more "
-        "is written since, its limit by age does not delete (record timestamps in the future, or deletion is stuck)"
+        f"; {replica.topic} holds {human_ms(grown_ms)} of its growth under a limit of {human_ms(limit_ms or 0)}: "
+        "deletion may be stuck, or it has timestamps in the future"
     )

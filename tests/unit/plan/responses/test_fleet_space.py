@@ -67,7 +67,7 @@ def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
     compacted = topic("t", (1, 2, 3), configs={"cleanup.policy": "compact"})
     (look,) = recommended(*SHORT, compacted)
     assert look.kind is ActionKind.INVESTIGATE
-    assert "(250 MiB fit nowhere" in look.reason
+    assert "; 250 MiB fit nowhere" in look.reason
     assert "the cleanup policy of t is compact" in look.reason
     assert "1 broker like the present ones" in look.reason
 

@@ -116,10 +116,7 @@ def ask_to_raise(
         {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
         for (broker, key, limit), wanted in raised
     ]
-    reason = (
-        "raise the limit, it is set by somebody else: ask them to raise "
-        f"{', '.join(named[:_NAMED_LIMITS])}{more}; {then}"
-    )
+    reason = f"ask those who set the limit to raise {', '.join(named[:_NAMED_LIMITS])}{more}; {then}"
     brokers = sorted({broker for broker, _, _ in limits})
     commands = (describe_configs(policy.tools, "brokers", broker) for broker in brokers)
     return check(target, ASK_TO_RAISE, reason, commands, **expected, asked_limits=asked)

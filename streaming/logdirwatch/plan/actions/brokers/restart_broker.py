@@ -38,7 +38,7 @@ def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Poli
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target=away.target,
-        reason=f"restart broker {broker}: nothing else brings {some_of(away.names)} back, freed space or a new disk "
+        reason=f"restart broker {broker}: only that brings {some_of(away.names)} back, freed space or a new disk "
         "alone does not",
         expected=restart_effect(broker, away.lost(directories), snapshot),
         undo={"text": "a restart cannot be undone"},

@@ -64,8 +64,7 @@ def propose_copy_cancel(
     return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
-        reason=f"{why}; no data is lost, the replicas keep serving where they are, and what was copied is discarded"
-        f"{_not_cleaned(copies, snapshot)}",
+        reason=f"{why}; no data is lost, and the replicas keep serving where they are{_not_cleaned(copies, snapshot)}",
         expected=frees(
             directory,
             freed,

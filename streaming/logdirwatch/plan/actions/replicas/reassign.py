@@ -306,8 +306,8 @@ def _why_offload(
     paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
     return (
         f"move {human_bytes(plan.moved_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
-        f"broker {source.broker} to other brokers ({enough}) {paced}; no data is lost, racks, replication factor "
-        "and order of preference stay"
+        f"broker {source.broker} to other brokers ({enough}) {paced}; no data is lost, and racks, replication "
+        "factor and order of preference stay"
     )
 
 

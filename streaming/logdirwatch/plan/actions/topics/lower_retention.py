@@ -94,7 +94,7 @@ def _lowered(
     return ProposedAction(
         kind=ActionKind.LOWER_RETENTION,
         target={**target, "topic": topic},
-        reason=f"lower {key} of {topic} {_from_to(cut)}: {_deletes(cut)} {what}; {_more(cut)}; {_stays(cut)}{wins}",
+        reason=f"lower {key} of {topic} {_from_to(cut)}: {_deletes(cut)} {what}{_kept(cut)}; {_stays(cut)}{wins}",
         expected=effect(
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
@@ -126,15 +126,12 @@ def _deletes(cut: RetentionCut) -> str:
     return f"deletes local copies only, {'at most' if cut.topic.remote_copy_lag_bytes is None else much} its oldest"
 
 
-def _more(cut: RetentionCut) -> str:
-    kept = "; remote storage has it"
+def _kept(cut: RetentionCut) -> str:
     if cut.way.loses_data:
-        kept = ""
-    elif cut.topic.remote_copy_lag_bytes is None:
-        kept = "; what waits for its copy to remote storage stays, and how much that is, is not known"
-    if cut.way.is_estimate:
-        return f"by the rate at which it is written now; nothing younger than the limit goes{kept}"
-    return f"at most one segment a replica more{kept}"
+        return ""
+    if cut.topic.remote_copy_lag_bytes is None:
+        return "; what waits for its copy to remote storage stays, and how much that is, is not known"
+    return "; remote storage has it"
 
 
 def _stays(cut: RetentionCut) -> str:

@@ -61,7 +61,7 @@ def propose_producer_throttle(
         "the owner of the data agrees to be throttled",
     )
     if writers:
-        who = "fastest grow " + ", ".join(one.label for one in writers)
+        who = "most growth is in " + ", ".join(one.label for one in writers)
         agrees = f"{owner_of(writers[0].topics[0], policy)} agrees to be throttled"
     each = f"; the quota holds on each of the {brokers} brokers that lead it, and is its share" if brokers > 1 else ""
     return [
@@ -69,7 +69,7 @@ def propose_producer_throttle(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"throttle the producers that write to {source.path} of broker {source.broker}: at "
-            f"{human_rate(growth)} it is full {human_in(left)}; {who}. {_won(left, lasts)}{each}",
+            f"{human_rate(growth)} it is full {human_in(left)}, with the quota {_won(lasts)}; {who}{each}",
             expected=effect(
                 needs_ms=0,
                 time_to_full_after_ms=lasts,
@@ -100,11 +100,8 @@ def _is_internal(names: Collection[str], snapshot: ClusterSnapshot) -> bool:
     return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
 
 
-def _won(left_ms: int, lasts_ms: int | None) -> str:
-    if lasts_ms is None:
-        return "With the quota it no longer grows"
-    longer = human_ms(lasts_ms - left_ms)
-    return f"With the quota on the largest producer it lasts {human_ms(lasts_ms)}, {longer} longer"
+def _won(lasts_ms: int | None) -> str:
+    return "it no longer grows" if lasts_ms is None else f"it lasts {human_ms(lasts_ms)}"
 
 
 def propose_fleet_throttle(
