@@ -206,7 +206,7 @@ class _Planner:
         return space_need_of(snapshot.directories[directory.place], snapshot, self._policy)
 
     def _missing(self, alert: AlertRecord, directory: LogDir) -> int:
-        return self._stand(alert, directory).needed_bytes
+        return self._stand(alert, directory).asked_bytes
 
     def _missing_bytes(self, alert: AlertRecord, directory: LogDir, chosen: Sequence[ActionRecord]) -> int:
         """Return the bytes that a directory still lacks; if something is deleted, those it needs for now.

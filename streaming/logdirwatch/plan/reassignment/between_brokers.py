@@ -12,7 +12,7 @@ from itertools import product
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import Pace, Rates
 from logdirwatch.plan.capacity.timing import delete_delay_ms
-from logdirwatch.plan.cluster.layout import Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
@@ -35,15 +35,13 @@ class Offload:
     vetoes: tuple[Veto, ...] = ()
 
 
-def plan_offload(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
-) -> Offload:
-    """Find destinations on other brokers for ``needed`` bytes of a directory, except the partitions ``taken``.
+def plan_offload(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> Offload:
+    """Find destinations on other brokers for ``needed`` bytes of a directory.
 
     They stay clearly less full than the directory is now, so that no plan moves the replicas on. Brokers that receive
     slowly under somebody else's throttle are taken only if there are no others: one such copy makes a whole plan slow.
     """
-    return _Planner(source, snapshot, policy).run(math.ceil(needed / snapshot.on_disk_ratio(source.place)), taken)
+    return _Planner(source, snapshot, policy).run(math.ceil(needed / snapshot.on_disk_ratio(source.place)))
 
 
 def is_behind(partition: Partition, broker: int) -> bool:
@@ -72,8 +70,8 @@ class _Planner:
         self._rates = Rates(source, limits.replication_throttle_bytes_per_s, spare, after_ms)
         self._refusals: Counter[Veto] = Counter()
 
-    def run(self, needed: int, taken: frozenset[TopicPartition]) -> Offload:
-        everything = self._candidates(taken)
+    def run(self, needed: int) -> Offload:
+        everything = self._candidates()
         quick = self._in_time(everything)
         settled = [candidate for candidate in quick if not is_behind(candidate[1], self._source.broker)]
         # Each of them once, the shortest first.
@@ -88,17 +86,12 @@ class _Planner:
         nothing = Veto("nothing_to_move", f"no replica of {self._source.path} may be moved")
         return Offload(vetoes=reasons or (nothing,))
 
-    def _candidates(self, taken: frozenset[TopicPartition]) -> list[_Candidate]:
+    def _candidates(self) -> list[_Candidate]:
         """Return movable replicas with their bytes, largest first; among equals those that grow least."""
         snapshot, limits, found = self._snapshot, self._policy.limits, []
         for replica in snapshot.replicas_in(self._source.place):
             topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
-            if (
-                topic is None
-                or partition is None
-                or not replica.size_bytes
-                or replica.key in taken | snapshot.set_aside
-            ):
+            if topic is None or partition is None or not replica.size_bytes or replica.key in snapshot.set_aside:
                 continue
             written = snapshot.growth_of_partitions.get(partition.key)
             veto = (

@@ -4,7 +4,6 @@ Among those without loss and in time, quick ones come first. Late ones come afte
 growing a volume, which takes long and must be started at once.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -68,12 +67,9 @@ REASONS = 3
 def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
     """Return proposals for more space with the reasons why nothing less invasive is proposed."""
     first = {veto.name: veto.reason for veto in reversed(instead)}
-    more = Counter(veto.name for veto in instead)
-    telling = [name for name in more if name not in NO_REASON] or [*more]
-    names = sorted(telling, key=lambda name: name != NOT_ENOUGH)[:REASONS]
-    told = "".join(
-        f"; {first[name]}" + (f" (and {more[name] - 1} more like it)" if more[name] > 1 else "") for name in names
-    )
+    names = dict.fromkeys(veto.name for veto in instead)
+    telling = [name for name in names if name not in NO_REASON] or names
+    told = "".join(f"; {first[name]}" for name in sorted(telling, key=lambda name: name != NOT_ENOUGH)[:REASONS])
     return [replace(proposal, reason=proposal.reason + told) for proposal in room]
 
 

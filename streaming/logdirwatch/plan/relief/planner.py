@@ -8,7 +8,7 @@ these, the reserve file and a producer quota win time when nothing is in time, a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import MOVES
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
@@ -90,6 +90,11 @@ class SpaceNeed:
     overdue: tuple[ProposedAction, ...] = ()
     lasting_bytes: int = 0
 
+    @property
+    def asked_bytes(self) -> int:
+        """What others are asked for without loss."""
+        return self.needed_bytes or self.lasting_bytes
+
 
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
     """Return the need of a directory, with running moves taken into account.
@@ -121,11 +126,10 @@ def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, cop
     restarts = map(veto_predicted_harm, propose_restart_for_retention(source, snapshot, policy))
     overdue = tuple(apply_decisions(restarts, snapshot.decisions))
     gone = stray_bytes(source, snapshot) + sum(promised_bytes(one) for one in overdue if _is_relied_on(one, source))
-    needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - gone)
-    lasting = 0
-    if needed == 0 and source.is_urgent:
-        rid = replace(source, relief_bytes=source.relief_bytes + gone)
-        lasting = min(short_bytes(rid, policy), source.total_bytes or 0)
+    above = needed_bytes(source, Space(snapshot), policy) or 0
+    needed, lasting = max(0, above - gone), 0
+    if above + source.relief_bytes <= 0 and source.is_urgent:
+        lasting = min(short_bytes(source, policy), source.total_bytes or 0)
     return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue, lasting)
 
 
@@ -138,7 +142,7 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
     """Return the actions for a filling directory; empty if nothing can be gained."""
     stand = space_need_of(directory, snapshot, policy)
     proposals = _answer(stand, policy, now_ms)
-    is_enough = stand.needed_bytes + stand.lasting_bytes == 0
+    is_enough = stand.asked_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
     late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)
@@ -150,8 +154,7 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
 
 def _answer(stand: SpaceNeed, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return the actions that free the bytes that a directory needs, in order."""
-    source, snapshot, needed = stand.source, stand.snapshot, stand.needed_bytes
-    asked = needed or stand.lasting_bytes
+    source, snapshot, needed, asked = stand.source, stand.snapshot, stand.needed_bytes, stand.asked_bytes
     if asked <= 0:
         return []
     being_cut_bytes = _being_cut_bytes(source, snapshot, policy, needed)

@@ -18,10 +18,11 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.relief.order import LONGER, costs_others, spare_others
+from logdirwatch.plan.relief.without_loss import short_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.planner import REASONS, gain, left, plan_fleet_cuts
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_bytes, human_parts
+from logdirwatch.text.units import human_bytes, human_ms, human_parts
 from logdirwatch.text.words import counted
 
 
@@ -158,7 +159,7 @@ def _what_is_missing(
     if not places:
         above = sum(shortage(snapshot, policy, until_room=False).values())
         lasts = f"every directory lasts until there is room, so delete nothing; add {_room(above, snapshot, policy)}"
-        return lasts if above else "no directory is above the target ratio now"
+        return lasts if above else _below_target(snapshot, policy)
     if left <= 0:
         where = counted(len(places), "directory needs", "directories need")
         room = _room(missing, snapshot, policy)
@@ -167,6 +168,16 @@ def _what_is_missing(
     part, whole = human_parts(left, missing)
     what = whole if left == missing else f"{part} of {whole}"
     return f"{what} fit nowhere{why}; add {_room(left, snapshot, policy)}"
+
+
+def _below_target(snapshot: ClusterSnapshot, policy: Policy) -> str:
+    """Say what is missing where directories fill although none is above the target ratio: nothing is deleted for it."""
+    short = [size for one in snapshot.directories.values() if one.is_serving and (size := short_bytes(one, policy)) > 0]
+    if not short:
+        return "no directory is above the target ratio now"
+    full = counted(len(short), "directory that is", "directories that are")
+    within = human_ms(policy.limits.fleet_cuts_last_ms)
+    return f"{full} below the target ratio will be full within {within}: add {_room(sum(short), snapshot, policy)}"
 
 
 def _room(missing: int, snapshot: ClusterSnapshot, policy: Policy) -> str:

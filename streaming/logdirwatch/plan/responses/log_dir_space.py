@@ -144,7 +144,7 @@ def leaders_off(
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
     moved = {key for proposal in proposals for key in keys_in(proposal.reassignment)}
     led = partitions_led_from(directory, snapshot)
-    return demote(directory.broker, directory.path, led, snapshot, policy, why, besides=moved)
+    return demote(directory.broker, directory.path, led, snapshot.without(moved), policy, why)
 
 
 RESPONSE = Response(

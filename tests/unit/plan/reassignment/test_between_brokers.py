@@ -20,7 +20,7 @@ def holding(*sizes, name="t", **fields):
 
 def offloaded(*parts, needed=100, taken=(), source=FULL, limits=None, **fields):
     snapshot = facts(source, *OTHERS, *parts, **fields)
-    return plan_offload(source, snapshot, policy(**(limits or {})), needed * MIB, frozenset(taken))
+    return plan_offload(source, snapshot.without(taken), policy(**(limits or {})), needed * MIB)
 
 
 def placed(found):

@@ -4,6 +4,7 @@ import pytest
 
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.answers import kinds
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, space_alert, topic
@@ -20,10 +21,10 @@ def watched(used=750, *, growth=0.0, days=None, status=LogDirStatus.FILLING, **f
     return directory(1, used=used * MIB, status=status, growth_bytes_per_s=MIB, **{**outlook, **fields})
 
 
-def answered(source, *parts, evidence=None, growth=None, **limits):
+def answered(source, *parts, evidence=None, **limits):
     held = [topic("t", (1,)), replica(1, "/d1", "t", size=700 * MIB)]
     told = space_alert(to=str(source.status), evidence=evidence or {})
-    return recommend(told, facts(source, *held, *parts, growth=growth or {}), policy(**limits), NOW_MS)
+    return recommend(told, facts(source, *held, *parts), policy(**limits), NOW_MS)
 
 
 ROWS = {
@@ -74,9 +75,13 @@ def test_no_room_is_bought_for_growth_that_retention_ends(limit_mib, is_bought):
 def test_below_the_target_ratio_time_is_won_and_nothing_deleted(days, first):
     grows = 400 * MIB / (days * 86_400)
     source = watched(600, growth=grows, days=days, status=LogDirStatus.CRITICAL)
-    found = answered(source, growth={((1, "/d1"), ("t", 0)): grows})
+    held = [source, topic("t", (1,)), replica(1, "/d1", "t", size=500 * MIB)]
+    seen, about = facts(*held, growth={((1, "/d1"), ("t", 0)): grows}), space_alert("critical")
+    found = recommend(about, seen, policy(), NOW_MS)
     assert kinds(found)[0] == first
     assert not any(action.data_loss for action in found)
+    (remedy,) = fix([about], [], seen, policy(), NOW_MS).remedies
+    assert kinds(remedy.actions) == kinds(found)
 
 
 @pytest.mark.parametrize(

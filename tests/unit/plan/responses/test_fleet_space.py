@@ -118,6 +118,12 @@ def test_a_directory_that_is_offline_is_no_reason_to_cut():
     assert "no directory is above the target ratio now" in look.reason
 
 
+def test_below_the_target_ratio_room_is_asked_for_and_nothing_cut():
+    fast = [directory(number, used=600 * MIB, growth_bytes_per_s=10_000.0) for number in (1, 2)]
+    (look,) = recommended(*fast, *SHORT[3:])
+    assert "2 directories that are below the target ratio will be full within 2 d: add 4 brokers like" in look.reason
+
+
 def test_directories_on_one_volume_need_their_bytes_once():
     shared = [directory(1, "/d1", 850 * MIB), directory(1, "/d2", 850 * MIB), directory(2), directory(3)]
     look, _ = recommended(*shared, *SHORT[3:])

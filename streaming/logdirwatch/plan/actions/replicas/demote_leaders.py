@@ -6,7 +6,7 @@ because Kafka returns leadership to the first replica by itself (``auto.leader.r
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
@@ -20,7 +20,7 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import cannot_lead, is_short_of_room
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.layout import Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import prefer_leaders
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, vetoes_of
@@ -47,15 +47,12 @@ def demote(
     snapshot: ClusterSnapshot,
     policy: Policy,
     why: str,
-    *,
-    besides: Collection[TopicPartition] = (),
 ) -> list[ProposedAction]:
     """Return the action that moves leadership off a broker; empty if no other healthy replica can lead.
 
-    Partitions in ``besides`` are reassigned by another action of the same alert and left out: one order would undo the
-    other.
+    Partitions that the snapshot sets aside are left out: of two orders one would undo the other.
     """
-    chosen = _chosen([p for p in led if p.key not in besides], broker, snapshot, policy)
+    chosen = _chosen(led, broker, snapshot, policy)
     if not chosen:
         return []
     before = [Assignment(*p.key, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
@@ -92,7 +89,7 @@ def _chosen(
         if len(found) == policy.limits.partitions_per_reassignment:
             break
         fit = [other for other in partition.replicas if other != broker and not cannot_lead(partition, snapshot, other)]
-        if not fit or _blocked(partition, snapshot, policy):
+        if not fit or partition.key in snapshot.set_aside or _blocked(partition, snapshot, policy):
             continue
         first = min(fit, key=lambda other: (*_rank(partition, other, snapshot), counts[other]))
         counts[first] += 1
