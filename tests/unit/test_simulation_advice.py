@@ -28,7 +28,8 @@ FOUND = [
     300_264,
     500_410,
     501_640,
-    *range(1_000_001, 1_000_021),
+    *range(1_000_001, 1_000_011),
+    1_800_483,
 ]
 """Worlds in which planted defects break a law, or advice did."""
 DEFECTS = {

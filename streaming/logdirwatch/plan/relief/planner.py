@@ -78,7 +78,7 @@ class SpaceNeed:
 
     ``needed_bytes`` must leave it to bring it under the target ratio; the bytes of strays are not counted, they go with
     the strays, nor those that retention deletes after the restart in ``overdue``, unless it is vetoed or time is short.
-    ``lasting_bytes`` are what an urgent one under the target ratio lacks to last until there is more room, at most its
+    ``lasting_bytes`` are what one under the target ratio lacks to last until there is more room, at most its
     own size: no data is deleted for these.
     """
 
@@ -128,7 +128,7 @@ def _need_with(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, cop
     gone = stray_bytes(source, snapshot) + sum(promised_bytes(one) for one in overdue if _is_relied_on(one, source))
     above = needed_bytes(source, Space(snapshot), policy) or 0
     needed, lasting = max(0, above - gone), 0
-    if above + source.relief_bytes <= 0 and source.is_urgent:
+    if above + source.relief_bytes <= 0:
         lasting = min(short_bytes(source, policy), source.total_bytes or 0)
     return SpaceNeed(source, snapshot, tuple(ended), running, needed, overdue, lasting)
 
